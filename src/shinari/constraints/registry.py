@@ -1,0 +1,117 @@
+"""The table of constraint types: everything that varies between types is in their registration.
+
+Scene files, `Scene.add_constraint`, the generated kernels, the documentation and the tests that every type must pass
+read this table; no other file names a type.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+
+
+@dataclass(frozen=True)
+class ConstraintType:
+    """A kind of constraint, C(x) = 0, between a fixed number of points.
+
+    Attributes:
+        name: Name in scene files and in `Scene.add_constraint`.
+        points: Points of one row.
+        parameters: `(name, width)` of each parameter, in the order of the columns that `evaluate` gets.
+        evaluate: Compiled `evaluate(x, p)`: `x` is a tuple of points [m], each a tuple of three; `p` a tuple of the
+            row's parameter columns. Returns `C, gradients` where gradients holds one vector for each point. With
+            `rows` above one it returns a tuple of C and a tuple of such gradients, one for each row of the system.
+        rest: `rest(x)` with `x` (M, points, 3) gives the parameters that make every row satisfied: one array for
+            each parameter, (M,) or (M, width). None when the parameters have no default.
+        rows: Scalar equations solved together as one system.
+        unit_gradients: True when each gradient has length one wherever it is defined: the solver then knows the
+            generalised inverse mass before it has evaluated the row. The registry tests check the claim.
+        translation_invariant: True when moving all points together leaves C unchanged; then the gradients sum to zero.
+        compliance_unit: Unit of the compliance, for the documentation.
+        one_sided: True when only C > 0 is resisted unless the row says otherwise.
+        summary: First line of the documentation.
+    """
+
+    name: str
+    points: int
+    parameters: tuple[tuple[str, int], ...]
+    evaluate: Any
+    rest: Callable[[np.ndarray], Any] | None
+    rows: int = 1
+    unit_gradients: bool = False
+    translation_invariant: bool = True
+    compliance_unit: str = "m/N"
+    one_sided: bool = False
+    summary: str = ""
+
+    @property
+    def width(self) -> int:
+        """Columns of the parameter table."""
+        return sum(width for _, width in self.parameters)
+
+
+_TYPES: dict[str, ConstraintType] = {}
+
+
+def register(
+    name: str,
+    *,
+    points: int,
+    parameters: Sequence[str | tuple[str, int]] = (),
+    evaluate: Any,
+    rest: Callable[[np.ndarray], Any] | None = None,
+    rows: int = 1,
+    unit_gradients: bool = False,
+    translation_invariant: bool = True,
+    compliance_unit: str = "m/N",
+    one_sided: bool = False,
+    summary: str = "",
+) -> ConstraintType:
+    """Register a constraint type; see `ConstraintType` for the arguments.
+
+    A parameter is a name, or `(name, width)` for a vector. Registering the same name again replaces the type, so that
+    a notebook cell can be run twice.
+
+    Raises:
+        SceneError: An argument cannot describe a constraint.
+    """
+    if not name.isidentifier():
+        raise SceneError(f"register: name: {name!r} is not an identifier")
+    if points < 1 or rows < 1:
+        raise SceneError(f"register {name!r}: points and rows must be at least 1, got {points} and {rows}")
+    if not hasattr(evaluate, "py_func"):
+        raise SceneError(f"register {name!r}: evaluate: decorate it with @shinari.function so that it is compiled")
+    columns = tuple((item, 1) if isinstance(item, str) else (str(item[0]), int(item[1])) for item in parameters)
+    names = [column for column, _ in columns]
+    if len(set(names)) != len(names):
+        raise SceneError(f"register {name!r}: parameters: a name is repeated in {names}")
+    constraint_type = ConstraintType(
+        name, points, columns, evaluate, rest, rows, unit_gradients, translation_invariant,
+        compliance_unit, one_sided, summary or _first_line(evaluate),
+    )  # fmt: skip
+    _TYPES[name] = constraint_type
+    return constraint_type
+
+
+def constraint_type(name: str) -> ConstraintType:
+    """The registered type of that name.
+
+    Raises:
+        SceneError: No such type; the message lists those there are.
+    """
+    try:
+        return _TYPES[name]
+    except KeyError:
+        raise SceneError(f"constraint {name!r} is not registered; known are {', '.join(sorted(_TYPES))}") from None
+
+
+def constraint_types() -> tuple[ConstraintType, ...]:
+    """All registered types, by name."""
+    return tuple(_TYPES[name] for name in sorted(_TYPES))
+
+
+def _first_line(evaluate: Any) -> str:
+    return (evaluate.py_func.__doc__ or "").strip().split("\n", 1)[0]

@@ -1,0 +1,42 @@
+"""The errors of the package: every one that a user can meet is a `ShinariError`."""
+
+import importlib
+from types import ModuleType
+
+
+class ShinariError(Exception):
+    """Base of every error that shinari raises on purpose."""
+
+
+class SceneError(ShinariError, ValueError):
+    """A scene that cannot be simulated: the message names the thing and the field."""
+
+
+class FileError(ShinariError, OSError):
+    """A file that cannot be read or written: the message names the path."""
+
+
+class DivergenceError(ShinariError, ArithmeticError):
+    """A run that left the finite numbers; the last good state is kept."""
+
+
+class MissingExtraError(ShinariError, ImportError):
+    """An optional dependency that is not installed: the message names the extra."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional dependency.
+
+    Args:
+        module: Name of the module, `"h5py"`.
+        extra: Name of the extra that brings it, `"cache"`.
+
+    Raises:
+        MissingExtraError: The module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{module} is not installed; it comes with the extra [{extra}]: pip install 'shinari[{extra}]'"
+        ) from error
