@@ -1,0 +1,1 @@
+"""The scene and what can be put in it."""

@@ -1,0 +1,100 @@
+"""Handles: what the `add_*` functions of a scene return."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shinari.scene import check
+
+if TYPE_CHECKING:
+    from shinari.scene.scene import Scene
+
+
+class Handle:
+    """Particles that were added together.
+
+    Attributes:
+        name: Name in messages and results.
+        particles: Their global indices, a range.
+    """
+
+    def __init__(self, scene: "Scene", name: str, particles: range) -> None:
+        self._scene = scene
+        self.name = name
+        self.particles = particles
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: particles {self.particles.start} to {self.particles.stop - 1}>"
+
+    def __len__(self) -> int:
+        return len(self.particles)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions in the scene as described [m], (N, 3), read only."""
+        return self._scene.positions[self.particles.start : self.particles.stop]
+
+    def pin(self, indices: Any) -> None:
+        """Fix particles in space; they then follow what is written to the state.
+
+        Args:
+            indices: Indices within this handle, 0 to N - 1, (K,) or one.
+
+        Raises:
+            SceneError: An index is out of range.
+        """
+        local = check.indices(self.name, "pin", indices, len(self.particles))
+        self._scene.pin(local + self.particles.start)
+
+    def nearest(self, point: Any) -> int:
+        """Index within this handle of the particle nearest to a point [m].
+
+        Raises:
+            SceneError: The point is not three finite numbers.
+        """
+        offset = self.positions - check.vector(self.name, "point", point)
+        return int(np.argmin((offset**2).sum(axis=1)))
+
+    def where(self, predicate: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Indices within this handle of the particles for which a predicate holds.
+
+        Args:
+            predicate: Takes positions (N, 3) and returns truth values (N,): `lambda x: x[:, 1] > 0.5`.
+        """
+        chosen = np.asarray(predicate(self.positions))
+        if chosen.shape != (len(self.particles),) or chosen.dtype != np.bool_:
+            check.array(self.name, "where: what the predicate returned", chosen, (len(self.particles),))
+        return np.flatnonzero(chosen)
+
+
+class ColliderHandle:
+    """A collider of a scene.
+
+    Attributes:
+        name: Name in messages and results.
+        index: Its place among the colliders.
+    """
+
+    def __init__(self, name: str, index: int) -> None:
+        self.name = name
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: collider {self.index}>"
+
+
+class RowsHandle:
+    """Constraint rows that were added together.
+
+    Attributes:
+        type: Name of their type.
+        rows: Their places among the rows of that type, a range, as in `Simulation.forces`.
+    """
+
+    def __init__(self, type: str, rows: range) -> None:
+        self.type = type
+        self.rows = rows
+
+    def __repr__(self) -> str:
+        return f"<{self.type}: rows {self.rows.start} to {self.rows.stop - 1}>"

@@ -1,0 +1,155 @@
+"""Materials of cloth and rope, in SI units.
+
+A compliance is the inverse of a stiffness: 0 is rigid, infinity is no resistance at all. `method="xpbd"` reads the
+compliances; `method="pbd"` reads the dimensionless stiffnesses of the 2006 paper, between 0 and 1.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+
+# Compliance per area [m^2/N], the inverse of Young's modulus [Pa]: concrete 25 GPa, wood 6 GPa, leather 0.1 GPa,
+# tendon 0.05 GPa, rubber 1 MPa, muscle 5 kPa, fat 1 kPa. The table goes with M. Macklin's account of compliance in
+# XPBD; a bar of length L and cross section A has the compliance L / A times this value [m/N].
+MATERIAL_COMPLIANCE: dict[str, float] = {
+    "concrete": 0.04e-9,
+    "wood": 0.16e-9,
+    "leather": 1e-8,
+    "tendon": 0.2e-7,
+    "rubber": 1e-6,
+    "muscle": 0.2e-3,
+    "fat": 1e-3,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClothMaterial:
+    """Material of a sheet.
+
+    The compliance of a row follows from that of the sheet: an edge of length L between triangles of areas A0 and A1
+    stands for a strip of width (A0 + A1) / L, hence the row has L^2 / (A0 + A1) times the compliance given here. On
+    a square grid with one diagonal that factor is 1 for the rows along the axes.
+
+    Attributes:
+        density: Mass per area [kg/m^2].
+        thickness: Thickness [m]; the middle surface keeps half of it from colliders.
+        friction: Coulomb coefficient against colliders.
+        stretch_compliance: Compliance of the sheet against stretch [m/N]: 1 / (Young's modulus x thickness).
+        compression_compliance: The same against compression [m/N]; None: as stretch; infinity: folds freely.
+        shear_compliance: Compliance of the rows along the diagonals of quads [m/N]; None: as stretch.
+        bend_stiffness: Bending stiffness [N m]; 0: no bending rows.
+        bend_model: `"isometric"`, `"dihedral"`, or `"cross"`: distance rows between the far corners of neighbouring
+            triangles, with `bend_compliance`.
+        bend_compliance: Compliance of `"cross"` rows [m/N].
+        stretch_stiffness: Stiffness 0 to 1 of stretch rows with `method="pbd"`.
+        compression_stiffness: The same where a row is compressed; None: as stretch.
+        shear_stiffness: The same of shear rows; None: as stretch.
+        bending_stiffness_ratio: The same of bending rows.
+        damping: Damping time [s] of every row: its damping stiffness is this time times its stiffness.
+        drag_normal: Drag coefficient for air that meets the sheet head on.
+        drag_tangential: Drag coefficient for air that flows along the sheet.
+    """
+
+    density: float = 0.2
+    thickness: float = 0.001
+    friction: float = 0.3
+    stretch_compliance: float = 1e-5
+    compression_compliance: float | None = None
+    shear_compliance: float | None = None
+    bend_stiffness: float = 1e-5
+    bend_model: str = "isometric"
+    bend_compliance: float = 1e-2
+    stretch_stiffness: float = 1.0
+    compression_stiffness: float | None = None
+    shear_stiffness: float | None = None
+    bending_stiffness_ratio: float = 0.1
+    damping: float = 0.0
+    drag_normal: float = 1.0
+    drag_tangential: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("density",), infinite=("stretch_compliance", "compression_compliance",
+               "shear_compliance", "bend_compliance"), ratios=("stretch_stiffness", "compression_stiffness",
+               "shear_stiffness", "bending_stiffness_ratio"))  # fmt: skip
+        check.choice("ClothMaterial", "bend_model", self.bend_model, ("isometric", "dihedral", "cross"))
+
+    @classmethod
+    def preset(cls, name: str, **changes: float) -> "ClothMaterial":
+        """A preset by name, with fields changed as asked.
+
+        Raises:
+            SceneError: No such preset; the message lists those there are.
+        """
+        return replace(_preset("ClothMaterial", name, CLOTH_PRESETS), **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeMaterial:
+    """Material of a rope made of distance rows.
+
+    Attributes:
+        density: Mass per length [kg/m].
+        radius: Radius [m].
+        friction: Coulomb coefficient against colliders.
+        stretch_compliance: Strain per newton [1/N], 1 / (Young's modulus x cross section); a segment of length L has
+            the compliance L times this.
+        compression_compliance: The same against compression [1/N]; None: as stretch; infinity: a string.
+        bend_compliance: Compliance [m/N] of distance rows that skip one point; infinity: none.
+        stretch_stiffness: Stiffness 0 to 1 with `method="pbd"`.
+        compression_stiffness: The same where a segment is compressed; None: as stretch.
+        bending_stiffness_ratio: The same of bending rows.
+        damping: Damping time [s] of every row.
+    """
+
+    density: float = 0.1
+    radius: float = 0.005
+    friction: float = 0.3
+    stretch_compliance: float = 0.0
+    compression_compliance: float | None = None
+    bend_compliance: float = np.inf
+    stretch_stiffness: float = 1.0
+    compression_stiffness: float | None = None
+    bending_stiffness_ratio: float = 0.1
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("density",), infinite=("stretch_compliance", "compression_compliance",
+               "bend_compliance"), ratios=("stretch_stiffness", "compression_stiffness",
+               "bending_stiffness_ratio"))  # fmt: skip
+
+
+def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, ...], ratios: tuple[str, ...]) -> None:
+    thing = type(material).__name__
+    for field in fields(material):  # type: ignore[arg-type]
+        value = getattr(material, field.name)
+        if value is None or field.name == "bend_model":
+            continue
+        least, above = (-np.inf, 0.0) if field.name in above_zero else (0.0, -np.inf)
+        most = 1.0 if field.name in ratios else np.inf
+        checked = check.number(
+            thing, field.name, value, least=least, above=above, most=most, infinite=field.name in infinite
+        )
+        object.__setattr__(material, field.name, checked)
+
+
+def _preset(kind: str, name: str, presets: dict) -> ClothMaterial:
+    try:
+        return presets[name.lower()]
+    except (KeyError, AttributeError):
+        raise SceneError(f"{kind}: preset {name!r} is unknown; known are {', '.join(sorted(presets))}") from None
+
+
+def _solid_sheet(compliance: float, density: float, thickness: float = 0.002) -> ClothMaterial:
+    """A sheet of a solid: membrane compliance 1/(E t), bending stiffness E t^3 / 12 (plate with nu = 0)."""
+    return ClothMaterial(
+        density=density * thickness,
+        thickness=thickness,
+        stretch_compliance=compliance / thickness,
+        bend_stiffness=thickness**3 / (12.0 * compliance),
+    )
+
+
+CLOTH_PRESETS: dict[str, ClothMaterial] = {}

@@ -1,0 +1,82 @@
+"""Shapes of colliders, centred on their origin."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Half space: everything below the plane normal . x = offset is solid.
+
+    Attributes:
+        normal: Direction that points out of the solid; brought to length one.
+        offset: Distance of the plane from the origin along the normal [m].
+    """
+
+    normal: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        normal = check.vector("Plane", "normal", self.normal)
+        length = float(np.linalg.norm(normal))
+        if length == 0.0:
+            raise SceneError("Plane: normal: must not be zero")
+        object.__setattr__(self, "normal", tuple((normal / length).tolist()))
+        object.__setattr__(self, "offset", check.number("Plane", "offset", self.offset))
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """Ball.
+
+    Attributes:
+        radius: Radius [m].
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", check.number("Sphere", "radius", self.radius, above=0.0))
+
+
+@dataclass(frozen=True)
+class Box:
+    """Box with its edges along the axes.
+
+    Attributes:
+        size: Full edge lengths [m].
+        inside: True for a container: everything outside the box is solid.
+    """
+
+    size: tuple[float, float, float]
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        size = check.vector("Box", "size", self.size)
+        for length in size:
+            check.number("Box", "size", length, above=0.0)
+        object.__setattr__(self, "size", tuple(size.tolist()))
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """Capsule along Y: a segment of the given length, thickened by the radius.
+
+    Attributes:
+        radius: Radius [m].
+        length: Length of the segment between the centres of the two caps [m].
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", check.number("Capsule", "radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", check.number("Capsule", "length", self.length, least=0.0))
+
+
+Shape = Plane | Sphere | Box | Capsule

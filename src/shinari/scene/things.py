@@ -1,0 +1,91 @@
+"""What a scene holds: plain frozen records, checked when they were added."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.motion import Motion
+from shinari.scene.shapes import Shape
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Particles of one handle.
+
+    Attributes:
+        name: Unique name.
+        kind: `"particles"`, `"cloth"` or `"rope"`.
+        positions: Positions [m], (N, 3).
+        masses: Masses [kg], (N,); 0 fixes.
+        velocities: Velocities [m/s], (N, 3).
+        radius: Distance kept from colliders [m].
+        friction: Coulomb coefficient; None: as the collider's.
+        faces: Triangles of a cloth, (F, 3), local indices.
+        material: What the rows of a cloth or rope are made of.
+    """
+
+    name: str
+    kind: str
+    positions: np.ndarray
+    masses: np.ndarray
+    velocities: np.ndarray
+    radius: float = 0.0
+    friction: float | None = None
+    faces: np.ndarray | None = None
+    material: ClothMaterial | RopeMaterial | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Constraint rows of one type.
+
+    Attributes:
+        type: Name of the registered type.
+        indices: Global particle indices, (M, points).
+        compliance: Compliance where C > 0, (M,); infinity: no force.
+        compression_compliance: Compliance where C < 0, (M,); None: the same.
+        stiffness: Stiffness 0 to 1 for `method="pbd"`, (M,).
+        compression_stiffness: The same where C < 0, (M,); None: the same.
+        damping: Damping stiffness, (M,), in the unit of the inverse compliance times seconds.
+        parameters: Parameters that were given, by name; the rest follow from the positions.
+        motion: Target of an attachment as a function of time; drives the parameter `target`.
+        break_force: Force [N] above which the rows let go; None: never.
+    """
+
+    type: str
+    indices: np.ndarray
+    compliance: np.ndarray
+    stiffness: np.ndarray
+    compression_compliance: np.ndarray | None = None
+    compression_stiffness: np.ndarray | None = None
+    damping: np.ndarray | None = None
+    parameters: dict[str, np.ndarray] = field(default_factory=dict)
+    motion: Motion | None = None
+    break_force: float | None = None
+
+
+@dataclass(frozen=True)
+class Collider:
+    """A solid that pushes and is not pushed.
+
+    Attributes:
+        name: Unique name.
+        shape: Its shape.
+        position: Position of its origin [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+        friction: Coulomb coefficient.
+        motion: Pose as a function of time, or None when it stands still.
+    """
+
+    name: str
+    shape: Shape
+    position: np.ndarray
+    rotation: np.ndarray
+    friction: float
+    motion: Motion | None = None
+
+
+ForceField = Callable
+"""Compiled `f(x, v, m, t)`: position [m], velocity [m/s], mass [kg], time [s] to a force [N], tuples of three."""
