@@ -132,17 +132,24 @@ def _sides(faces: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.in
     return order, key[order]
 
 
+def _runs(key: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each run of equal keys starts in a sorted array, and its length."""
+    first = np.flatnonzero(np.concatenate([np.ones(min(key.size, 1), np.bool_), key[1:] != key[:-1]]))
+    return first, np.diff(first, append=key.size)
+
+
 def edges(faces: NDArray[np.integer]) -> NDArray[np.int32]:
     """Undirected edges, each once, int32, shape (E, 2): i < j in a row, rows in ascending order."""
     count = int(np.max(faces, initial=-1)) + 1
-    key = np.unique(_sides(faces)[1])
+    key = _sides(faces)[1]
+    key = key[_runs(key)[0]]
     return np.stack(np.divmod(key, max(count, 1)), axis=1).astype(np.int32)
 
 
 def boundary_edges(faces: NDArray[np.integer]) -> NDArray[np.int32]:
     """Edges of exactly one face, int32, shape (B, 2), directed as in that face; ascending by undirected edge."""
     order, key = _sides(faces)
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    first, count = _runs(key)
     side = order[first[count == 1]]
     flat = np.asarray(faces)
     return np.stack([flat[side // 3, side % 3], flat[side // 3, (side + 1) % 3]], axis=1).astype(np.int32)
@@ -158,8 +165,8 @@ def hinges(faces: NDArray[np.integer], name: str = "mesh") -> NDArray[np.int32]:
               d               seen from there), positive when they fall away from it (a ridge).
 
     The four vertices alone define the angle. A neighbour that is oriented the other way round (it too runs a -> b; on a
-    Moebius strip some must) is read as if it ran b -> a, so its hinge is as good as any other; only the sign follows the
-    first face.
+    Moebius strip some must) is read as if it ran b -> a, so its hinge is as good as any other; only the sign follows
+    the first face.
 
     Args:
         faces: Vertex indices, shape (F, 3).
@@ -172,7 +179,7 @@ def hinges(faces: NDArray[np.integer], name: str = "mesh") -> NDArray[np.int32]:
         SceneError: More than two faces meet at an edge, where bending has no meaning; the message names edge and faces.
     """
     order, key = _sides(faces)
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    first, count = _runs(key)
     flat = np.asarray(faces)
     crowded = np.flatnonzero(count > 2)
     if crowded.size:
@@ -217,8 +224,9 @@ def vertex_masses(
         faces: Vertex indices, shape (F, 3).
         density: Mass per area [kg/m^2], one or one per face, shape (F,).
     """
-    share = np.broadcast_to(face_normals_areas(vertices, faces)[1] * density / 3.0, (len(faces),))
-    return np.bincount(np.asarray(faces).ravel(), weights=np.repeat(share, 3), minlength=len(vertices))
+    mass = np.zeros(len(vertices))
+    np.add.at(mass, np.asarray(faces), (face_normals_areas(vertices, faces)[1] * density / 3.0)[:, None])
+    return mass
 
 
 def grid(
@@ -235,7 +243,7 @@ def grid(
         shape: Numbers of vertices (nx, ny) along X and along Z, two at least.
         size: Full lengths (w, h) [m] along X and along Z.
         diagonal: One diagonal splits each cell: `"same"` runs it from (column + 1, row) to (column, row + 1)
-            everywhere, `"alternating"` turns it in every second cell, like a chess board, which has no preferred direction.
+            everywhere, `"alternating"` turns it in every second cell, like a chess board.
 
     Returns:
         Vertices, shape (nx * ny, 3), and faces, int32, shape (2 (nx - 1)(ny - 1), 3), cell by cell in rows.
