@@ -38,7 +38,7 @@ from shinari.maths.function import function
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, neg, reciprocal, scale, sub
 
 PI = np.float32(np.pi)
-# 2 pi in two parts, so that float64 rows get it to their own precision.
+# 2 pi in two parts: one float32 alone would bring an error of 1.7e-7 into float64 rows, the two leave 1e-14.
 TURN = np.float32(2.0 * np.pi)
 TURN_REST = np.float32(2.0 * np.pi - float(TURN))
 FLATNESS = np.float32(1e-12)  # square of the least height of a face relative to its side
