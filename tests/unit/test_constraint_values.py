@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from shinari.constraints import dihedral, isometric_bend, volume
+from shinari.constraints import coincidence, dihedral, isometric_bend, volume
 from shinari.constraints.registry import constraint_type
 
 EPS = np.finfo(np.float64).eps
@@ -213,4 +213,4 @@ class TestPoints:
 
     def test_coincidence_has_no_offset_of_its_own(self):
         x = np.array([[[1.0, 2, 3], [1, 1, 1]]])
-        assert_allclose(constraint_type("coincidence").rest(x), np.zeros((1, 3)))
+        assert_allclose(coincidence.rest(x), np.zeros((1, 3)))

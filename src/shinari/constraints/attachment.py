@@ -33,5 +33,6 @@ ATTACHMENT = register(
     evaluate=evaluate,
     rest=rest,
     rows=3,
+    unit_gradients=True,
     translation_invariant=False,
 )

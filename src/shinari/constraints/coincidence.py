@@ -37,4 +37,5 @@ COINCIDENCE = register(
     evaluate=evaluate,
     rest=rest,
     rows=3,
+    unit_gradients=True,
 )
