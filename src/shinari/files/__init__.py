@@ -1,0 +1,1 @@
+"""Meshes in and out, and the files that a run writes."""

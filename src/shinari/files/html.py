@@ -1,0 +1,156 @@
+"""Web page `.html`: a player for any browser, in one file, without a network. Needs the extra [view].
+
+The page is viser's client with the motion inside: play, pause, time slider, orbit with the mouse. viser records the
+messages that it would send to a browser; for that it opens a port on this machine alone while the page is being made.
+`docs/decisions/html_player.md` has the measurements.
+"""
+
+import contextlib
+import html
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import require
+from shinari.files.results import BODY_COLOR, COLORS, Body, Layout, Part
+
+VIEW_ANGLE = 75.0
+"""Vertical opening angle of viser's camera [degrees]."""
+VIEW_DIRECTION = (0.55, 0.35, 0.76)
+"""From what is looked at to the camera."""
+FLAT_FACES = 64
+"""Up to so many faces a body is drawn with its edges: a box is no cushion."""
+
+
+def write_html(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
+    """Write a run as one web page.
+
+    Args:
+        path: File to write.
+        layout: What the frames hold.
+        frames: Structured array as `shinari.files.spool.frame_dtype` says, shape (T,).
+        title: Title of the page.
+
+    Raises:
+        MissingExtraError: viser is not installed.
+    """
+    viser = require("viser", "view")
+    with contextlib.redirect_stdout(io.StringIO()):  # viser announces its server, which nobody is meant to visit
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        try:
+            page = _record(server, layout, frames)
+        finally:
+            server.stop()
+    heading = html.escape(title or "shinari")
+    page = page.replace("<title>Viser</title>", f"<title>{heading}</title>", 1)
+    path.write_text(page, encoding="utf-8")
+
+
+def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Camera that sees a box from the front, the right and above.
+
+    Args:
+        low: Lower corner of the box [m], shape (3,).
+        high: Upper corner [m], shape (3,).
+
+    Returns:
+        Position of the camera and the point it looks at [m], each (3,).
+    """
+    center = 0.5 * (low + high)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
+    direction = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
+    return center + direction * radius / np.sin(np.radians(0.5 * VIEW_ANGLE)), center
+
+
+def moving_box(layout: Layout, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Box around all drawn particles in all frames [m]; around the bodies' centres when there are no particles."""
+    drawn = np.zeros(layout.particle_count, bool)
+    for part in layout.parts:
+        drawn[part.start : part.stop] = True
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for frame in frames:
+        points = frame["positions"][drawn] if drawn.any() else frame["body_positions"]
+        points = points[np.isfinite(points).all(axis=1)]
+        if len(points):
+            low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    if not np.isfinite(low).all():
+        return np.full(3, -1.0), np.full(3, 1.0)
+    if not drawn.any():
+        reach = max(float(np.abs(body.vertices).max(initial=0.0)) for body in layout.bodies)
+        return low - reach, high + reach
+    return low, high
+
+
+def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
+    scene = server.scene
+    low, high = moving_box(layout, frames)
+    scene.set_up_direction("+y")
+    server.initial_camera.position, server.initial_camera.look_at = frame_camera(low, high)
+    server.initial_camera.up = (0.0, 1.0, 0.0)
+    server.initial_camera.fov = np.radians(VIEW_ANGLE)
+    size = float(np.max(high - low)) or 1.0
+    cell = 10.0 ** np.floor(np.log10(size))
+    center = 0.5 * (low + high)
+    middle = (float(np.round(center[0] / cell) * cell), 0.0, float(np.round(center[2] / cell) * cell))
+    wide = float(np.ceil(3 * size / cell) * cell)
+    scene.add_grid("/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle)
+
+    first = frames[0]
+    setters = [_add_part(scene, index, part, first, size) for index, part in enumerate(layout.parts)]
+    setters += [_add_body(scene, index, body, first) for index, body in enumerate(layout.bodies)]
+    recorder = server.get_scene_serializer()
+    for index in range(1, len(frames)):
+        recorder.insert_sleep(max(0.0, float(frames["time"][index] - frames["time"][index - 1])))
+        for put in setters:
+            put(frames[index])
+    recorder.insert_sleep(1.0 / layout.frames_per_second)
+    return recorder.as_html()
+
+
+def _add_part(scene: Any, index: int, part: Part, first: Any, size: float) -> Callable[[Any], None]:
+    name, color = f"/{index} {part.name.replace('/', '_')}", COLORS[index % len(COLORS)]
+    color = tuple(round(255 * channel) for channel in color)
+    radius = part.radius or 0.004 * size
+
+    def points(frame: Any) -> np.ndarray:
+        return np.ascontiguousarray(frame["positions"][part.start : part.stop])
+
+    def segments(frame: Any) -> np.ndarray:
+        chain = points(frame)
+        return np.stack([chain[:-1], chain[1:]], axis=1)
+
+    if part.kind == "mesh":
+        mesh = scene.add_mesh_simple(name, points(first), np.asarray(part.faces, np.int32), color=color, side="double")
+        return lambda frame: setattr(mesh, "vertices", points(frame))
+    if part.kind == "curve":
+        lines = scene.add_line_segments(name, segments(first), color, thickness=2 * radius)
+        return lambda frame: setattr(lines, "points", segments(frame))
+    cloud = scene.add_point_cloud(
+        name, points(first), color, point_size=2 * radius, point_shape="circle", precision="float32"
+    )
+    return lambda frame: setattr(cloud, "points", points(frame))
+
+
+def _add_body(scene: Any, index: int, body: Body, first: Any) -> Callable[[Any], None]:
+    color = tuple(round(255 * channel) for channel in BODY_COLOR)
+    mesh = scene.add_mesh_simple(
+        f"/body {index} {body.name.replace('/', '_')}",
+        np.asarray(body.vertices, np.float32),
+        np.asarray(body.faces, np.int32),
+        color=color,
+        side="double",
+        flat_shading=len(body.faces) <= FLAT_FACES,
+        position=first["body_positions"][index],
+        wxyz=first["body_rotations"][index],
+    )
+    last = [np.concatenate([first["body_positions"][index], first["body_rotations"][index]])]
+
+    def put(frame: Any) -> None:
+        place = np.concatenate([frame["body_positions"][index], frame["body_rotations"][index]])
+        if not np.array_equal(place, last[0]):
+            mesh.position, mesh.wxyz, last[0] = place[:3], place[3:], place
+
+    return put

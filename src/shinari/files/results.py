@@ -1,0 +1,191 @@
+"""What a run writes, whatever the format: the layout, said once, and the frames.
+
+A `Layout` names what is drawn from which particles and which rigid things move along; a `Frame` holds the numbers of
+one moment. The writers of `shinari.files.writers` take both and know nothing of the simulation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+
+from shinari.errors import SceneError
+
+KINDS = ("mesh", "curve", "points")
+
+# One colour a part, red, green and blue in 0..1, in the order of the parts and round again.
+COLORS = (
+    (0.24, 0.48, 0.80),
+    (0.88, 0.46, 0.20),
+    (0.30, 0.62, 0.36),
+    (0.76, 0.30, 0.36),
+    (0.52, 0.40, 0.70),
+    (0.85, 0.68, 0.24),
+)
+BODY_COLOR = (0.60, 0.60, 0.62)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Something drawn from particles.
+
+    Attributes:
+        name: Name, unique among the parts.
+        kind: `"mesh"`, `"curve"` (a line through its particles in their order) or `"points"`.
+        start: First particle, a global index.
+        stop: One past the last particle.
+        faces: Triangles of a mesh, shape (F, 3), indices that count from `start`; None for the other kinds.
+        radius: Radius [m] to draw curves and points with; 0 leaves the choice to the format.
+    """
+
+    name: str
+    kind: str
+    start: int
+    stop: int
+    faces: np.ndarray | None = None
+    radius: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid thing with a mesh of its own: a collider, a rigid body.
+
+    Attributes:
+        name: Name, unique among the bodies.
+        vertices: Vertices [m] in the axes of the body, shape (V, 3).
+        faces: Triangles, shape (F, 3).
+    """
+
+    name: str
+    vertices: np.ndarray
+    faces: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What stays the same in every frame.
+
+    Attributes:
+        parts: What is drawn from particles; a particle may be in several parts or in none.
+        bodies: The rigid things, in the order of a frame's `body_positions`.
+        particle_count: Number N of particles.
+        frames_per_second: Frames in a second of simulated time [1/s].
+
+    Raises:
+        SceneError: A name is missing or taken, a range leaves the particles, or faces leave their range.
+    """
+
+    parts: tuple[Part, ...]
+    bodies: tuple[Body, ...]
+    particle_count: int
+    frames_per_second: float
+
+    def __post_init__(self) -> None:
+        if self.particle_count < 0:
+            raise SceneError(f"layout: particle_count is {self.particle_count}, expected 0 or more")
+        if not (np.isfinite(self.frames_per_second) and self.frames_per_second > 0):
+            raise SceneError(f"layout: frames_per_second is {self.frames_per_second}, expected a number above 0")
+        _check_names("part", [part.name for part in self.parts])
+        _check_names("body", [body.name for body in self.bodies])
+        for part in self.parts:
+            _check_part(part, self.particle_count)
+        for body in self.bodies:
+            if np.ndim(body.vertices) != 2 or np.shape(body.vertices)[1] != 3:
+                raise SceneError(f"body {body.name!r}: vertices have shape {np.shape(body.vertices)}, expected (V, 3)")
+            _check_faces(f"body {body.name!r}", body.faces, len(body.vertices))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One moment of a run.
+
+    Attributes:
+        time: Simulated time [s].
+        positions: Positions of the particles [m], shape (N, 3).
+        velocities: Velocities of the particles [m/s], shape (N, 3).
+        body_positions: Positions of the bodies [m], shape (B, 3).
+        body_rotations: Rotations of the bodies, unit quaternions w x y z, shape (B, 4).
+    """
+
+    time: float
+    positions: np.ndarray
+    velocities: np.ndarray
+    body_positions: np.ndarray
+    body_rotations: np.ndarray
+
+
+class Writer(Protocol):
+    """Something that takes the frames of a run, one after the other.
+
+    As a context manager it closes itself. When the block ends with an error other than Ctrl-C, the run has failed: an
+    earlier file of the same name stays as it was, and the frames so far are left beside it under a name that the error
+    tells.
+    """
+
+    def write(self, frame: Frame) -> None:
+        """Take one frame."""
+        ...
+
+    def close(self) -> None:
+        """Finish the file with the frames so far; a second call does nothing."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def frame_shapes(layout: Layout) -> dict[str, tuple[int, int]]:
+    """Shape of every array of a frame, by field name."""
+    particles, bodies = layout.particle_count, len(layout.bodies)
+    return {
+        "positions": (particles, 3),
+        "velocities": (particles, 3),
+        "body_positions": (bodies, 3),
+        "body_rotations": (bodies, 4),
+    }
+
+
+def check_frame(frame: Frame, layout: Layout) -> None:
+    """Refuse a frame that does not fit its layout.
+
+    Raises:
+        SceneError: An array has another shape than the layout says.
+    """
+    for field, expected in frame_shapes(layout).items():
+        shape = np.shape(getattr(frame, field))
+        if shape != expected:
+            raise SceneError(f"frame at {frame.time} s: {field} have shape {shape}, expected {expected}")
+
+
+def _check_names(what: str, names: Sequence[str]) -> None:
+    for index, name in enumerate(names):
+        if not name:
+            raise SceneError(f"layout: {what} {index} has no name")
+        if name in names[:index]:
+            raise SceneError(f"layout: two things have the {what} name {name!r}")
+
+
+def _check_part(part: Part, particle_count: int) -> None:
+    what = f"part {part.name!r}"
+    if part.kind not in KINDS:
+        raise SceneError(f"{what}: kind is {part.kind!r}, expected one of {', '.join(KINDS)}")
+    if not 0 <= part.start <= part.stop <= particle_count:
+        raise SceneError(f"{what}: range {part.start}..{part.stop} leaves the {particle_count} particles")
+    if not (np.isfinite(part.radius) and part.radius >= 0):
+        raise SceneError(f"{what}: radius is {part.radius} m, expected 0 or more")
+    if (part.faces is None) == (part.kind == "mesh"):
+        raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {part.kind!r}")
+    if part.faces is not None:
+        _check_faces(what, part.faces, part.stop - part.start)
+
+
+def _check_faces(what: str, faces: np.ndarray, vertex_count: int) -> None:
+    if np.ndim(faces) != 2 or np.shape(faces)[1] != 3 or not np.issubdtype(np.asarray(faces).dtype, np.integer):
+        raise SceneError(f"{what}: faces have shape {np.shape(faces)}, expected whole numbers (F, 3)")
+    if np.size(faces) and (np.min(faces) < 0 or np.max(faces) >= vertex_count):
+        raise SceneError(f"{what}: faces use vertices {np.min(faces)}..{np.max(faces)}, there are {vertex_count}")

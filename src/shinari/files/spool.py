@@ -1,0 +1,116 @@
+"""Frames kept on disk until the run is over, for the formats that need all of them to be written.
+
+The spool is a growing NumPy file `name.partial.ext.npy` of structured records, one a frame. Its header is rewritten
+with the new count after each record, so that at any moment, after a kill too, `numpy.load(spool, mmap_mode="r")` gives
+every full frame. Memory does not grow with the number of frames.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from shinari.files.partial import FileWriter, discard, publish, reserve
+from shinari.files.results import Frame, Layout, frame_shapes
+
+HEADER_MARGIN = 24
+"""Characters left for the count in the header: it must keep its length as the count grows."""
+
+Convert = Callable[[Path, Layout, np.ndarray, str], None]
+"""Writes a whole file: path, layout, frames (structured, shape (T,)), title."""
+
+
+def frame_dtype(layout: Layout) -> np.dtype:
+    """Type of a record: `time` [s] in double precision, the arrays of a frame in single precision."""
+    return np.dtype([("time", "<f8"), *((name, "<f4", shape) for name, shape in frame_shapes(layout).items())])
+
+
+class Spool:
+    """A growing NumPy file of frames."""
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self.path = path
+        self.dtype = frame_dtype(layout)
+        self.count = 0
+        self._stream = path.open("rb+", buffering=0)
+        self._record = np.zeros(1, self.dtype)
+        self._length = 0
+        self._length = len(self._header())
+        self._put(0, self._header())
+
+    def append(self, frame: Frame) -> None:
+        """Add one frame; it counts only when it is whole."""
+        record = self._record[0]
+        for name in self.dtype.names or ():
+            record[name] = getattr(frame, name)
+        self._put(self._length + self.count * self.dtype.itemsize, self._record.tobytes())
+        self.count += 1
+        self._put(0, self._header())
+
+    def frames(self) -> np.ndarray:
+        """The frames so far, mapped from the file, structured, shape (T,)."""
+        return np.memmap(self.path, self.dtype, mode="r", offset=self._length, shape=(self.count,))
+
+    def close(self) -> None:
+        """Let go of the file, which stays."""
+        self._stream.close()
+
+    def _header(self) -> bytes:
+        text = repr({"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.count,)})
+        length = self._length or -(-(len(text) + HEADER_MARGIN + 11) // 64) * 64
+        text = text.ljust(length - 11) + "\n"
+        return b"\x93NUMPY\x01\x00" + (length - 10).to_bytes(2, "little") + text.encode("ascii")
+
+    def _put(self, offset: int, data: bytes) -> None:
+        self._stream.seek(offset)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._stream.write(rest) :]
+
+
+class SpoolWriter(FileWriter):
+    """Spools the frames and writes the file when it is closed."""
+
+    def __init__(self, path: str | os.PathLike, layout: Layout, convert: Convert, *, title: str = "") -> None:
+        super().__init__(path, layout, title=title)
+        self._convert = convert
+        spool = reserve(self.path, f"{self.path.suffix}.npy")
+        try:
+            self._spool = Spool(spool, layout)
+        except OSError as error:
+            discard(spool)
+            self._refuse(error)
+
+    def _append(self, frame: Frame) -> None:
+        self._spool.append(frame)
+
+    def _finish(self) -> None:
+        publish(self._write_partial(), self.path)
+        self._drop()
+
+    def _keep(self) -> Path:
+        partial = self._write_partial()
+        self._drop()
+        return partial
+
+    def _drop(self) -> None:
+        self._spool.close()
+        discard(self._spool.path)
+
+    def _left(self) -> Path | None:
+        if not hasattr(self, "_spool"):
+            return None
+        self._spool.close()
+        if self._spool.count == 0:
+            discard(self._spool.path)
+        return self._spool.path
+
+    def _write_partial(self) -> Path:
+        partial = reserve(self.path)
+        try:
+            self._convert(partial, self.layout, self._spool.frames(), self.title)
+        except BaseException:
+            discard(partial)
+            raise
+        return partial

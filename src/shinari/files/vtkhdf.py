@@ -1,0 +1,197 @@
+"""VTKHDF `.vtkhdf`: a cache that ParaView opens and that the frames can be read back from. Needs the extra [cache].
+
+The layout is the transient PolyData of the VTKHDF specification, https://docs.vtk.org, version 2. The topology is
+stored once: every step begins at the same cells and only its points and velocities move on.
+
+    /VTKHDF                  Type "PolyData", Version (2, 0)
+      Points                 (T N, 3) float32 [m], the particles of all frames, one frame after the other
+      PointData/velocity     (T N, 3) float32 [m/s]
+      Polygons, Lines, Vertices, Strips     cells of the meshes, curves and points; global particle indices
+      Steps                  NSteps, Values (T,) [s], offsets
+    /shinari                 not looked at by ParaView
+      body_positions (T, B, 3), body_rotations (T, B, 4), body_vertices_<i>, body_faces_<i>, part names, kinds, ranges
+
+The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one: a run that is killed between two
+frames leaves all of them readable.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import FileError, require
+from shinari.files.partial import FileWriter, discard, publish, reason, reserve
+from shinari.files.results import Frame, Layout
+
+CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
+"""The groups of cells, in the order that the specification counts them in."""
+
+
+class VtkhdfWriter(FileWriter):
+    """Writes a VTKHDF file frame by frame."""
+
+    def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
+        super().__init__(path, layout, title=title)
+        h5py = require("h5py", "cache")
+        self._partial = reserve(self.path)
+        try:
+            self._file = h5py.File(self._partial, "w")
+            self._root = self._file.create_group("VTKHDF")
+            self._root.attrs.create("Version", (2, 0), dtype="i8")
+            self._root.attrs.create("Type", np.bytes_("PolyData"))
+            self._define_cells()
+            self._define_steps()
+            self._describe()
+            self._file.flush()
+        except Exception as error:
+            self._refuse(error)
+
+    def _define_cells(self) -> None:
+        count = self.layout.particle_count
+        self._root.create_dataset("NumberOfPoints", data=np.array([count], "i8"))
+        for name, (connectivity, offsets) in _cells(self.layout).items():
+            group = self._root.create_group(name)
+            group.create_dataset("NumberOfConnectivityIds", data=np.array([len(connectivity)], "i8"))
+            group.create_dataset("NumberOfCells", data=np.array([len(offsets) - 1], "i8"))
+            group.create_dataset("Connectivity", data=connectivity)
+            group.create_dataset("Offsets", data=offsets)
+        self._points = _growing(self._root, "Points", (3,), "f4", count)
+        self._velocities = _growing(self._root.create_group("PointData"), "velocity", (3,), "f4", count)
+
+    def _define_steps(self) -> None:
+        steps = self._root.create_group("Steps")
+        steps.attrs.create("NSteps", 0, dtype="i8")
+        self._steps = steps
+        self._times = _growing(steps, "Values", (), "f8", 256)
+        self._point_offsets = [
+            _growing(steps, "PointOffsets", (), "i8", 256),
+            _growing(steps.create_group("PointDataOffsets"), "velocity", (), "i8", 256),
+        ]
+        # Every step is the one part, whose cells begin where they began in the first step.
+        self._constants = [
+            (_growing(steps, "PartOffsets", (), "i8", 256), 0),
+            (_growing(steps, "NumberOfParts", (), "i8", 256), 1),
+            (_growing(steps, "CellOffsets", (4,), "i8", 256), 0),
+            (_growing(steps, "ConnectivityIdOffsets", (4,), "i8", 256), 0),
+        ]
+
+    def _describe(self) -> None:
+        own = self._file.create_group("shinari")
+        own.attrs["title"] = self.title
+        own.attrs["frames_per_second"] = self.layout.frames_per_second
+        own.attrs["particle_count"] = self.layout.particle_count
+        own.attrs["part_names"] = [part.name for part in self.layout.parts]
+        own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
+        own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
+        own.attrs["body_names"] = [body.name for body in self.layout.bodies]
+        for index, body in enumerate(self.layout.bodies):
+            own.create_dataset(f"body_vertices_{index}", data=np.asarray(body.vertices, "f4"))
+            own.create_dataset(f"body_faces_{index}", data=np.asarray(body.faces, "i4"))
+        count = len(self.layout.bodies)
+        self._body_positions = _growing(own, "body_positions", (count, 3), "f4", 64)
+        self._body_rotations = _growing(own, "body_rotations", (count, 4), "f4", 64)
+
+    def _append(self, frame: Frame) -> None:
+        step, count = self.frame_count, self.layout.particle_count
+        _append(self._points, frame.positions)
+        _append(self._velocities, frame.velocities)
+        _append(self._body_positions, np.asarray(frame.body_positions)[None])
+        _append(self._body_rotations, np.asarray(frame.body_rotations)[None])
+        _append(self._times, [frame.time])
+        for dataset in self._point_offsets:
+            _append(dataset, [step * count])
+        for dataset, value in self._constants:
+            _append(dataset, np.full((1, *dataset.shape[1:]), value))
+        self._steps.attrs.modify("NSteps", np.int64(step + 1))
+        self._file.flush()
+
+    def _finish(self) -> None:
+        self._file.close()
+        publish(self._partial, self.path)
+
+    def _keep(self) -> Path:
+        self._file.close()
+        return self._partial
+
+    def _drop(self) -> None:
+        self._file.close()
+        discard(self._partial)
+
+    def _left(self) -> Path | None:
+        try:
+            self._file.close()
+        except Exception:  # the disk that refused the frame may refuse the end of the file too
+            return self._partial
+        if self.frame_count == 0:
+            discard(self._partial)
+        return self._partial
+
+
+def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read the frames of a VTKHDF file that shinari wrote, a partial one too.
+
+    Returns:
+        Times [s], shape (T,), float64; positions [m] and velocities [m/s], each (T, N, 3), float32.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+        FileError: The file is missing, cut short, or no such file.
+    """
+    h5py = require("h5py", "cache")
+    try:
+        with h5py.File(path, "r") as file:
+            root = file["VTKHDF"]
+            count = int(file["shinari"].attrs["particle_count"])
+            steps = int(root["Steps"].attrs["NSteps"])
+            times = root["Steps/Values"][:steps]
+            if len(times) != steps or count < 0:
+                raise FileError(f"{path}: has {len(times)} times for {steps} steps")
+            positions, velocities = (
+                _frames(path, root[name], steps, count) for name in ("Points", "PointData/velocity")
+            )
+    except FileError:
+        raise
+    except Exception as error:  # h5py turns the errors of the HDF5 library into half a dozen types
+        what = "no such file" if not os.path.exists(path) else reason(error)
+        raise FileError(f"{path}: cannot be read as a VTKHDF file of shinari: {what}") from error
+    return np.asarray(times, np.float64), positions, velocities
+
+
+def _frames(path: str | os.PathLike, dataset: Any, steps: int, count: int) -> np.ndarray:
+    if dataset.shape[0] < steps * count or dataset.shape[1:] != (3,):
+        raise FileError(f"{path}: {dataset.name} has shape {dataset.shape}, too small for {steps} steps of {count}")
+    return np.asarray(dataset[: steps * count], np.float32).reshape(steps, count, 3)
+
+
+def _growing(group: Any, name: str, shape: tuple[int, ...], kind: str, chunk: int) -> Any:
+    """Empty dataset of rows of the given shape that can grow, stored in chunks of so many rows."""
+    chunk_shape = (max(1, min(chunk, 65536)), *(max(1, size) for size in shape))
+    return group.create_dataset(name, (0, *shape), kind, maxshape=(None, *shape), chunks=chunk_shape)
+
+
+def _append(dataset: Any, rows: Any) -> None:
+    first = dataset.shape[0]
+    dataset.resize(first + len(rows), axis=0)
+    if len(rows):
+        dataset[first:] = rows
+
+
+def _cells(layout: Layout) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Connectivity and offsets of each kind of cell; a curve is one cell, a point is one cell."""
+    cells: dict[str, list[np.ndarray]] = {kind: [] for kind in CELL_KINDS}
+    for part in layout.parts:
+        if part.faces is not None:
+            cells["Polygons"].extend(np.asarray(part.faces, np.int64) + part.start)
+        elif part.kind == "curve":
+            if part.stop - part.start > 1:
+                cells["Lines"].append(np.arange(part.start, part.stop))
+        else:
+            cells["Vertices"].extend(np.arange(part.start, part.stop)[:, None])
+    result = {}
+    for kind, rows in cells.items():
+        connectivity = np.concatenate([np.zeros(0, np.int64), *rows]).astype("i8")
+        offsets = np.cumsum([0, *(len(row) for row in rows)]).astype("i8")
+        result[kind] = connectivity, offsets
+    return result

@@ -1,0 +1,80 @@
+"""Opens the writer that a file name asks for.
+
+Every format keeps the same promises: whether the file can be written is found out when it is opened, before a long run
+starts; a file of that name is replaced only by a whole one; fewer frames than planned (Ctrl-C) make a valid file. After
+a run that failed or was killed, the frames so far are there under a partial name:
+
+| format | the run failed | the run was killed, or the disk is full |
+|---|---|---|
+| `.npz`, `.usdc`, `.usda`, `.html` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
+| `.ply` | folder `name.partial/` | folder `name.partial/` |
+| `.vtkhdf` | `name.partial.vtkhdf` | `name.partial.vtkhdf` |
+
+A run without a frame makes no file.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shinari.errors import FileError, require
+from shinari.files.html import write_html
+from shinari.files.npz import write_npz
+from shinari.files.ply import PlyWriter
+from shinari.files.results import Layout, Writer
+from shinari.files.spool import Convert, SpoolWriter
+from shinari.files.usd import write_usd
+from shinari.files.vtkhdf import VtkhdfWriter
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format that a run can be written in.
+
+    Attributes:
+        description: What it is for, in a few words.
+        open: Makes the writer: path, layout, title.
+        requires: Module and extra it needs beyond the core, None when nothing.
+    """
+
+    description: str
+    open: Callable[[str | os.PathLike, Layout, str], Writer]
+    requires: tuple[str, str] | None = None
+
+
+def _spooled(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Writer]:
+    return lambda path, layout, title: SpoolWriter(path, layout, convert, title=title)
+
+
+FORMATS: dict[str, Format] = {
+    ".npz": Format("arrays for NumPy", _spooled(write_npz)),
+    ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
+    ".usdc": Format("Universal Scene Description, binary", _spooled(write_usd), ("pxr", "usd")),
+    ".usda": Format("Universal Scene Description, text", _spooled(write_usd), ("pxr", "usd")),
+    ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
+    ".vtkhdf": Format("a cache for ParaView", lambda p, la, t: VtkhdfWriter(p, la, title=t), ("h5py", "cache")),
+}
+"""The formats by extension; the command line lists the same."""
+
+
+def open_writer(path: str | os.PathLike, layout: Layout, *, title: str = "") -> Writer:
+    """Open a file for the frames of a run; the extension chooses the format.
+
+    Args:
+        path: File to write; its folder is made when missing. `name.ply` stands for `name_0000.ply`,
+            `name_0001.ply`, ...
+        layout: What the frames hold.
+        title: One line about the run, kept in the file where the format has a place for it.
+
+    Raises:
+        FileError: The extension is unknown, or nothing can be written there.
+        MissingExtraError: The format needs an extra that is not installed.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise FileError(f"{path}: unknown extension {suffix!r}, expected one of {', '.join(FORMATS)}")
+    chosen = FORMATS[suffix]
+    if chosen.requires is not None:
+        require(*chosen.requires)
+    return chosen.open(path, layout, title)
