@@ -4,26 +4,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shinari.errors import DivergenceError, FileError, MissingExtraError, SceneError, ShinariError
+from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
+from shinari.scene.motion import Keyframes, Oscillation
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Box, Capsule, Plane, Sphere
 
 if TYPE_CHECKING:
+    from shinari.build.topology import grid
     from shinari.constraints.registry import register
+    from shinari.files.scene_file import load_scene
     from shinari.maths.function import function
+    from shinari.simulation import Simulation
 
 __version__ = "0.1.0"
 
-# Names that need the compiler are imported when they are first used: `import shinari` stays light.
+# Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
+    "Simulation": "shinari.simulation",
     "function": "shinari.maths.function",
+    "grid": "shinari.build.topology",
+    "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
 }
 
 __all__ = [
+    "MATERIAL_COMPLIANCE",
+    "Box",
+    "Capsule",
+    "ClothMaterial",
     "DivergenceError",
     "FileError",
+    "Keyframes",
     "MissingExtraError",
+    "Oscillation",
+    "Plane",
+    "RopeMaterial",
+    "Scene",
     "SceneError",
     "ShinariError",
+    "Simulation",
+    "Sphere",
     "function",
+    "grid",
+    "load_scene",
     "register",
 ]
 

@@ -151,8 +151,17 @@ class Scene:
         vertices = self._placed(thing, vertices, position, rotation)
         velocities = self._velocities(thing, velocity, masses)
         return self._add_group(
-            Particles(name, "cloth", vertices, masses, velocities, 0.5 * material.thickness, material.friction,
-                      faces, material)  # fmt: skip
+            Particles(
+                name,
+                "cloth",
+                vertices,
+                masses,
+                velocities,
+                0.5 * material.thickness,
+                material.friction,
+                faces,
+                material,
+            )  # fmt: skip
         )
 
     def add_rope(
@@ -286,8 +295,15 @@ class Scene:
             break_force = check.number("attach", "break_force", break_force, above=0.0)
         softness = np.full(1, check.number("attach", "compliance", compliance, least=0.0))
         return self._add_rows(
-            Rows(kind, np.array(rows), softness, np.ones(1), parameters=parameters, motion=motion,
-                 break_force=break_force)  # fmt: skip
+            Rows(
+                kind,
+                np.array(rows),
+                softness,
+                np.ones(1),
+                parameters=parameters,
+                motion=motion,
+                break_force=break_force,
+            )  # fmt: skip
         )
 
     def add_collider(

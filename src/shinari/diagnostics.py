@@ -1,0 +1,190 @@
+"""What a state tells: energies, momenta, residuals, strains and forces, all computed in float64."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shinari.constraints.registry import ConstraintType
+from shinari.errors import SceneError
+from shinari.model import ConstraintBlock, Model
+from shinari.settings import Settings
+from shinari.solver.lift import measurement
+from shinari.state import State
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies [J].
+
+    Attributes:
+        kinetic: Of all free particles.
+        gravitational: Of all free particles, zero at the world's origin.
+        elastic: 1/2 C^2 / compliance of all rows that have a compliance; a rigid row stores none.
+    """
+
+    kinetic: float
+    gravitational: float
+    elastic: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the three."""
+        return self.kinetic + self.gravitational + self.elastic
+
+
+@dataclass(frozen=True)
+class BlockResidual:
+    """How far a block is from being solved.
+
+    Attributes:
+        mean: Mean of |C + compliance x lambda / h^2| in the unit of C.
+        largest: Largest of these.
+        mean_strain: Mean of |C| / rest value; nan for types without a rest value.
+        largest_strain: Largest of these; nan for types without a rest value.
+    """
+
+    mean: float
+    largest: float
+    mean_strain: float
+    largest_strain: float
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Residuals of all blocks.
+
+    Attributes:
+        blocks: Residual by name of the constraint type.
+    """
+
+    blocks: dict[str, BlockResidual] = field(default_factory=dict)
+
+    @property
+    def largest(self) -> float:
+        """Largest residual of all blocks, each in the unit of its C."""
+        return max((block.largest for block in self.blocks.values()), default=0.0)
+
+    def __float__(self) -> float:
+        return self.largest
+
+
+class Diagnostics:
+    """Answers questions about the states of one model."""
+
+    def __init__(self, model: Model, settings: Settings) -> None:
+        self._model = model
+        self._h = settings.substep
+        self._method = settings.method
+        self._free = model.masses > 0.0
+
+    def energy(self, state: State) -> Energy:
+        """Energies [J]."""
+        m, free = self._model.masses[self._free], self._free
+        x = self._world(state)[free]
+        v = state.velocities[free].astype(np.float64)
+        kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
+        gravitational = -float(m @ (x @ self._model.gravity))
+        elastic = sum(self._elastic(block, state) for block in self._model.blocks.values())
+        return Energy(kinetic, gravitational, elastic)
+
+    def momentum(self, state: State) -> np.ndarray:
+        """Linear momentum [kg m/s], (3,)."""
+        return self._model.masses @ state.velocities.astype(np.float64)
+
+    def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
+        """Angular momentum about a point [kg m^2/s], (3,)."""
+        arm = self._world(state) - about
+        return self._model.masses @ np.cross(arm, state.velocities.astype(np.float64))
+
+    def residual(self, state: State) -> Residual:
+        """Residuals and strains by block."""
+        return Residual({name: self._block_residual(b, state) for name, b in self._model.blocks.items()})
+
+    def forces(self, state: State, kind: str) -> np.ndarray:
+        """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
+        block = self._block(kind)
+        forces = np.empty(state.multipliers[kind].shape)
+        forces[block.places] = state.multipliers[kind].astype(np.float64) * (-1.0 / self._h**2)
+        return forces
+
+    def strains(self, state: State, kind: str) -> np.ndarray:
+        """C / rest value of all rows of a type, in the order in which they were added, (M,)."""
+        block = self._block(kind)
+        column = _rest_column(block.type)
+        if column is None:
+            raise SceneError(f"strains: {kind!r} has no rest value to compare with")
+        strains = np.empty(block.row_count)
+        strains[block.places] = self._values(block, state)[:, 0] / np.abs(block.parameters[:, column])
+        return strains
+
+    def worst_block(self, state: State) -> str:
+        """Name of the block with a row that is no number, or with the largest residual."""
+        worst, most = "none", -1.0
+        for name, block in self._model.blocks.items():
+            size = np.abs(self._values(block, state)).max()
+            if not np.isfinite(size):
+                return repr(name)
+            if size > most:
+                worst, most = repr(name), float(size)
+        return worst
+
+    def _block(self, kind: str) -> ConstraintBlock:
+        try:
+            return self._model.blocks[kind]
+        except KeyError:
+            known = ", ".join(self._model.blocks) or "none"
+            raise SceneError(f"forces: the scene has no rows of type {kind!r}; it has {known}") from None
+
+    def _world(self, state: State) -> np.ndarray:
+        """Positions as added, with the digits that the solver has, (N, 3) float64."""
+        slots = self._model.slots
+        solver = state.origins[self._model.groups][slots] + state.x[slots, :3]
+        seen = state.positions
+        return np.where(solver.astype(seen.dtype) == seen, solver, seen)
+
+    def _values(self, block: ConstraintBlock, state: State) -> np.ndarray:
+        """C of all rows in solver order, (M, rows) float64."""
+        values = np.empty((block.row_count, block.type.rows))
+        x = state.x.astype(np.float64)
+        x[self._model.slots, :3] = self._world(state) - state.origins[self._model.groups][self._model.slots]
+        measurement(block.type)(block.indices, block.parameters.astype(np.float64), x, values)
+        return values
+
+    def _compliance(self, block: ConstraintBlock, values: np.ndarray, state: State) -> np.ndarray:
+        """Compliance of each row for the side on which it is, (M,); infinite where it has let go."""
+        compliance = block.compliance.astype(np.float64)
+        chosen = compliance[:, 0] if compliance.shape[1] == 1 else np.where(values[:, 0] > 0.0, *compliance.T)
+        broken = state.broken.get(block.type.name)
+        return chosen if broken is None else np.where(broken, np.inf, chosen)
+
+    def _elastic(self, block: ConstraintBlock, state: State) -> float:
+        if self._method == "pbd":
+            return 0.0
+        values = self._values(block, state)
+        compliance = self._compliance(block, values, state)
+        soft = compliance > 0.0
+        return 0.5 * float(((values[soft] ** 2).sum(axis=1) / compliance[soft]).sum())
+
+    def _block_residual(self, block: ConstraintBlock, state: State) -> BlockResidual:
+        values = self._values(block, state)
+        multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
+        compliance = self._compliance(block, values, state)[:, None]
+        if self._method == "pbd":
+            compliance = np.zeros_like(compliance)
+        held = np.isfinite(compliance)
+        error = np.abs(np.where(held, values + np.where(held, compliance, 0.0) * multipliers / self._h**2, 0.0))
+        column = _rest_column(block.type)
+        if column is None:
+            return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
+        strain = np.abs(values[:, 0]) / np.abs(block.parameters[:, column])
+        return BlockResidual(float(error.mean()), float(error.max()), float(strain.mean()), float(strain.max()))
+
+
+def _rest_column(kind: ConstraintType) -> int | None:
+    """Column of the parameter that a value of C is compared with, if there is one."""
+    column = 0
+    for name, width in kind.parameters:
+        if name in ("rest_length", "rest_volume"):
+            return column
+        column += width
+    return None

@@ -1,0 +1,149 @@
+"""The model: arrays that never change while a scene runs.
+
+Particles stand in solver order, which keeps neighbours close in memory; `slots` leads there from the order in which
+they were added. Positions in the solver are relative to the origin of their group, so that single precision does not
+depend on where in the world a thing is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.constraints.registry import ConstraintType
+from shinari.scene.motion import Motion
+from shinari.scene.things import Collider
+
+
+@dataclass(frozen=True)
+class ConstraintBlock:
+    """All rows of one constraint type, colour after colour.
+
+    Attributes:
+        type: Their type.
+        indices: Particles of each row in solver order, (M, points) uint32.
+        parameters: Parameters of each row, (M, width).
+        softness: Compliance (`"xpbd"`) or stiffness per iteration (`"pbd"`), (M, 1), or (M, 2) where the second
+            column holds for C < 0.
+        compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `softness`.
+        damping: Damping stiffness, (M,), or empty when no row has any.
+        offsets: Where each colour starts, (colours + 1,).
+        places: Place of each row in the order in which rows were added, (M,).
+    """
+
+    type: ConstraintType
+    indices: np.ndarray
+    parameters: np.ndarray
+    softness: np.ndarray
+    compliance: np.ndarray
+    damping: np.ndarray
+    offsets: np.ndarray
+    places: np.ndarray
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the block."""
+        return len(self.indices)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A motion that writes the target of rows while the scene runs.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        motion: Target as a function of time.
+    """
+
+    block: str
+    rows: np.ndarray
+    motion: Motion
+
+
+@dataclass(frozen=True)
+class Breakable:
+    """Rows that let go above a force.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        force: Force [N] above which they let go.
+    """
+
+    block: str
+    rows: np.ndarray
+    force: float
+
+
+@dataclass(frozen=True)
+class AirSurface:
+    """Triangles that feel the air.
+
+    Attributes:
+        triangles: Particles of each triangle in solver order, (F, 3) uint32.
+        drag: Half the air density times the drag coefficients along and across the normal [kg/m^3], (F, 2).
+        corners: Corner forces (triangle * 3 + corner) of each particle, one after the other, (3 F,) uint32.
+        corner_offsets: Where the corners of each particle start, (N + 1,).
+    """
+
+    triangles: np.ndarray
+    drag: np.ndarray
+    corners: np.ndarray
+    corner_offsets: np.ndarray
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scene, built.
+
+    Attributes:
+        real: Floating point type of the solver.
+        slots: Place in solver order of each particle as added, (N,) uint32.
+        masses: Masses [kg] as added, (N,) float64; 0 where fixed or pinned.
+        inverse_masses: Inverse masses [1/kg] in solver order, (N,).
+        radii: Distance kept from colliders [m] in solver order, (N,).
+        friction: Coulomb coefficients in solver order, (N,); negative: as the collider's.
+        groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
+        origins: Origin of each group at the start [m], (G, 3) float64.
+        anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that know where it is.
+        positions: Positions at the start as added [m], (N, 3) float64.
+        velocities: Velocities at the start as added [m/s], (N, 3) float64.
+        blocks: Rows by the name of their type.
+        drivers: Motions of attachments.
+        breakables: Rows that can break.
+        colliders: Solids.
+        air: Triangles in the air, or None.
+        wind: Velocity of the air [m/s], constant (3,) or a function of time.
+        force_fields: Compiled forces on particles.
+        gravity: Acceleration [m/s^2], (3,) float64.
+        damping: Decay rate of velocities [1/s].
+        things: Name and particles, as added, of each handle, for messages.
+    """
+
+    real: type
+    slots: np.ndarray
+    masses: np.ndarray
+    inverse_masses: np.ndarray
+    radii: np.ndarray
+    friction: np.ndarray
+    groups: np.ndarray
+    origins: np.ndarray
+    anchored: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+    blocks: dict[str, ConstraintBlock]
+    drivers: tuple[Driver, ...]
+    breakables: tuple[Breakable, ...]
+    colliders: tuple[Collider, ...]
+    air: AirSurface | None
+    wind: np.ndarray | Callable | None
+    force_fields: tuple[Callable, ...]
+    gravity: np.ndarray
+    damping: float
+    things: tuple[tuple[str, range], ...]
+
+    @property
+    def particle_count(self) -> int:
+        """Particles of the model."""
+        return len(self.slots)

@@ -1,0 +1,318 @@
+"""The simulation: builds a scene, steps it, and answers questions about it."""
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from shinari.build.model import build_model
+from shinari.diagnostics import Diagnostics, Energy, Residual
+from shinari.errors import DivergenceError, SceneError
+from shinari.scene import check
+from shinari.scene.handle import Handle, RowsHandle
+from shinari.scene.scene import Scene
+from shinari.settings import Settings
+from shinari.solver.compiling import announce
+from shinari.solver.step import step
+from shinari.solver.workspace import Workspace
+from shinari.state import start
+
+# A thing this far from its origin is given a new one, so that single precision keeps its digits.
+REACH = 64.0
+
+
+class Simulation:
+    """A scene that runs.
+
+    Args:
+        scene: What to simulate; later changes of the scene do not reach the simulation.
+        dt: Time of one `step` [s].
+        substeps: Substeps of a step; more of them make stiff things stiffer (Macklin et al. 2019).
+        iterations: Iterations of the solver in each substep.
+        method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
+        sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
+            (each particle by its number of rows, does not keep momentum) or `"chebyshev"` (accelerated Jacobi).
+        precision: `"float32"` or `"float64"`.
+        threads: Threads to use; None: all. The result does not depend on it.
+        stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
+        relaxation: Relaxation of Jacobi sweeps; None: a factor that is always stable.
+        spectral_radius: Spectral radius that the Chebyshev acceleration assumes, below 1.
+        depenetration_speed: Speed at which what overlaps a collider at the start is pushed out [m/s].
+
+    Raises:
+        SceneError: A setting or the scene is unusable; the message names the thing and the field.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        dt: float = 1.0 / 60.0,
+        substeps: int = 20,
+        iterations: int = 1,
+        method: str = "xpbd",
+        sweep: str = "gauss-seidel",
+        precision: str = "float32",
+        threads: int | None = None,
+        stiffness_mode: str = "per-step",
+        relaxation: float | None = None,
+        spectral_radius: float = 0.9,
+        depenetration_speed: float = 1.0,
+    ) -> None:
+        if not isinstance(scene, Scene):
+            raise SceneError(f"simulation: scene: expected a Scene, got {scene!r}")
+        self.settings = Settings(
+            dt=dt,
+            substeps=substeps,
+            iterations=iterations,
+            method=method,
+            sweep=sweep,
+            precision=precision,
+            threads=threads,
+            stiffness_mode=stiffness_mode,
+            relaxation=relaxation,
+            spectral_radius=spectral_radius,
+            depenetration_speed=depenetration_speed,
+        )
+        self.scene = scene
+        self.model = build_model(scene, self.settings)
+        self.state = start(self.model)
+        self._work = Workspace(self.model, self.state, self.settings)
+        self._announced = False
+        self._left_over = 0.0
+        self._diagnostics = Diagnostics(self.model, self.settings)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.state.frame * self.settings.dt
+
+    def step(self, count: int = 1) -> None:
+        """Advance by `count` times dt.
+
+        Raises:
+            DivergenceError: A position left the finite numbers; the state is that of the last good step.
+        """
+        check.count("simulation", "count", count, least=0)
+        if self.settings.threads is not None:
+            numba.set_num_threads(min(self.settings.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+        for _ in range(count):
+            if not self._announced:
+                with announce(self._kernel_names()):
+                    good = step(self.model, self.state, self._work, self.settings)
+                self._announced = True
+            else:
+                good = step(self.model, self.state, self._work, self.settings)
+            if not good:
+                self._diverged()
+            if self.settings.precision == "float32":
+                self._recentre()
+
+    def run(
+        self,
+        seconds: float,
+        *,
+        progress: bool = True,
+        record: Callable[["Simulation"], Any] | None = None,
+    ) -> None:
+        """Advance by a time [s], rounded to whole steps.
+
+        Args:
+            seconds: Time to advance [s].
+            progress: Show a progress bar with the time left, when the output is a terminal.
+            record: Called with the simulation after every step, for example to keep or to write positions.
+
+        Raises:
+            DivergenceError: A position left the finite numbers; the state is that of the last good step.
+        """
+        seconds = check.number("simulation", "seconds", seconds, least=0.0)
+        steps = range(round(seconds / self.settings.dt))
+        if progress and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import track
+
+            steps = track(steps, description="simulating", console=Console(stderr=True))
+        for _ in steps:
+            self.step()
+            if record is not None:
+                record(self)
+
+    def advance(self, elapsed: float, *, most_steps: int = 4) -> int:
+        """Advance by as many whole steps as fit into a time that has passed, for real time use.
+
+        What is left over counts towards the next call. When more than `most_steps` are due the rest is given up, so
+        that a slow machine falls behind instead of being asked for ever more.
+
+        Args:
+            elapsed: Time that has passed since the last call [s].
+            most_steps: Most steps to take in one call.
+
+        Returns:
+            Steps taken.
+
+        Raises:
+            DivergenceError: A position left the finite numbers.
+        """
+        elapsed = check.number("simulation", "elapsed", elapsed, least=0.0)
+        check.count("simulation", "most_steps", most_steps)
+        self._left_over += elapsed
+        # a whole step that is short by rounding only is due
+        due = math.floor(self._left_over / self.settings.dt + 1e-9)
+        steps = min(due, most_steps)
+        self._left_over = max(self._left_over - due * self.settings.dt, 0.0)
+        self.step(steps)
+        return steps
+
+    @property
+    def left_over(self) -> float:
+        """Time that `advance` has not simulated yet [s], below dt."""
+        return self._left_over
+
+    def positions(self, handle: Handle | str) -> np.ndarray:
+        """Positions of a thing [m], (N, 3): a writable view of `state.positions`.
+
+        Raises:
+            SceneError: It is no thing with particles of this scene.
+        """
+        return self.state.positions[self._range(handle)]
+
+    def velocities(self, handle: Handle | str) -> np.ndarray:
+        """Velocities of a thing [m/s], (N, 3): a writable view of `state.velocities`.
+
+        Raises:
+            SceneError: It is no thing with particles of this scene.
+        """
+        return self.state.velocities[self._range(handle)]
+
+    def energy(self) -> Energy:
+        """Kinetic, gravitational and elastic energy [J] and their sum; gravity counts from the world's origin."""
+        return self._diagnostics.energy(self.state)
+
+    def momentum(self) -> np.ndarray:
+        """Linear momentum of all free particles [kg m/s], (3,)."""
+        return self._diagnostics.momentum(self.state)
+
+    def angular_momentum(self, about: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
+        """Angular momentum of all free particles about a point [kg m^2/s], (3,)."""
+        return self._diagnostics.angular_momentum(self.state, check.vector("angular_momentum", "about", about))
+
+    def residual(self) -> Residual:
+        """How far each block is from being solved, and its strains; see `Residual`."""
+        return self._diagnostics.residual(self.state)
+
+    def forces(self, of: str | RowsHandle) -> np.ndarray:
+        """Forces of constraint rows in the last substep.
+
+        Args:
+            of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
+                and ropes last), or what `add_constraint` or `attach` returned, for its rows.
+
+        Returns:
+            -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
+            rows that are solved as a system.
+
+        Raises:
+            SceneError: The scene has no such rows.
+        """
+        if isinstance(of, RowsHandle):
+            return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
+        return self._diagnostics.forces(self.state, of)
+
+    def strains(self, of: str = "distance") -> np.ndarray:
+        """Strain C / rest value of each row of a type, (M,), in the order in which they were added.
+
+        Raises:
+            SceneError: The scene has no such rows, or the type no rest value to compare with.
+        """
+        return self._diagnostics.strains(self.state, of)
+
+    def collider_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (K, 3) [m] and rotations (K, 4), w x y z, of the colliders now."""
+        if self._work.solids is None:
+            return np.zeros((0, 3)), np.zeros((0, 4))
+        return self._work.solids.poses(self.time)
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint from which `load` goes on bit by bit; needs the extra [cache].
+
+        Raises:
+            FileError: The file cannot be written.
+            SceneError: The scene holds a function, which a file cannot.
+        """
+        from shinari.files.checkpoint import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | Path, *, scene: Scene | None = None) -> "Simulation":
+        """Read a checkpoint.
+
+        Args:
+            path: File that `save` wrote.
+            scene: The scene, for one that holds functions; it has to be built as it was when it was saved.
+
+        Raises:
+            FileError: The file is missing, damaged or of another version.
+        """
+        from shinari.files.checkpoint import load
+
+        return load(path, scene)
+
+    def _range(self, handle: Handle | str) -> slice:
+        thing = self.scene[handle] if isinstance(handle, str) else handle
+        if not isinstance(thing, Handle):
+            raise SceneError(f"simulation: {handle!r} has no particles")
+        return slice(thing.particles.start, thing.particles.stop)
+
+    def _recentre(self) -> None:
+        """Move the origins of things that have travelled far."""
+        model, state = self.model, self.state
+        for g in range(len(state.origins)):
+            if model.anchored[g]:
+                continue
+            members = self._members[g]
+            if np.abs(state.x[members[0], :3]).max() < REACH:
+                continue
+            points = state.x[members, :3].astype(np.float64)
+            shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
+            state.origins[g] += shift
+            state.x[members, :3] = points - shift
+
+    @property
+    def _members(self) -> list[np.ndarray]:
+        if not hasattr(self, "_member_list"):
+            groups = self.model.groups
+            self._member_list = [np.flatnonzero(groups == g) for g in range(len(self.model.origins))]
+        return self._member_list
+
+    def _kernel_names(self) -> list[str]:
+        names = [f"{solver.block.type.name}" for solver in self._work.solvers]
+        settings = self.settings
+        return sorted(names) + [settings.method, settings.sweep, settings.precision]
+
+    def _diverged(self) -> None:
+        """Report where the state left the finite numbers, after putting the last good one back."""
+        state, model = self.state, self.model
+        bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
+        first = int(np.argmax(bad)) if bad.any() else 0
+        thing = next((name for name, members in model.things if first in members), "?")
+        worst = self._diagnostics.worst_block(state)
+        frame = state.frame + 1
+        self._restore_published()
+        raise DivergenceError(
+            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no finite "
+            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, a smaller "
+            f"dt or a larger compliance may help."
+        )
+
+    def _restore_published(self) -> None:
+        """Bring the solver back to the last step that the user has seen."""
+        state, model = self.state, self.model
+        state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
+        state.v[model.slots] = state.velocities
+        for values in state.multipliers.values():
+            values[...] = 0.0

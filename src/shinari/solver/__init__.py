@@ -1,0 +1,1 @@
+"""The step and the kernels it is made of."""

@@ -1,0 +1,66 @@
+"""Jacobi sweeps: every row sees the same positions, then each particle gathers the corrections of its rows.
+
+Corrections added as they are overshoot where rows meet, and diverge. Two remedies:
+
+- one global factor below 2 / (most rows of one block at one particle); it keeps momentum, since every row still pushes its
+  points equally;
+- averaging, each particle divides by its own number of rows (Macklin et al. 2014, section 4.2): it converges faster,
+  but the two ends of a row are no longer pushed equally, so momentum is NOT kept where these numbers differ.
+
+Chebyshev acceleration (Wang 2015, A Chebyshev Semi-Iterative Approach) extrapolates from the two iterations before:
+z(k+1) = omega (z^ - z(k-1)) + z(k-1), with omega from the spectral radius rho: 1, 2 / (2 - rho^2), then
+4 / (4 - rho^2 omega). Multipliers are extrapolated like positions, as they belong together.
+"""
+
+import numba
+import numpy as np
+
+from shinari.maths.function import FLAGS
+
+PLAIN_ITERATIONS = 3
+
+
+@numba.njit(parallel=True, cache=True, **FLAGS)
+def gather_corrections(entries, offsets, corrections, weights, x):
+    """Move each particle by its weight, its inverse mass and the sum of its corrections.
+
+    Args:
+        entries: Places in `corrections` of each particle, one after the other, (K,).
+        offsets: Where the places of each particle start, (N + 1,).
+        corrections: Gradient times change of the multiplier for each point of each row, (K, 3).
+        weights: Relaxation of each particle, (N,).
+        x: Positions and inverse mass, (N, 4).
+    """
+    for i in numba.prange(len(x)):
+        a, b, c = x[i, 0], x[i, 1], x[i, 2]
+        s = weights[i] * x[i, 3]
+        for at in range(offsets[i], offsets[i + 1]):
+            e = entries[at]
+            a += s * corrections[e, 0]
+            b += s * corrections[e, 1]
+            c += s * corrections[e, 2]
+        x[i, 0], x[i, 1], x[i, 2] = a, b, c
+
+
+def relaxation_weights(rows_at: np.ndarray, averaged: bool, factor: float | None, real: type) -> np.ndarray:
+    """Relaxation of each particle, (N,).
+
+    Args:
+        rows_at: Rows of the block at each particle, (N,).
+        averaged: Each particle by its own number of rows instead of one factor for all.
+        factor: Global factor, or the factor on top of averaging; None: 1 / (most rows at one particle), or 1.
+        real: Floating point type.
+    """
+    if averaged:
+        return ((1.0 if factor is None else factor) / np.maximum(rows_at, 1)).astype(real)
+    most = max(int(rows_at.max(initial=1)), 1)
+    return np.full(len(rows_at), 1.0 / most if factor is None else factor, real)
+
+
+def chebyshev_weight(iteration: int, previous: float, spectral_radius: float) -> float:
+    """Weight omega of an iteration, counted from zero; the first few are plain, to let rough errors settle."""
+    if iteration < PLAIN_ITERATIONS:
+        return 1.0
+    if iteration == PLAIN_ITERATIONS:
+        return 2.0 / (2.0 - spectral_radius**2)
+    return 4.0 / (4.0 - spectral_radius**2 * previous)

@@ -1,0 +1,271 @@
+"""From C and its gradient to a projection: the only place where a multiplier is updated.
+
+A row with value C, gradients g_i, inverse masses w_i, multiplier lambda and compliance alpha satisfies its equation
+C + alpha~ lambda = 0 to first order, alpha~ = alpha / h^2, with (Macklin et al. 2016, XPBD, eq. 18 and 17)
+
+    d lambda = (-C - alpha~ lambda) / (w + alpha~),    w = sum w_i |g_i|^2,    dx_i = w_i g_i d lambda
+
+or, for the new multiplier, lambda + d lambda = (w lambda - C) / (w + alpha~). That form holds for alpha = infinity too,
+a row without force, and its sign is known before alpha is chosen: a row whose compliance differs between C > 0 and
+C < 0 takes the one for the side on which it ends.
+
+Damping beta (eq. 26) adds gamma times the first-order change of C since the substep began, gamma = alpha beta / h:
+
+    lambda + d lambda = ((1 + gamma) w lambda - C - gamma grad C . (x - x_n)) / ((1 + gamma) w + alpha~)
+
+Rows that belong together solve (G W G^T + alpha~ I) (lambda + d lambda) = G W G^T lambda - C by Cholesky (L D L^T).
+`"pbd"` takes d lambda = -k C / w instead (Mueller et al. 2006, eq. 8 and 9); lambda then counts for the forces alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from shinari.constraints.registry import ConstraintType
+from shinari.solver.rendered import render
+
+# Fewer rows than this are not worth waking the other threads for (a barrier costs about the same as 500 rows).
+SERIAL = 512
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a projection has to provide.
+
+    Attributes:
+        method: `"xpbd"` or `"pbd"`.
+        two_sided: Whether the softness has a second column for C < 0.
+        damped: Whether rows have damping.
+        gathers: True for Jacobi: corrections are stored by row, and each particle gathers its own afterwards.
+    """
+
+    method: str
+    two_sided: bool
+    damped: bool
+    gathers: bool
+
+
+def projection(kind: ConstraintType, variant: Variant) -> Callable:
+    """Compiled sweep over all rows of a block.
+
+    With Gauss-Seidel its arguments are `threads, offsets, indices, parameters, softness, [damping, predicted, velocities,]
+    multipliers, x, scale, [h,] first`: `scale` is 1 / h^2 (1 for `"pbd"`), and `first` says that this is the first
+    iteration of the substep, in which the multipliers count as zero. With Jacobi, `corrections, weights` follow
+    `multipliers`.
+    """
+    name = f"{kind.name}_{variant.method}" + "".join(
+        f"_{word}" for word, on in (("sided", variant.two_sided), ("damped", variant.damped),
+                                    ("jacobi", variant.gathers)) if on
+    )  # fmt: skip
+    return _module(kind, name, _sweep_source(kind, variant)).sweep
+
+
+def measurement(kind: ConstraintType) -> Callable:
+    """Compiled `measure(indices, parameters, x, values)`: C of all rows into values (M, rows), for diagnostics."""
+    return _module(kind, f"{kind.name}_measure", _measure_source(kind)).measure
+
+
+def _module(kind: ConstraintType, name: str, source: str) -> ModuleType:
+    return render(name, source, {"evaluate": kind.evaluate})
+
+
+_HEADER = '''"""{title}. Rendered by shinari.solver.lift."""
+
+import numba
+import numpy as np
+
+from shinari.maths.function import FLAGS
+from shinari.maths.vec3 import dot, reciprocal
+{{imports}}
+
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+'''
+
+_SWEEP = """
+
+@numba.njit(cache={{cache}}, **FLAGS)
+def project(begin, end, {arguments}):
+    for r in range(np.uint64(begin), np.uint64(end)):
+{body}
+
+
+@numba.njit(parallel=True, cache={{cache}}, **FLAGS)
+def sweep(threads, offsets, {arguments}):
+    for colour in range(len(offsets) - 1):
+        begin, end = offsets[colour], offsets[colour + 1]
+        if threads == 1 or end - begin < {serial}:
+            project(begin, end, {arguments})
+        else:
+            for t in numba.prange(threads):
+                project(begin + (end - begin) * t // threads, begin + (end - begin) * (t + 1) // threads, {arguments})
+"""
+
+_MEASURE = """
+
+@numba.njit(cache={{cache}}, **FLAGS)
+def measure(indices, parameters, x, values):
+    for r in range(len(indices)):
+{body}
+"""
+
+
+def _sweep_source(kind: ConstraintType, variant: Variant) -> str:
+    arguments = ["indices", "parameters", "softness"]
+    arguments += ["damping", "predicted", "velocities"] if variant.damped else []
+    arguments += ["multipliers"]
+    arguments += ["corrections", "weights"] if variant.gathers else []
+    arguments += ["x", "scale"] + (["h"] if variant.damped else []) + ["first"]
+    solve = _solve_row(kind, variant) if kind.rows == 1 else _solve_system(kind, variant)
+    apply = _store(kind) if variant.gathers else _scatter(kind)
+    body = _gather(kind) + solve + apply
+    title = f"Projection of {kind.name!r}, {variant.method}"
+    sweep = _SWEEP.format(arguments=", ".join(arguments), body=_indent(body), serial=SERIAL)
+    return _HEADER.format(title=title) + sweep
+
+
+def _measure_source(kind: ConstraintType) -> str:
+    names = _value_names(kind)
+    body = _gather(kind) + [f"values[r, {k}] = {name}" for k, name in enumerate(names)]
+    return _HEADER.format(title=f"Values of {kind.name!r}") + _MEASURE.format(body=_indent(body))
+
+
+def _indent(lines: list[str]) -> str:
+    return "\n".join(" " * 8 + line for line in lines)
+
+
+def _value_names(kind: ConstraintType) -> list[str]:
+    return ["c"] if kind.rows == 1 else [f"c{k}" for k in range(kind.rows)]
+
+
+def _gradient(kind: ConstraintType, row: int, point: int) -> str:
+    return f"g[{point}]" if kind.rows == 1 else f"g[{row}][{point}]"
+
+
+def _gather(kind: ConstraintType) -> list[str]:
+    """Load the points and evaluate the row."""
+    lines = []
+    for i in range(kind.points):
+        lines.append(f"i{i} = indices[r, {i}]")
+        lines.append(f"x{i}, w{i} = (x[i{i}, 0], x[i{i}, 1], x[i{i}, 2]), x[i{i}, 3]")
+    points = "".join(f"x{i}, " for i in range(kind.points))
+    columns = "".join(f"parameters[r, {k}], " for k in range(kind.width))
+    values = "c" if kind.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(kind)) + ")"
+    lines.append(f"{values}, g = evaluate(({points}), ({columns}))")
+    return lines
+
+
+def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
+    """Entry of G W G^T."""
+    if kind.unit_gradients and a == b:
+        return " + ".join(f"w{i}" for i in range(kind.points))
+    return " + ".join(
+        f"w{i} * dot({_gradient(kind, a, i)}, {_gradient(kind, b, i)})" for i in range(kind.points)
+    )  # fmt: skip
+
+
+def _drift(kind: ConstraintType, row: int) -> list[str]:
+    """First-order change of C since the substep began: grad C . (x - x_n), x - x_n = (x - predicted) + h v."""
+    terms = []
+    for i in range(kind.points):
+        moved = ", ".join(f"x{i}[{k}] - predicted[i{i}, {k}] + h * velocities[i{i}, {k}]" for k in range(3))
+        terms.append(f"dot({_gradient(kind, row, i)}, ({moved}))")
+    return [f"drift = {' + '.join(terms)}"]
+
+
+def _solve_row(kind: ConstraintType, variant: Variant) -> list[str]:
+    """Multiplier of a single row."""
+    lines = [f"w = {_inverse_mass(kind, 0, 0)}", "old = ZERO if first else multipliers[r]"]
+    if variant.method == "pbd":
+        side = "softness[r, 0] if c > ZERO else softness[r, 1]" if variant.two_sided else "softness[r, 0]"
+        return [*lines, f"k = {side}", "change = -k * c * reciprocal(w)", *_keep(variant, "old + change", kind)]
+    side = "softness[r, 0] if w * old < c else softness[r, 1]" if variant.two_sided else "softness[r, 0]"
+    lines += [f"raw = {side}", "a = raw * scale"]
+    if variant.damped:
+        lines += [
+            # an absent row has no damping either: infinity times zero would be no number
+            "gamma = raw * damping[r] / h if raw < np.inf else ZERO",
+            *_drift(kind, 0),
+            "heavy = (ONE + gamma) * w",
+            "new = (heavy * old - c - gamma * drift) * reciprocal(heavy + a)",
+        ]
+    else:
+        lines.append("new = (w * old - c) * reciprocal(w + a)")
+    return [*lines, "change = new - old", *_keep(variant, "new", kind)]
+
+
+def _keep(variant: Variant, new: str, kind: ConstraintType) -> list[str]:
+    if not variant.gathers:
+        return [f"multipliers[r] = {new}"]
+    # positions and multipliers are relaxed together
+    mean = " + ".join(f"weights[i{i}]" for i in range(kind.points))
+    return [f"multipliers[r] = old + ({mean}) / np.float32({kind.points}) * change"]
+
+
+def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
+    """Multipliers of rows that are solved together: L D L^T, unrolled."""
+    n = kind.rows
+    lines = []
+    for a in range(n):
+        lines += [f"m{a}{b} = {_inverse_mass(kind, a, b)}" for b in range(a + 1)]
+    lines += [f"old{a} = ZERO if first else multipliers[r, {a}]" for a in range(n)]
+    if variant.method == "pbd":
+        lines += ["a = ZERO", "k = softness[r, 0]"]
+    else:
+        lines += ["raw = softness[r, 0]", "a = raw * scale"]
+    if variant.damped:
+        lines.append("gamma = raw * damping[r] / h if raw < np.inf else ZERO")
+    for a in range(n):
+        product = " + ".join(f"m{max(a, b)}{min(a, b)} * old{b}" for b in range(n))
+        if variant.damped:
+            lines += [*_drift(kind, a), f"b{a} = (ONE + gamma) * ({product}) - c{a} - gamma * drift"]
+        elif variant.method == "pbd":
+            lines.append(f"b{a} = -k * c{a}")
+        else:
+            lines.append(f"b{a} = {product} - c{a}")
+    if variant.damped:
+        for a in range(n):
+            lines += [f"m{a}{b} = (ONE + gamma) * m{a}{b}" for b in range(a + 1)]
+    lines += _factorise(n)
+    if variant.method == "pbd":
+        lines += [f"change{a} = y{a}" for a in range(n)] + [f"y{a} = old{a} + change{a}" for a in range(n)]
+    else:
+        lines += [f"change{a} = y{a} - old{a}" for a in range(n)]
+    if variant.gathers:
+        mean = " + ".join(f"weights[i{i}]" for i in range(kind.points))
+        lines.append(f"mean = ({mean}) / np.float32({kind.points})")
+        return lines + [f"multipliers[r, {a}] = old{a} + mean * change{a}" for a in range(n)]
+    return lines + [f"multipliers[r, {a}] = y{a}" for a in range(n)]
+
+
+def _factorise(n: int) -> list[str]:
+    """Solve (m + a I) y = b, with reciprocal pivots so that an immovable row yields zero."""
+    lines = []
+    for j in range(n):
+        pivot = f"m{j}{j} + a" + "".join(f" - l{j}{k} * l{j}{k} * d{k}" for k in range(j))
+        lines += [f"d{j} = {pivot}", f"r{j} = reciprocal(d{j})"]
+        for i in range(j + 1, n):
+            inner = f"m{i}{j}" + "".join(f" - l{i}{k} * l{j}{k} * d{k}" for k in range(j))
+            lines.append(f"l{i}{j} = ({inner}) * r{j}")
+    for i in range(n):
+        lines.append(f"z{i} = b{i}" + "".join(f" - l{i}{k} * z{k}" for k in range(i)))
+    for i in reversed(range(n)):
+        lines.append(f"y{i} = z{i} * r{i}" + "".join(f" - l{k}{i} * y{k}" for k in range(i + 1, n)))
+    return lines
+
+
+def _impulse(kind: ConstraintType, point: int, axis: int) -> str:
+    """Component of sum over rows of gradient times change of the multiplier."""
+    if kind.rows == 1:
+        return f"change * g[{point}][{axis}]"
+    return " + ".join(f"change{a} * g[{a}][{point}][{axis}]" for a in range(kind.rows))
+
+
+def _scatter(kind: ConstraintType) -> list[str]:
+    return [f"x[i{i}, {k}] = x{i}[{k}] + w{i} * ({_impulse(kind, i, k)})" for i in range(kind.points) for k in range(3)]
+
+
+def _store(kind: ConstraintType) -> list[str]:
+    lines = [f"at = r * np.uint64({kind.points})"]
+    return lines + [
+        f"corrections[at + np.uint64({i}), {k}] = {_impulse(kind, i, k)}" for i in range(kind.points) for k in range(3)
+    ]

@@ -1,0 +1,133 @@
+"""Kernels that are rendered as modules of their own, so that their compiled code is found again by the next process.
+
+Numba looks a compiled function up by its file. A kernel that closes over a user's function has no file, so it would be
+compiled anew in every process; one that imports the function from a module is found in 2 ms. The name of the rendered
+module holds a hash of everything the kernel depends on, since Numba does not notice that a callee has been edited.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+
+from shinari.maths.function import FLAGS
+
+
+def kernel_folder() -> Path:
+    """Folder of the rendered modules: `SHINARI_CACHE_DIR`, or `shinari` in the user's cache folder.
+
+    A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
+    """
+    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache())
+
+
+def render(name: str, template: str, functions: dict[str, Any]) -> ModuleType:
+    """Import the module made from a template, from the cache when nothing it depends on has changed.
+
+    Args:
+        name: Name of the kernel, for people who read a profile.
+        template: Source, with `{imports}` and `{cache}` where the imports and the cache flag of Numba go.
+        functions: Compiled functions that the source calls, by the names it uses.
+    """
+    return _render(name, template, tuple(functions.items()))
+
+
+@cache
+def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) -> ModuleType:
+    homes = {alias: _home(function) for alias, function in functions}
+    keep = all(home is not None for home in homes.values())
+    imports = "\n".join(f"from {home[0]} import {home[1]} as {alias}" for alias, home in homes.items() if home)
+    source = template.replace("{imports}", imports).replace("{cache}", str(keep))
+    if not keep:
+        module = ModuleType(f"shinari_kernel_{name}")
+        vars(module).update({alias: function for alias, function in functions})
+        exec(compile(source, f"<shinari kernel {name}>", "exec"), vars(module))
+        return module
+    parts = [source, numba.__version__, np.__version__, repr(sorted(FLAGS.items(), key=str))]
+    parts += [text for _, function in functions for text in _dependencies(function)]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+    return _import(f"shinari_kernel_{name}_{digest}", source)
+
+
+def _import(module_name: str, source: str) -> ModuleType:
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    path = kernel_folder() / f"{module_name}.py"
+    if not path.exists() or path.read_text() != source:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(source)
+        Path(temporary).replace(path)
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _home(function: Any) -> tuple[str, str] | None:
+    """Module and name from which a compiled function can be imported in another process; None: it cannot."""
+    python_function = function.py_func
+    module, name = python_function.__module__, python_function.__name__
+    if module in ("__main__", None) or getattr(sys.modules.get(module), name, None) is not function:
+        return None
+    file = getattr(sys.modules[module], "__file__", None)
+    return (module, name) if file and Path(file).exists() else None
+
+
+def _dependencies(function: Any, seen: set[int] | None = None) -> list[str]:
+    """Source of a compiled function and of all that it calls, and the value of every constant it reads."""
+    seen = set() if seen is None else seen
+    if id(function) in seen:
+        return []
+    seen.add(id(function))
+    python_function = function.py_func
+    texts = [inspect.getsource(python_function)]
+    for name in sorted(_names(python_function.__code__)):
+        value = python_function.__globals__.get(name)
+        if hasattr(value, "py_func"):
+            texts += _dependencies(value, seen)
+        elif isinstance(value, (int, float, complex, str, tuple, np.generic)):
+            texts.append(f"{name}={value!r}")
+        elif isinstance(value, np.ndarray):
+            texts.append(f"{name}={value.tobytes().hex()}")
+    return texts
+
+
+def _names(code: Any) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            names |= _names(constant)
+    return names
+
+
+def _user_cache() -> str:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return str(Path(base) / "shinari")
+
+
+@cache
+def _writable_folder(wanted: str) -> Path:
+    folder = Path(wanted) / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="shinari-kernels-"))

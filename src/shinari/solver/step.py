@@ -1,0 +1,114 @@
+"""One step: the algorithm of the papers.
+
+Mueller et al. 2006, algorithm 1 (predict, project, derive the velocity); Macklin et al. 2016, algorithm 1 (multipliers);
+Macklin et al. 2019, Small Steps, algorithm 1 (substeps, the multipliers zeroed in each).
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from shinari.contact.collide import collide
+from shinari.model import Model
+from shinari.settings import Settings
+from shinari.solver.air import corner_kicks, gather_kicks
+from shinari.solver.integrate import predict, publish, take_in, update_velocities
+from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
+from shinari.solver.workspace import Workspace
+from shinari.state import State
+
+
+def step(model: Model, state: State, work: Workspace, settings: Settings) -> bool:
+    """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
+    real, h, x, v = model.real, settings.substep, state.x, state.v
+    time = state.frame * settings.dt
+    kick, decay = (h * model.gravity).astype(real), real(math.exp(-model.damping * h))
+    take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
+    if work.solids is not None:
+        work.solids.place(time, state.origins)
+    for substep in range(settings.substeps):
+        end = time + (substep + 1) * h
+        apply_forces(model, state, work, end, h)
+        predict(x, work.predicted, v, kick, decay, real(h))
+        drive_targets(model, work, end)
+        if work.solids is not None:
+            work.solids.advance(end, state.origins)
+        project(model, state, work, settings)
+        update_velocities(x, work.predicted, v, real(1 / h))
+        break_rows(model, state, work, h)
+    if not math.isfinite(float(x.sum())):
+        return False
+    publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
+    state.frame += 1
+    return True
+
+
+def project(model: Model, state: State, work: Workspace, settings: Settings) -> None:
+    """The solver loop of a substep: every block, then the solids, once per iteration."""
+    x, real = state.x, model.real
+    accelerated = settings.sweep == "chebyshev"
+    history = Chebyshev(state) if accelerated else None
+    threads = numba.get_num_threads()
+    for iteration in range(settings.iterations):
+        for solver in work.solvers:
+            solver.project(threads, iteration == 0)
+        if history is not None:
+            history.extrapolate(iteration, settings.spectral_radius)
+        if work.solids is not None:
+            s = work.solids
+            collide(x, work.predicted, state.v, model.radii, model.friction, model.groups, s.kinds, s.sizes,
+                    s.friction, s.before, s.after, real(settings.substep),
+                    real(settings.depenetration_speed))  # fmt: skip
+
+
+class Chebyshev:
+    """Positions and multipliers of the last two iterations, and their extrapolation."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._last: list[np.ndarray] | None = None
+        self._before: list[np.ndarray] | None = None
+        self._weight = 1.0
+
+    def extrapolate(self, iteration: int, spectral_radius: float) -> None:
+        """Replace the result of a plain iteration by the accelerated one."""
+        values = [self._state.x, *self._state.multipliers.values()]
+        self._weight = chebyshev_weight(iteration, self._weight, spectral_radius)
+        if self._before is not None and iteration >= PLAIN_ITERATIONS:
+            for value, before in zip(values, self._before, strict=True):
+                value -= before
+                value *= value.dtype.type(self._weight)
+                value += before
+        self._before, self._last = self._last, [value.copy() for value in values]
+
+
+def apply_forces(model: Model, state: State, work: Workspace, time: float, h: float) -> None:
+    """Forces that are not constraints: force fields, wind and drag."""
+    real = model.real
+    for push in work.force_fields:
+        push(state.x, state.v, model.groups, state.origins.astype(real), real(time), real(h))
+    if model.air is not None:
+        wind = np.asarray(model.wind(time) if callable(model.wind) else model.wind, real)
+        corner_kicks(model.air.triangles, model.air.drag, state.x, state.v, wind, real(h), work.kicks)
+        gather_kicks(model.air.corners, model.air.corner_offsets, work.kicks, state.v)
+
+
+def drive_targets(model: Model, work: Workspace, time: float) -> None:
+    """Move the targets of attachments to where they are at a time."""
+    for driver in model.drivers:
+        solver = next(s for s in work.solvers if s.block.type.name == driver.block)
+        target = driver.motion(time)
+        solver.parameters[driver.rows] = target[0] if isinstance(target, tuple) else target
+
+
+def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:
+    """Let go of rows whose force is above their limit: they become infinitely soft."""
+    for item in model.breakables:
+        multipliers = state.multipliers[item.block][item.rows].reshape(len(item.rows), -1)
+        torn = np.linalg.norm(multipliers, axis=1) > item.force * h * h
+        if torn.any():
+            rows = item.rows[torn]
+            state.broken[item.block][rows] = True
+            solver = next(s for s in work.solvers if s.block.type.name == item.block)
+            solver.release(rows)

@@ -1,0 +1,150 @@
+"""What a step needs beside model and state: scratch arrays, and the kernels a scene uses, bound to their arrays."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shinari.build.colouring import incidence
+from shinari.contact.shapes import encode
+from shinari.model import ConstraintBlock, Model
+from shinari.scene.motion import pose_at
+from shinari.settings import Settings
+from shinari.solver.forces import force_kernel
+from shinari.solver.jacobi import gather_corrections, relaxation_weights
+from shinari.solver.lift import Variant, projection
+from shinari.state import State
+
+
+class Workspace:
+    """Scratch memory and bound kernels of one simulation.
+
+    Attributes:
+        predicted: Positions before the constraints of the substep, in solver order, (N, 3).
+        solvers: One for each block, in the order in which they are solved.
+        solids: The colliders, or None.
+        kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
+        force_fields: Compiled kernels of the force fields.
+    """
+
+    def __init__(self, model: Model, state: State, settings: Settings) -> None:
+        real = model.real
+        self.predicted = np.zeros((model.particle_count, 3), real)
+        self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
+        self.solids = Solids(model) if model.colliders else None
+        faces = 0 if model.air is None else len(model.air.triangles)
+        self.kicks = np.zeros((3 * faces, 3), real)
+        self.force_fields = [force_kernel(function) for function in model.force_fields]
+
+
+class BlockSolver:
+    """Projects all rows of a block once.
+
+    Attributes:
+        block: The block.
+        parameters: Its parameters; those of driven attachments change.
+        softness: Its softness; a row that breaks becomes infinitely soft.
+    """
+
+    def __init__(self, block: ConstraintBlock, model: Model, state: State, settings: Settings, work: Workspace) -> None:
+        self.block = block
+        self.parameters = block.parameters.copy() if _driven(block, model) else block.parameters
+        self.softness = block.softness.copy() if block.type.name in state.broken else block.softness
+        self._absent = np.inf if settings.method == "xpbd" else 0.0
+        if block.type.name in state.broken:
+            self.release(np.flatnonzero(state.broken[block.type.name]))
+        real, h = model.real, settings.substep
+        damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
+        variant = Variant(settings.method, block.softness.shape[1] == 2, damped, gathers)
+        self._kernel = projection(block.type, variant)
+        self._tail: tuple = (real(1.0 if settings.method == "pbd" else 1.0 / h**2),)
+        arguments: list = [block.offsets, block.indices, self.parameters, self.softness]
+        if damped:
+            arguments += [block.damping, work.predicted, state.v]
+            self._tail += (real(h),)
+        arguments.append(state.multipliers[block.type.name])
+        self._gather: Callable[[], None] | None = None
+        if gathers:
+            arguments += self._jacobi(model, state, settings)
+        self._arguments = (*arguments, state.x)
+
+    def project(self, threads: int, first: bool) -> None:
+        """Solve every row once on so many threads; `first` in the first iteration of a substep."""
+        self._kernel(threads, *self._arguments, *self._tail, first)
+        if self._gather is not None:
+            self._gather()
+
+    def release(self, rows: np.ndarray) -> None:
+        """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
+        self.softness[rows] = self._absent
+
+    def _jacobi(self, model: Model, state: State, settings: Settings) -> list:
+        offsets, entries = incidence(self.block.indices, model.particle_count)
+        averaged = settings.sweep == "jacobi-averaged"
+        weights = relaxation_weights(np.diff(offsets), averaged, settings.relaxation, model.real)
+        corrections = np.zeros((self.block.indices.size, 3), model.real)
+        places = entries.astype(np.uint32)
+        self._gather = lambda: gather_corrections(places, offsets, corrections, weights, state.x)
+        return [corrections, weights]
+
+
+class Solids:
+    """Colliders as arrays, with their poses at both ends of the substep.
+
+    Attributes:
+        kinds: Kind of each shape, (K,).
+        sizes: Numbers of each shape, (K, 4).
+        friction: Coulomb coefficients, (K,).
+        before: Poses relative to each group at the start of the substep, (G, K, 12): matrix, position.
+        after: The same at its end.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._colliders = model.colliders
+        encoded = [encode(collider.shape) for collider in model.colliders]
+        self.kinds = np.array([kind for kind, _ in encoded], np.int64)
+        self.sizes = np.stack([numbers for _, numbers in encoded]).astype(model.real)
+        self.friction = np.array([collider.friction for collider in model.colliders], model.real)
+        self.before = np.zeros((len(model.origins), len(encoded), 12), model.real)
+        self.after = np.zeros_like(self.before)
+        self._moves = any(collider.motion is not None for collider in model.colliders)
+
+    def place(self, time: float, origins: np.ndarray) -> None:
+        """Set the poses at a time [s] as those at both ends of the substep."""
+        self._write(time, origins)
+        self.before[...] = self.after
+
+    def advance(self, time: float, origins: np.ndarray) -> None:
+        """Take the poses at the end of a substep as those at the start of the next, which ends at `time`."""
+        if self._moves:
+            self.before[...] = self.after
+            self._write(time, origins)
+
+    def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (K, 3) [m] and rotations (K, 4), w x y z, at a time [s]."""
+        poses = [
+            (c.position, c.rotation) if c.motion is None else pose_at(c.motion, time, c.rotation)
+            for c in self._colliders
+        ]
+        return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
+
+    def _write(self, time: float, origins: np.ndarray) -> None:
+        positions, rotations = self.poses(time)
+        for k, q in enumerate(rotations):
+            self.after[:, k, :9] = rotation_matrix(q).ravel()
+        self.after[:, :, 9:] = positions[None] - origins[:, None]
+
+
+def rotation_matrix(q: np.ndarray) -> np.ndarray:
+    """Matrix (3, 3) of a unit quaternion w x y z."""
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _driven(block: ConstraintBlock, model: Model) -> bool:
+    return any(driver.block == block.type.name for driver in model.drivers)

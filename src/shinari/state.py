@@ -1,0 +1,132 @@
+"""The state: everything that changes while a scene runs, and all that is needed to go on from it exactly."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.model import Model
+
+
+@dataclass(eq=False)
+class State:
+    """State of a simulation.
+
+    `positions` and `velocities` are the arrays themselves, not copies: writing into them acts on the next step, and
+    the next step writes into them. Copy what is to be kept. Assigning a whole array copies it in. A particle that is
+    fixed or pinned goes, in the next step, evenly from where it was to where it was written; its velocity is a result.
+
+    Attributes:
+        x: Positions relative to the origin of the group [m] and inverse mass [1/kg], in solver order, (N, 4).
+        v: Velocities [m/s] in solver order, (N, 3).
+        origins: Origin of each group [m], (G, 3) float64.
+        multipliers: Multipliers of the last substep by block, (M,) or (M, rows), in solver order.
+        broken: Rows that have let go by block, in solver order.
+        frame: Steps taken.
+    """
+
+    _positions: np.ndarray
+    _velocities: np.ndarray
+    x: np.ndarray
+    v: np.ndarray
+    origins: np.ndarray
+    multipliers: dict[str, np.ndarray]
+    broken: dict[str, np.ndarray]
+    frame: int = 0
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions [m], (N, 3), in the order in which particles were added. A view, writable."""
+        return self._positions
+
+    @positions.setter
+    def positions(self, value: Any) -> None:
+        _assign("positions", self._positions, value)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Velocities [m/s], (N, 3), in the order in which particles were added. A view, writable."""
+        return self._velocities
+
+    @velocities.setter
+    def velocities(self, value: Any) -> None:
+        _assign("velocities", self._velocities, value)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, the arrays themselves."""
+        result = {"positions": self._positions, "velocities": self._velocities, "x": self.x, "v": self.v}
+        result["origins"] = self.origins
+        result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
+        result |= {f"broken/{name}": values for name, values in self.broken.items()}
+        return result
+
+    def copy(self) -> "State":
+        """An independent copy."""
+        return State(
+            self._positions.copy(),
+            self._velocities.copy(),
+            self.x.copy(),
+            self.v.copy(),
+            self.origins.copy(),
+            {name: values.copy() for name, values in self.multipliers.items()},
+            {name: values.copy() for name, values in self.broken.items()},
+            self.frame,
+        )
+
+    def restore(self, other: "State") -> None:
+        """Take over the values of another state of the same model, in place.
+
+        Raises:
+            SceneError: The other state belongs to another model.
+        """
+        mine, theirs = self.arrays(), other.arrays()
+        if {k: v.shape for k, v in mine.items()} != {k: v.shape for k, v in theirs.items()}:
+            raise SceneError("state: restore: the other state belongs to another model")
+        for name, values in mine.items():
+            values[...] = theirs[name]
+        self.frame = other.frame
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same bits."""
+        if not isinstance(other, State):
+            return NotImplemented
+        mine, theirs = self.arrays(), other.arrays()
+        return (
+            self.frame == other.frame
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(values, theirs[name], equal_nan=True) for name, values in mine.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def start(model: Model) -> State:
+    """The state in which a model begins."""
+    real, n = model.real, model.particle_count
+    x = np.empty((n, 4), real)
+    v = np.zeros((n, 3), real)
+    local = model.positions - model.origins[model.groups][model.slots]
+    x[model.slots, :3] = local
+    x[:, 3] = model.inverse_masses
+    v[model.slots] = np.where(model.masses[:, None] > 0.0, model.velocities, 0.0)
+    shapes = {
+        name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
+    }
+    breakable = {b.block for b in model.breakables}
+    return State(
+        _positions=(model.origins[model.groups][model.slots] + x[model.slots, :3]).astype(real),
+        _velocities=v[model.slots],
+        x=x,
+        v=v,
+        origins=model.origins.copy(),
+        multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
+        broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
+    )
+
+
+def _assign(field: str, target: np.ndarray, value: Any) -> None:
+    array = np.asarray(value)
+    if array.shape != target.shape or array.dtype.kind not in "fiu":
+        raise SceneError(f"state: {field}: expected numbers of shape {target.shape}, got {array.dtype} {array.shape}")
+    target[...] = array
