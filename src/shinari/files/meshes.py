@@ -180,9 +180,9 @@ def _gltf_json(suffix: str, data: bytes) -> bytes:
 
 def _resolver(folder: Path) -> Any:
     """Reads the files that a glTF names, from the folder of the mesh and nowhere else."""
-    import trimesh
+    from trimesh.resolvers import Resolver
 
-    class FolderResolver(trimesh.resolvers.Resolver):
+    class FolderResolver(Resolver):
         def __init__(self) -> None:
             self.refused = ""
 

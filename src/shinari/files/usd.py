@@ -54,8 +54,7 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
         MissingExtraError: usd-core is not installed.
         FileError: The stage cannot be saved.
     """
-    require("pxr", "usd")
-    from pxr import Sdf, Usd, UsdGeom
+    Sdf, Usd, UsdGeom = _pxr("Sdf", "Usd", "UsdGeom")
 
     layer = Sdf.Layer.CreateNew(str(path))
     stage = Usd.Stage.Open(layer)
@@ -91,8 +90,13 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     _save(layer, path)
 
 
+def _pxr(*names: str) -> list[Any]:
+    """Modules of USD; by this way their attributes, made at run time, need no type stubs."""
+    return [require(f"pxr.{name}", "usd") for name in names]
+
+
 def _save(layer: Any, path: Path) -> None:
-    from pxr import Tf
+    (Tf,) = _pxr("Tf")
 
     try:
         saved = layer.Save()
@@ -103,7 +107,7 @@ def _save(layer: Any, path: Path) -> None:
 
 
 def _define_part(stage: Any, path: str, part: Part, color: tuple[float, float, float]) -> Callable[[float, Any], None]:
-    from pxr import UsdGeom, Vt
+    UsdGeom, Vt = _pxr("UsdGeom", "Vt")
 
     count = part.stop - part.start
     width = 2 * (part.radius or DEFAULT_RADIUS)
@@ -134,7 +138,7 @@ def _define_part(stage: Any, path: str, part: Part, color: tuple[float, float, f
 
 
 def _define_body(stage: Any, path: str, body: Body, index: int) -> Callable[[float, Any], None]:
-    from pxr import Gf, UsdGeom, Vt
+    Gf, UsdGeom, Vt = _pxr("Gf", "UsdGeom", "Vt")
 
     frame_prim = UsdGeom.Xform.Define(stage, path)
     frame_prim.GetPrim().SetDisplayName(body.name)
@@ -154,7 +158,7 @@ def _define_body(stage: Any, path: str, body: Body, index: int) -> Callable[[flo
 
 
 def _set_faces(shape: Any, faces: np.ndarray) -> None:
-    from pxr import UsdGeom, Vt
+    UsdGeom, Vt = _pxr("UsdGeom", "Vt")
 
     shape.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
     shape.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(np.ascontiguousarray(faces, np.int32).ravel()))
@@ -168,7 +172,7 @@ def _describe(shape: Any, name: str, color: tuple[float, float, float]) -> None:
 
 
 def _extent(points: np.ndarray, margin: float) -> Any:
-    from pxr import Vt
+    (Vt,) = _pxr("Vt")
 
     if len(points) == 0:
         return Vt.Vec3fArray.FromNumpy(np.zeros((2, 3), np.float32))

@@ -15,6 +15,7 @@ The frames are written in place, to `name.partial.vtkhdf`, and flushed one by on
 frames leaves all of them readable.
 """
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -37,14 +38,15 @@ class VtkhdfWriter(FileWriter):
         h5py = require("h5py", "cache")
         self._partial = reserve(self.path)
         try:
-            self._file = h5py.File(self._partial, "w")
+            self._stream = _Stream(self._partial, "rb+")
+            self._file = h5py.File(self._stream, "w")
             self._root = self._file.create_group("VTKHDF")
             self._root.attrs.create("Version", (2, 0), dtype="i8")
             self._root.attrs.create("Type", np.bytes_("PolyData"))
             self._define_cells()
             self._define_steps()
             self._describe()
-            self._file.flush()
+            self._flush()
         except Exception as error:
             self._refuse(error)
 
@@ -90,43 +92,81 @@ class VtkhdfWriter(FileWriter):
             own.create_dataset(f"body_vertices_{index}", data=np.asarray(body.vertices, "f4"))
             own.create_dataset(f"body_faces_{index}", data=np.asarray(body.faces, "i4"))
         count = len(self.layout.bodies)
-        self._body_positions = _growing(own, "body_positions", (count, 3), "f4", 64)
-        self._body_rotations = _growing(own, "body_rotations", (count, 4), "f4", 64)
+        if count:  # HDF5 has no growing dataset of rows without columns
+            self._body_positions = _growing(own, "body_positions", (count, 3), "f4", 64)
+            self._body_rotations = _growing(own, "body_rotations", (count, 4), "f4", 64)
 
     def _append(self, frame: Frame) -> None:
         step, count = self.frame_count, self.layout.particle_count
         _append(self._points, frame.positions)
         _append(self._velocities, frame.velocities)
-        _append(self._body_positions, np.asarray(frame.body_positions)[None])
-        _append(self._body_rotations, np.asarray(frame.body_rotations)[None])
+        if self.layout.bodies:
+            _append(self._body_positions, np.asarray(frame.body_positions)[None])
+            _append(self._body_rotations, np.asarray(frame.body_rotations)[None])
         _append(self._times, [frame.time])
         for dataset in self._point_offsets:
             _append(dataset, [step * count])
         for dataset, value in self._constants:
             _append(dataset, np.full((1, *dataset.shape[1:]), value))
         self._steps.attrs.modify("NSteps", np.int64(step + 1))
+        self._flush()
+
+    def _flush(self) -> None:
         self._file.flush()
+        self._stream.check()
 
     def _finish(self) -> None:
-        self._file.close()
-        publish(self._partial, self.path)
+        publish(self._keep(), self.path)
 
     def _keep(self) -> Path:
         self._file.close()
+        self._stream.close()
+        self._stream.check()
         return self._partial
 
     def _drop(self) -> None:
         self._file.close()
+        self._stream.close()
         discard(self._partial)
 
     def _left(self) -> Path | None:
-        try:
+        if hasattr(self, "_file"):
             self._file.close()
-        except Exception:  # the disk that refused the frame may refuse the end of the file too
-            return self._partial
+            self._stream.close()
         if self.frame_count == 0:
             discard(self._partial)
         return self._partial
+
+
+class _Stream(io.FileIO):
+    """The file below HDF5, which remembers that the disk is full instead of saying so.
+
+    HDF5 that cannot write the end of a file leaves its objects half closed, and the process crashes when they are
+    collected (h5py 3.16). So it is told that all went well, nothing more is written, what the last flush left stays as
+    it is, and `check` raises the error afterwards.
+    """
+
+    error: OSError | None = None
+
+    def check(self) -> None:
+        """Raise the first error, if there was one."""
+        if self.error is not None:
+            raise self.error
+
+    def write(self, data: Any, /) -> int:
+        """Write all bytes, or none any more after an error."""
+        rest = memoryview(data).cast("B")
+        total = len(rest)
+        while rest and self.error is None:
+            try:
+                rest = rest[super().write(rest) :]
+            except OSError as error:
+                self.error = error
+        return total
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Set the size of the file, but not any more after an error."""
+        return super().truncate(size) if self.error is None else size or 0
 
 
 def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
