@@ -1,0 +1,230 @@
+"""Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
+
+from dataclasses import replace
+
+import numpy as np
+
+import shinari.constraints  # noqa: F401  registers the types that come with the package
+from shinari.build.colouring import colour, incidence
+from shinari.build.ordering import locality_order
+from shinari.build.rows import scene_rows
+from shinari.constraints.registry import ConstraintType, constraint_type
+from shinari.errors import SceneError
+from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
+from shinari.scene.materials import ClothMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.things import Rows
+from shinari.settings import Settings
+
+
+def build_model(scene: Scene, settings: Settings) -> Model:
+    """Build the model of a scene.
+
+    Raises:
+        SceneError: The scene is empty, or a row cannot be built.
+    """
+    n = scene.particle_count
+    if n == 0:
+        raise SceneError("scene: there are no particles to simulate; add some with add_particles, add_cloth, add_rope")
+    real = np.float32 if settings.precision == "float32" else np.float64
+    masses = np.concatenate([group.masses for group in scene.groups])
+    masses[list(scene.pinned)] = 0.0
+    rows = scene_rows(scene)
+    tables = [row.indices for row in rows]
+    order = locality_order(scene.positions, tables)
+    slots = np.empty(n, np.uint32)
+    slots[order] = np.arange(n, dtype=np.uint32)
+    with np.errstate(divide="ignore"):
+        inverse_masses = np.where(masses > 0.0, 1.0 / masses, 0.0)[order]
+    groups, origins, anchored = _groups(scene, rows)
+
+    by_type: dict[str, list[Rows]] = {}
+    for row in rows:
+        by_type.setdefault(row.type, []).append(row)
+    blocks, drivers, breakables = {}, [], []
+    for name, added in by_type.items():
+        block = _block(constraint_type(name), added, scene, slots, inverse_masses, settings, real)
+        blocks[name] = block
+        _attach_motions(name, added, block, drivers, breakables)
+
+    def per_particle(values: list, dtype: type) -> np.ndarray:
+        sizes = [len(group.positions) for group in scene.groups]
+        return np.repeat(np.array(values, dtype), sizes)[order]
+
+    return Model(
+        real=real,
+        slots=slots,
+        masses=masses,
+        inverse_masses=inverse_masses.astype(real),
+        radii=per_particle([group.radius for group in scene.groups], real),
+        friction=per_particle([-1.0 if g.friction is None else g.friction for g in scene.groups], real),
+        groups=per_particle(list(groups), np.uint16),
+        origins=origins,
+        anchored=anchored,
+        positions=scene.positions,
+        velocities=np.concatenate([group.velocities for group in scene.groups]),
+        blocks=blocks,
+        drivers=tuple(drivers),
+        breakables=tuple(breakables),
+        colliders=tuple(scene.colliders),
+        air=_air_surface(scene, slots, real),
+        wind=scene.wind,
+        force_fields=tuple(scene.force_fields),
+        gravity=scene.gravity,
+        damping=scene.damping,
+        things=tuple((h.name, h.particles) for h in scene.handles.values() if hasattr(h, "particles")),
+    )
+
+
+def row_softness(kind: ConstraintType, added: list[Rows], method: str, iterations: int, raw: bool) -> np.ndarray:
+    """Softness of rows of one type in the order in which they were added, (M, 1) or (M, 2) float64.
+
+    `"xpbd"` takes the compliance. `"pbd"` takes the stiffness k, by default as k' = 1 - (1 - k)^(1/n) for n
+    iterations, so that n projections leave (1 - k) of the error (Mueller et al. 2006, section 3.3); raw: k itself.
+    """
+    if method == "xpbd":
+        first = [row.compliance for row in added]
+        second = [row.compression_compliance for row in added]
+    else:
+        first = [row.stiffness for row in added]
+        second = [row.compression_stiffness for row in added]
+    columns = [np.concatenate(first)]
+    if any(side is not None for side in second):
+        columns.append(np.concatenate([a if b is None else b for a, b in zip(first, second, strict=True)]))
+    softness = np.stack(columns, axis=1)
+    if method == "pbd" and not raw:
+        softness = 1.0 - (1.0 - softness) ** (1.0 / iterations)
+    return softness
+
+
+def _block(
+    kind: ConstraintType,
+    added: list[Rows],
+    scene: Scene,
+    slots: np.ndarray,
+    inverse_masses: np.ndarray,
+    settings: Settings,
+    real: type,
+) -> ConstraintBlock:
+    indices = np.concatenate([row.indices for row in added])
+    internal = slots[indices]
+    if settings.sweep == "gauss-seidel":
+        places, offsets = colour(internal, len(slots), free=inverse_masses > 0.0)
+    else:
+        places, offsets = np.arange(len(indices)), np.array([0, len(indices)])
+    parameters = np.concatenate([_parameters(kind, row, scene) for row in added])
+    raw = settings.stiffness_mode == "raw"
+    compliance = row_softness(kind, added, "xpbd", settings.iterations, raw)
+    damping = np.zeros(0)
+    if settings.method == "xpbd" and any(row.damping is not None for row in added):
+        damping = np.concatenate([np.zeros(len(r.indices)) if r.damping is None else r.damping for r in added])[places]
+    compliance = np.ascontiguousarray(compliance[places], real)
+    softness = compliance
+    if settings.method == "pbd":
+        stiffness = row_softness(kind, added, "pbd", settings.iterations, raw)
+        softness = np.ascontiguousarray(stiffness[places], real)
+    return ConstraintBlock(
+        type=kind,
+        indices=np.ascontiguousarray(internal[places]),
+        parameters=np.ascontiguousarray(parameters[places], real),
+        softness=softness,
+        compliance=compliance,
+        damping=damping.astype(real),
+        offsets=offsets.astype(np.int64),
+        places=places,
+    )
+
+
+def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
+    """Parameter table of the rows, (M, width) float64: those given, and the rest values of the others."""
+    missing = [name for name, _ in kind.parameters if name not in row.parameters]
+    rest: dict[str, np.ndarray] = {}
+    if missing and kind.rest is not None:
+        values = kind.rest(scene.positions[row.indices])
+        if not isinstance(values, tuple):
+            values = (values,)
+        rest = {name: np.asarray(v) for (name, _), v in zip(kind.parameters, values, strict=True)}
+    columns = [
+        np.asarray(row.parameters.get(name, rest.get(name)), np.float64).reshape(len(row.indices), width)
+        for name, width in kind.parameters
+    ]
+    table = np.concatenate(columns, axis=1) if columns else np.zeros((len(row.indices), 0))
+    if not np.isfinite(table).all():
+        bad = int(np.argmin(np.isfinite(table).all(axis=1)))
+        raise SceneError(f"constraint {kind.name!r}: row {bad}: its rest values are not finite")
+    return table
+
+
+def _attach_motions(
+    name: str, added: list[Rows], block: ConstraintBlock, drivers: list[Driver], breakables: list[Breakable]
+) -> None:
+    where = np.empty(block.row_count, np.int64)
+    where[block.places] = np.arange(block.row_count)
+    start = 0
+    for row in added:
+        rows = where[start : start + len(row.indices)]
+        start += len(row.indices)
+        if row.motion is not None:
+            drivers.append(Driver(name, rows, row.motion))
+        if row.break_force is not None:
+            breakables.append(Breakable(name, rows, row.break_force))
+
+
+def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Group of each thing, origin of each group (G, 3), and which groups are anchored to the world's origin."""
+    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
+    parent = np.arange(len(scene.groups))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            k = parent[k]
+        return k
+
+    world = set()
+    for row in rows:
+        things = np.searchsorted(starts, row.indices, side="right") - 1
+        for column in things.T[1:]:
+            for a, b in np.unique(np.stack([things[:, 0], column], axis=1), axis=0):
+                parent[root(int(b))] = root(int(a))
+        if not constraint_type(row.type).translation_invariant:
+            world.update(np.unique(things).tolist())
+    roots = np.array([root(k) for k in range(len(scene.groups))])
+    names, groups = np.unique(roots, return_inverse=True)
+    if len(names) > np.iinfo(np.uint16).max:
+        raise SceneError(
+            f"scene: {len(names)} separate things are more than the {np.iinfo(np.uint16).max} there can be"
+        )
+    origins, anchored = np.zeros((len(names), 3)), np.zeros(len(names), bool)
+    for g in range(len(names)):
+        members = np.flatnonzero(groups == g)
+        anchored[g] = any(int(k) in world for k in members)
+        points = np.concatenate([scene.groups[k].positions for k in members])
+        origins[g] = 0.0 if anchored[g] else np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
+    return groups, origins, anchored
+
+
+def _air_surface(scene: Scene, slots: np.ndarray, real: type) -> AirSurface | None:
+    if scene.wind is None:
+        return None
+    triangles, drag, start = [], [], 0
+    for group in scene.groups:
+        if isinstance(group.material, ClothMaterial) and group.faces is not None:
+            triangles.append(slots[group.faces + start])
+            coefficients = [group.material.drag_normal, group.material.drag_tangential]
+            drag.append(np.tile(0.5 * scene.air_density * np.array(coefficients), (len(group.faces), 1)))
+        start += len(group.positions)
+    if not triangles:
+        return None
+    corners = np.concatenate(triangles)
+    offsets, entries = incidence(corners, len(slots))
+    return AirSurface(
+        triangles=corners,
+        drag=np.concatenate(drag).astype(real),
+        corners=entries.astype(np.uint32),
+        corner_offsets=offsets,
+    )
+
+
+def with_softness(block: ConstraintBlock, softness: np.ndarray) -> ConstraintBlock:
+    """The block with another softness, (M, 1) or (M, 2) in solver order."""
+    return replace(block, softness=np.ascontiguousarray(softness, block.softness.dtype))

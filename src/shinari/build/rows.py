@@ -1,0 +1,183 @@
+"""From the things of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
+from shinari.constraints import dihedral, isometric_bend
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.things import Particles, Rows
+
+# An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
+DIAGONAL = 1.05
+
+
+def scene_rows(scene: Scene) -> list[Rows]:
+    """All rows of a scene: first those that were added as rows, then those of each cloth and rope in order."""
+    rows = list(scene.rows)
+    start = 0
+    for group in scene.groups:
+        if isinstance(group.material, ClothMaterial):
+            rows += cloth_rows(group, start)
+        elif isinstance(group.material, RopeMaterial):
+            rows += rope_rows(group, start)
+        start += len(group.positions)
+    return rows
+
+
+def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
+    """Stretch, shear and bending rows of a cloth whose particles begin at global index `start`."""
+    material, faces, x = cloth.material, cloth.faces, cloth.positions
+    assert isinstance(material, ClothMaterial) and faces is not None
+    pairs = edges(faces)
+    share = _edge_areas(x, faces, pairs)
+    bends = hinges(faces, f"cloth {cloth.name!r}")
+    diagonal = _diagonals(x, bends)
+    across = cross_edges(bends)
+
+    shear_pairs = np.concatenate([bends[diagonal, :2], across[diagonal]])
+    is_shear = np.isin(_key(pairs), _key(shear_pairs))
+    stretch = (material.stretch_compliance, material.compression_compliance,
+               material.stretch_stiffness, material.compression_stiffness)  # fmt: skip
+    shear = _shear_softness(material)
+    rows = [_springs(x, pairs[~is_shear], start, *stretch, material.damping, share[~is_shear])]
+    if is_shear.any():
+        rows.append(_springs(x, pairs[is_shear], start, *shear, material.damping, share[is_shear]))
+        opposite = across[diagonal]
+        quads = _pair_areas(x, bends[diagonal])
+        rows.append(_springs(x, opposite, start, *shear, material.damping, quads))
+    return rows + _bending_rows(material, x, bends, across, diagonal, start)
+
+
+def rope_rows(rope: Particles, start: int) -> list[Rows]:
+    """Stretch and, when asked for, bending rows of a rope whose particles begin at global index `start`."""
+    material, x = rope.material, rope.positions
+    assert isinstance(material, RopeMaterial)
+    index = np.arange(len(x))
+    pairs = np.stack([index[:-1], index[1:]], axis=1)
+    length = np.linalg.norm(np.diff(x, axis=0), axis=1)
+    below = material.compression_compliance
+    rows = [
+        _distance(
+            pairs + start,
+            material.stretch_compliance * length,
+            None if below is None else below * length,
+            material.stretch_stiffness,
+            material.compression_stiffness,
+            material.damping,
+        )
+    ]
+    if np.isfinite(material.bend_compliance) and len(x) > 2:
+        skip = np.stack([index[:-2], index[2:]], axis=1)
+        softness = np.full(len(skip), material.bend_compliance)
+        rows.append(_distance(skip + start, softness, None, material.bending_stiffness_ratio, None, material.damping))
+    return rows
+
+
+def _bending_rows(
+    material: ClothMaterial, x: np.ndarray, bends: np.ndarray, across: np.ndarray, diagonal: np.ndarray, start: int
+) -> list[Rows]:
+    if material.bend_model == "cross":
+        pairs = across[~diagonal]
+        softness = np.full(len(pairs), material.bend_compliance)
+        return _nonempty(
+            _distance(pairs + start, softness, None, material.bending_stiffness_ratio, None, material.damping)
+        )
+    if material.bend_stiffness == 0.0:
+        return []
+    factor: Callable = {"dihedral": dihedral, "isometric": isometric_bend}[material.bend_model].compliance_factor
+    kind = {"dihedral": "dihedral", "isometric": "isometric_bend"}[material.bend_model]
+    compliance = factor(x[bends]) / material.bend_stiffness
+    ratio = np.full(len(bends), material.bending_stiffness_ratio)
+    damping = material.damping / compliance if material.damping > 0.0 else None
+    return _nonempty(Rows(kind, bends + start, compliance, ratio, damping=damping))
+
+
+def _shear_softness(material: ClothMaterial) -> tuple[float, float | None, float, float | None]:
+    """Compliances and stiffnesses of shear rows: as stretch where the material names none of their own."""
+    if material.shear_compliance is None:
+        compliances = (material.stretch_compliance, material.compression_compliance)
+    else:
+        compliances = (material.shear_compliance, None)
+    if material.shear_stiffness is None:
+        return *compliances, material.stretch_stiffness, material.compression_stiffness
+    return *compliances, material.shear_stiffness, None
+
+
+def _springs(
+    x: np.ndarray,
+    pairs: np.ndarray,
+    start: int,
+    compliance: float,
+    below: float | None,
+    stiffness: float,
+    stiffness_below: float | None,
+    damping: float,
+    areas: np.ndarray,
+) -> Rows:
+    """Distance rows of a membrane: L^2 / (A0 + A1) times the compliance of the sheet."""
+    factor = np.sum((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2, axis=1) / areas
+    softness = np.zeros(len(pairs)) if compliance == 0.0 else compliance * factor
+    softness_below = None if below is None else (np.zeros(len(pairs)) if below == 0.0 else below * factor)
+    return _distance(pairs + start, softness, softness_below, stiffness, stiffness_below, damping)
+
+
+def _distance(
+    pairs: np.ndarray,
+    compliance: np.ndarray,
+    below: np.ndarray | None,
+    stiffness: float,
+    stiffness_below: float | None,
+    damping: float,
+) -> Rows:
+    m = len(pairs)
+    finite = np.isfinite(compliance) & (compliance > 0.0)
+    viscosity = np.divide(damping, compliance, out=np.zeros(m), where=finite)
+    return Rows(
+        "distance",
+        pairs,
+        compliance,
+        np.full(m, stiffness),
+        compression_compliance=below,
+        compression_stiffness=None if stiffness_below is None else np.full(m, stiffness_below),
+        damping=viscosity if viscosity.any() else None,
+    )
+
+
+def _nonempty(rows: Rows) -> list[Rows]:
+    return [rows] if len(rows.indices) else []
+
+
+def _edge_areas(x: np.ndarray, faces: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Area of the triangles at each edge together [m^2], (E,)."""
+    _, areas = face_normals_areas(x, faces)
+    keys = _key(pairs)
+    order = np.argsort(keys)
+    total = np.zeros(len(pairs))
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        at = order[np.searchsorted(keys[order], _key(faces[:, [a, b]]))]
+        np.add.at(total, at, areas)
+    return total
+
+
+def _pair_areas(x: np.ndarray, bends: np.ndarray) -> np.ndarray:
+    """Area of the two triangles of each hinge [m^2], (H,)."""
+    return dihedral.face_areas(x[bends])
+
+
+def _diagonals(x: np.ndarray, bends: np.ndarray) -> np.ndarray:
+    """Which hinges turn about the diagonal of a quad, (H,)."""
+
+    def length(a: int, b: int) -> np.ndarray:
+        return np.linalg.norm(x[bends[:, a]] - x[bends[:, b]], axis=1)
+
+    longest = np.max([length(0, 2), length(1, 2), length(0, 3), length(1, 3)], axis=0)
+    return length(0, 1) > DIAGONAL * longest
+
+
+def _key(pairs: np.ndarray) -> np.ndarray:
+    """One number for each undirected pair of indices."""
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+    return low.astype(np.int64) << 32 | high.astype(np.int64)
