@@ -292,7 +292,7 @@ class Simulation:
     def _kernel_names(self) -> list[str]:
         names = [f"{solver.block.type.name}" for solver in self._work.solvers]
         settings = self.settings
-        return sorted(names) + [settings.method, settings.sweep, settings.precision]
+        return [*sorted(names), settings.method, settings.sweep, settings.precision]
 
     def _diverged(self) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""
@@ -304,9 +304,9 @@ class Simulation:
         frame = state.frame + 1
         self._restore_published()
         raise DivergenceError(
-            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no finite "
-            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, a smaller "
-            f"dt or a larger compliance may help."
+            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no "
+            f"finite number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
+            f"a smaller dt or a larger compliance may help."
         )
 
     def _restore_published(self) -> None:

@@ -30,7 +30,8 @@ def scene_rows(scene: Scene) -> list[Rows]:
 def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
     """Stretch, shear and bending rows of a cloth whose particles begin at global index `start`."""
     material, faces, x = cloth.material, cloth.faces, cloth.positions
-    assert isinstance(material, ClothMaterial) and faces is not None
+    assert isinstance(material, ClothMaterial)
+    assert faces is not None
     pairs = edges(faces)
     share = _edge_areas(x, faces, pairs)
     bends = hinges(faces, f"cloth {cloth.name!r}")

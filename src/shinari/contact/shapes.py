@@ -13,8 +13,6 @@ from shinari.scene.shapes import Capsule, Plane, Shape, Sphere
 PLANE, CONTAINER, SPHERE, BOX, CAPSULE = range(5)
 LAST_UNBOUNDED = CONTAINER
 
-HALF = np.float32(0.5)
-
 
 def encode(shape: Shape) -> tuple[int, np.ndarray]:
     """Kind and numbers (4,) of a shape."""
@@ -87,7 +85,7 @@ def surface_normal(kind, q, s):
     """Unit vector out of the solid at the surface nearest to q; up or sideways where there is no nearest one."""
     if kind == PLANE:
         return s[0], s[1], s[2]
-    if kind == SPHERE or kind == CAPSULE:
+    if kind in (SPHERE, CAPSULE):
         offset = q if kind == SPHERE else axis_offset(q, s)
         n, length = direction_and_length(offset)
         if length > ZERO:

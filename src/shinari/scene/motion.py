@@ -18,7 +18,9 @@ Pose = tuple[np.ndarray, np.ndarray]
 class Motion(Protocol):
     """A function of time [s] that returns a position, or a position and a rotation."""
 
-    def __call__(self, time: float) -> object: ...
+    def __call__(self, time: float) -> object:
+        """Pose at that time [s]."""
+        ...
 
 
 @dataclass(frozen=True)

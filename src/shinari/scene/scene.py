@@ -1,7 +1,7 @@
 """The scene: what the user describes, before anything is built."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shinari.scene.motion import Motion, pose_at
 from shinari.scene.shapes import Shape
 from shinari.scene.things import Collider, ForceField, Particles, Rows
 
+M = TypeVar("M")
 _NO_ROTATION = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -141,13 +142,13 @@ class Scene:
 
         name = self._name("cloth", name)
         thing = f"cloth {name!r}"
-        material = _material(thing, material, ClothMaterial)
+        cloth = _material(thing, material, ClothMaterial)
         if self_collision is not False:
             raise SceneError(f"{thing}: self_collision: {self_collision!r} is not available yet, only False is")
         vertices, faces = check_mesh(*_mesh_arrays(thing, mesh), thing)
-        if material.bend_stiffness > 0.0 or material.bend_model == "cross":
+        if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
             hinges(faces, thing)
-        masses = vertex_masses(vertices, faces, material.density)
+        masses = vertex_masses(vertices, faces, cloth.density)
         vertices = self._placed(thing, vertices, position, rotation)
         velocities = self._velocities(thing, velocity, masses)
         return self._add_group(
@@ -157,11 +158,11 @@ class Scene:
                 vertices,
                 masses,
                 velocities,
-                0.5 * material.thickness,
-                material.friction,
+                0.5 * cloth.thickness,
+                cloth.friction,
                 faces,
-                material,
-            )  # fmt: skip
+                cloth,
+            )
         )
 
     def add_rope(
@@ -185,7 +186,7 @@ class Scene:
         """
         name = self._name("rope", name)
         thing = f"rope {name!r}"
-        material = _material(thing, material, RopeMaterial)
+        rope = _material(thing, material, RopeMaterial)
         x = check.array(thing, "points", points, (None, 3))
         if len(x) < 2:
             raise SceneError(f"{thing}: points: a rope needs at least two points, got {len(x)}")
@@ -194,12 +195,10 @@ class Scene:
             at = int(np.argmin(lengths))
             raise SceneError(f"{thing}: points: {at} and {at + 1} are the same point")
         masses = np.zeros(len(x))
-        masses[:-1] += 0.5 * material.density * lengths
-        masses[1:] += 0.5 * material.density * lengths
+        masses[:-1] += 0.5 * rope.density * lengths
+        masses[1:] += 0.5 * rope.density * lengths
         velocities = self._velocities(thing, velocity, masses)
-        return self._add_group(
-            Particles(name, "rope", x, masses, velocities, material.radius, material.friction, None, material)
-        )
+        return self._add_group(Particles(name, "rope", x, masses, velocities, rope.radius, rope.friction, None, rope))
 
     def add_constraint(
         self,
@@ -303,7 +302,7 @@ class Scene:
                 parameters=parameters,
                 motion=motion,
                 break_force=break_force,
-            )  # fmt: skip
+            )
         )
 
     def add_collider(
@@ -423,7 +422,7 @@ class Scene:
         return velocities
 
 
-def _material(thing: str, material: Any, kind: type) -> Any:
+def _material(thing: str, material: Any, kind: type[M]) -> M:
     if material is None:
         return kind()
     if not isinstance(material, kind):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -87,5 +88,5 @@ class Collider:
     motion: Motion | None = None
 
 
-ForceField = Callable
+ForceField: TypeAlias = Callable[..., Any]
 """Compiled `f(x, v, m, t)`: position [m], velocity [m/s], mass [kg], time [s] to a force [N], tuples of three."""

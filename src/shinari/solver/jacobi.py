@@ -2,8 +2,8 @@
 
 Corrections added as they are overshoot where rows meet, and diverge. Two remedies:
 
-- one global factor below 2 / (most rows of one block at one particle); it keeps momentum, since every row still pushes its
-  points equally;
+- one global factor below 2 / (most rows of one block at one particle); it keeps momentum, since every row still
+  pushes its points equally;
 - averaging, each particle divides by its own number of rows (Macklin et al. 2014, section 4.2): it converges faster,
   but the two ends of a row are no longer pushed equally, so momentum is NOT kept where these numbers differ.
 

@@ -48,8 +48,8 @@ class Variant:
 def projection(kind: ConstraintType, variant: Variant) -> Callable:
     """Compiled sweep over all rows of a block.
 
-    With Gauss-Seidel its arguments are `threads, offsets, indices, parameters, softness, [damping, predicted, velocities,]
-    multipliers, x, scale, [h,] first`: `scale` is 1 / h^2 (1 for `"pbd"`), and `first` says that this is the first
+    With Gauss-Seidel its arguments are `threads, offsets, indices, parameters, softness, [damping, predicted,
+    velocities,] multipliers, x, scale, [h,] first`: `scale` is 1 / h^2 (1 for `"pbd"`), and `first` says that this is the first
     iteration of the substep, in which the multipliers count as zero. With Jacobi, `corrections, weights` follow
     `multipliers`.
     """

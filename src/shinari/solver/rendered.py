@@ -49,7 +49,7 @@ def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) ->
     source = template.replace("{imports}", imports).replace("{cache}", str(keep))
     if not keep:
         module = ModuleType(f"shinari_kernel_{name}")
-        vars(module).update({alias: function for alias, function in functions})
+        vars(module).update(dict(functions))
         exec(compile(source, f"<shinari kernel {name}>", "exec"), vars(module))
         return module
     parts = [source, numba.__version__, np.__version__, repr(sorted(FLAGS.items(), key=str))]
@@ -68,7 +68,8 @@ def _import(module_name: str, source: str) -> ModuleType:
             file.write(source)
         Path(temporary).replace(path)
     spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     spec.loader.exec_module(module)

@@ -1,7 +1,7 @@
 """One step: the algorithm of the papers.
 
-Mueller et al. 2006, algorithm 1 (predict, project, derive the velocity); Macklin et al. 2016, algorithm 1 (multipliers);
-Macklin et al. 2019, Small Steps, algorithm 1 (substeps, the multipliers zeroed in each).
+Mueller et al. 2006, algorithm 1 (predict, project, derive the velocity); Macklin et al. 2016, algorithm 1
+(multipliers); Macklin et al. 2019, Small Steps, algorithm 1 (substeps, the multipliers zeroed in each).
 """
 
 import math
