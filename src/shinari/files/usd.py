@@ -101,7 +101,7 @@ def _save(layer: Any, path: Path) -> None:
     try:
         saved = layer.Save()
     except Tf.ErrorException as error:
-        raise OSError(f"USD cannot save the stage: {error}") from error
+        raise OSError("USD cannot save the stage, perhaps the disk is full") from error
     if not saved:
         raise FileError(f"{path}: USD cannot save the stage")
 
