@@ -26,6 +26,8 @@ EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
 GLTF_TRIANGLES, GLTF_STRIP = 4, 5
 GLTF_COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
 """Extensions that hide the geometry; trimesh reads zeros in its place and says so in a log only."""
+MOST_ELEMENTS = 2**28
+"""glTF may ask for zeros that are not in the file; more than this is taken for damage, not for a mesh."""
 
 
 def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +151,9 @@ def _parse_gltf(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.nd
     primitives = [primitive for mesh in header.get("meshes", ()) for primitive in mesh["primitives"]]
     if any(primitive.get("mode", GLTF_TRIANGLES) not in (GLTF_TRIANGLES, GLTF_STRIP) for primitive in primitives):
         raise ValueError("holds points, lines or fans, only triangles are supported")
+
+    if any(accessor.get("count", 0) > MOST_ELEMENTS for accessor in header.get("accessors", ())):
+        raise ValueError(f"claims to hold more than {MOST_ELEMENTS} numbers in a row")
 
     resolver = _resolver(path.parent)
     scene: Any = trimesh.load(

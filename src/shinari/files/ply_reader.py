@@ -3,7 +3,6 @@
 trimesh (5.2) refuses a binary file whose faces have different numbers of corners, which is what modellers write.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -48,7 +47,7 @@ def parse_ply(data: bytes) -> tuple[np.ndarray, list[list[int]]]:
             lists = [key for key in LIST_NAMES if key in columns]
             if count and not lists:
                 raise ValueError("the faces have no vertex_indices")
-            polygons = [[int(corner) for corner in face] for face in columns[lists[0]]] if lists else []
+            polygons = [[_whole(corner) for corner in face] for face in columns[lists[0]]] if lists else []
         else:
             take(count, properties)
     return vertices, polygons
@@ -132,16 +131,23 @@ def _binary(body: bytes, order: str) -> Take:
                     position += rows.nbytes
                     return {name: rows["corners"].tolist()}
         columns: dict[str, list] = {name: [] for name, _, _ in properties}
-        for _, (name, kind, counter) in itertools.product(range(count), properties):
-            length = 1 if counter is None else _length(values(np.dtype(order + counter), 1)[0])
-            found = values(np.dtype(order + kind), length).tolist()
-            columns[name].append(found[0] if counter is None else found)
+        for _ in range(count):
+            for name, kind, counter in properties:
+                length = 1 if counter is None else _length(values(np.dtype(order + counter), 1)[0])
+                found = values(np.dtype(order + kind), length).tolist()
+                columns[name].append(found[0] if counter is None else found)
         return columns
 
     return take
 
 
 def _length(value: float) -> int:
-    if not 0 <= value < 2**31 or int(value) != value:
+    if not 0 <= value < 2**31:
         raise ValueError(f"a list has the length {value}")
+    return _whole(value)
+
+
+def _whole(value: float) -> int:
+    if int(value) != value:
+        raise ValueError(f"found {value} where a whole number belongs")
     return int(value)
