@@ -3,6 +3,9 @@
 Velocities change by (x - predicted) / h instead of being set to (x - x_n) / h. Both are the same in exact arithmetic,
 but a position far larger than h v has no room for its last digits: in single precision the difference x - x_n would
 lose the increment g h^2 at many substeps, and here gravity reaches the velocity without passing through a position.
+
+Global damping acts on the velocity that a substep ends with, not on the prediction: what hangs at rest then carries its
+whole weight, whatever the damping, and the forces of its rows sum up to it.
 """
 
 import numba
@@ -14,7 +17,7 @@ ZERO = np.float32(0.0)
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
-def predict(x, predicted, velocities, kick, decay, h):
+def predict(x, predicted, velocities, kick, h):
     """Step velocities and positions of free particles; fixed ones move on at their velocity.
 
     Args:
@@ -22,14 +25,13 @@ def predict(x, predicted, velocities, kick, decay, h):
         predicted: Filled with the new positions, (N, 3).
         velocities: Velocities [m/s], (N, 3).
         kick: Change of velocity by gravity in a substep [m/s], (3,).
-        decay: Factor of global damping on velocities.
         h: Substep [s].
     """
     gx, gy, gz = kick[0], kick[1], kick[2]
     for i in numba.prange(len(x)):
         vx, vy, vz = velocities[i, 0], velocities[i, 1], velocities[i, 2]
         if x[i, 3] > ZERO:
-            vx, vy, vz = (vx + gx) * decay, (vy + gy) * decay, (vz + gz) * decay
+            vx, vy, vz = vx + gx, vy + gy, vz + gz
             velocities[i, 0], velocities[i, 1], velocities[i, 2] = vx, vy, vz
         px, py, pz = x[i, 0] + h * vx, x[i, 1] + h * vy, x[i, 2] + h * vz
         x[i, 0], x[i, 1], x[i, 2] = px, py, pz
@@ -37,11 +39,20 @@ def predict(x, predicted, velocities, kick, decay, h):
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
-def update_velocities(x, predicted, velocities, inverse_h):
-    """Add what the constraints moved, per substep, to the velocities; inverse_h is 1 / h [1/s]."""
+def update_velocities(x, predicted, velocities, decay, inverse_h):
+    """Add what the constraints moved to the velocities, and damp those of free particles.
+
+    Args:
+        x: Positions and inverse mass, (N, 4).
+        predicted: Positions before the constraints, (N, 3).
+        velocities: Velocities [m/s], (N, 3).
+        decay: Factor of global damping on velocities.
+        inverse_h: 1 / h [1/s].
+    """
     for i in numba.prange(len(x)):
-        for k in range(3):
-            velocities[i, k] += (x[i, k] - predicted[i, k]) * inverse_h
+        if x[i, 3] > ZERO:
+            for k in range(3):
+                velocities[i, k] = (velocities[i, k] + (x[i, k] - predicted[i, k]) * inverse_h) * decay
 
 
 # Positions of the user are in the world; those of the solver are relative to the origin of their group. What the user

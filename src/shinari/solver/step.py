@@ -30,12 +30,12 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     for substep in range(settings.substeps):
         end = time + (substep + 1) * h
         apply_forces(model, state, work, end, h)
-        predict(x, work.predicted, v, kick, decay, real(h))
+        predict(x, work.predicted, v, kick, real(h))
         drive_targets(model, work, end)
         if work.solids is not None:
             work.solids.advance(end, state.origins)
         project(model, state, work, settings)
-        update_velocities(x, work.predicted, v, real(1 / h))
+        update_velocities(x, work.predicted, v, decay, real(1 / h))
         break_rows(model, state, work, h)
     if not math.isfinite(float(x.sum())):
         return False
