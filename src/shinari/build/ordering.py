@@ -1,9 +1,9 @@
 """Order in memory: numbers the particles so that rows which are solved together touch few cache lines.
 
 Meshes from files come in any order, and a sweep over a shuffled one waits for memory at each row. Two orders are
-tried, a Hilbert curve through the rest positions and reverse Cuthill-McKee on the graph of the rows, and measured by the
-number of 64-byte lines that 64 consecutive rows touch. The order that the user gave stays if it is about as good, as
-that of a regular grid, row by row, always is.
+tried, a Hilbert curve through the rest positions and reverse Cuthill-McKee on the graph of the rows, and measured by
+the number of 64-byte lines that 64 consecutive rows touch. The order that the user gave stays if it is about as good,
+as that of a regular grid, row by row, always is.
 
 Mean lines per 64 rows, measured over the edges of three meshes:
 
