@@ -1,0 +1,342 @@
+"""Scene files: TOML text in, a `Scene` and how to run it out.
+
+    [scene]
+    wind = { mean = [2, 0, 0], amplitude = [1, 0, 0.5], frequency = 0.7 }
+
+    [[cloth]]
+    name = "flag"
+    mesh = "flag.obj"
+    material = { density = 0.15, stretch_compliance = 1e-5 }
+    pin_nearest = [[0, 1, 0], [0, 0, 0]]
+
+    [[collider]]
+    shape = { type = "sphere", radius = 0.3 }
+    motion = { type = "oscillation", centre = [0, 0, 0], amplitude = [0.4, 0, 0], frequency = 0.5 }
+
+The tables and their bounds are in `shinari.files.scene_schema`. A scene file may come from anyone: it names data and
+nothing that runs, and the meshes it names must lie in its own folder or below, links followed.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from shinari.errors import FileError, SceneError, ShinariError
+from shinari.files import scene_schema as schema
+from shinari.scene.handle import Handle
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.motion import Keyframes, Motion, Oscillation
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere
+from shinari.scene.wind import Gusts
+from shinari.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What a scene file says about running it.
+
+    Attributes:
+        settings: How to simulate.
+        duration: Simulated time of a run [s].
+        frames_per_second: Frames to write for each second of simulated time [1/s].
+        title: One line about the scene.
+    """
+
+    settings: Settings
+    duration: float
+    frames_per_second: float
+    title: str
+
+
+def load_scene(path: str | os.PathLike) -> Scene:
+    """Read a scene file.
+
+    Args:
+        path: TOML file; `shinari schema` prints what it may hold.
+
+    Returns:
+        The scene, as if it had been described with `Scene.add_cloth` and so on.
+
+    Raises:
+        FileError: The file, or a mesh that it names, is missing, damaged or outside its folder.
+        SceneError: A key is unknown, a value has the wrong type or lies outside its bounds; the message names the field
+            as in `$.cloth[0].density`.
+    """
+    return load_scene_file(path)[0]
+
+
+def load_scene_file(path: str | os.PathLike) -> tuple[Scene, RunOptions]:
+    """Read a scene file with its simulation settings; see `load_scene`."""
+    path = Path(path)
+    file = _parse(path)
+    try:
+        options = _run_options(file)
+        scene = _build(file, path.parent)
+    except SceneError as error:
+        raise SceneError(f"{path}: {error}") from error
+    except ShinariError:
+        raise
+    return scene, options
+
+
+def _parse(path: Path) -> schema.SceneFile:
+    """The file as checked tables."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        document = tomllib.loads(text.replace("\r\n", "\n"))
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: is no text in UTF-8: byte {error.start} cannot be decoded") from error
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path}: is no valid TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # a path with a null byte, a number of 5,000 digits, 1,000 brackets
+        raise FileError(f"{path}: cannot be read as TOML: {error}") from error
+    try:
+        return msgspec.convert(document, schema.SceneFile)
+    except msgspec.ValidationError as error:
+        raise SceneError(f"{path}: {str(error).replace('`', '')}") from error
+
+
+def _run_options(file: schema.SceneFile) -> RunOptions:
+    given = msgspec.structs.asdict(file.simulation)
+    duration, frames_per_second = given.pop("duration"), given.pop("frames_per_second")
+    for field, value in (("duration", duration), ("frames_per_second", frames_per_second)):
+        if not np.isfinite(value):
+            raise SceneError(f"simulation: {field}: expected a finite number, got {value}")
+    return RunOptions(
+        settings=Settings(**given),
+        duration=duration,
+        frames_per_second=frames_per_second,
+        title=file.scene.title,
+    )
+
+
+def _build(file: schema.SceneFile, folder: Path) -> Scene:
+    world = file.scene
+    wind: Any = world.wind
+    if isinstance(wind, schema.GustsTable):
+        wind = Gusts(**msgspec.structs.asdict(wind))
+    scene = Scene(gravity=world.gravity, wind=wind, air_density=world.air_density, damping=world.damping)
+    for index, particles in enumerate(file.particles):
+        _locate("particles", index, lambda table=particles: _add_particles(scene, table))
+    for index, cloth in enumerate(file.cloth):
+        _locate("cloth", index, lambda table=cloth: _add_cloth(scene, table, folder))
+    for index, rope in enumerate(file.rope):
+        _locate("rope", index, lambda table=rope: _add_rope(scene, table))
+    for index, collider in enumerate(file.collider):
+        _locate("collider", index, lambda table=collider: _add_collider(scene, table))
+    for index, rows in enumerate(file.constraint):
+        _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
+    for index, attach in enumerate(file.attach):
+        _locate("attach", index, lambda table=attach: _attach(scene, table))
+    return scene
+
+
+def _locate(table: str, index: int, add: Callable[[], None]) -> None:
+    """Add a thing; an error says which table of the file it comes from."""
+    try:
+        add()
+    except SceneError as error:
+        raise SceneError(f"{error} - at $.{table}[{index}]") from error
+    except ShinariError:
+        raise
+    except (ArithmeticError, MemoryError) as error:
+        raise SceneError(f"{table}: its numbers are too large: {error} - at $.{table}[{index}]") from error
+
+
+def _add_particles(scene: Scene, table: schema.ParticlesTable) -> None:
+    handle = scene.add_particles(
+        table.positions,
+        mass=table.mass,
+        velocity=table.velocity,
+        radius=table.radius,
+        friction=table.friction,
+        name=table.name,
+    )
+    _pin(handle, table)
+
+
+def _add_cloth(scene: Scene, table: schema.ClothTable, folder: Path) -> None:
+    thing = f"cloth {table.name!r}" if table.name else "cloth"
+    if (table.mesh is None) == (table.grid is None):
+        raise SceneError(f"{thing}: mesh, grid: exactly one of the two must be given")
+    handle = scene.add_cloth(
+        _grid(thing, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
+        material=_cloth_material(thing, table.material),
+        position=table.position,
+        rotation=table.rotation,
+        velocity=table.velocity,
+        name=table.name,
+    )
+    _pin(handle, table)
+
+
+def _add_rope(scene: Scene, table: schema.RopeTable) -> None:
+    thing = f"rope {table.name!r}" if table.name else "rope"
+    ends = (table.start, table.to, table.count)
+    if (table.points is None) != all(end is not None for end in ends) or (
+        table.points is not None and any(end is not None for end in ends)
+    ):
+        raise SceneError(f"{thing}: points: give either points, or from, to and count")
+    points: Any = table.points
+    if points is None:
+        points = np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
+    material = None if table.material is None else RopeMaterial(**_given(table.material))
+    handle = scene.add_rope(points, material=material, velocity=table.velocity, name=table.name)
+    _pin(handle, table)
+
+
+def _add_collider(scene: Scene, table: schema.ColliderTable) -> None:
+    scene.add_collider(
+        _shape(table.shape),
+        position=table.position,
+        rotation=table.rotation,
+        friction=table.friction,
+        motion=None if table.motion is None else _motion(table.motion),
+        name=table.name,
+    )
+
+
+def _add_constraint(scene: Scene, table: schema.ConstraintTable) -> None:
+    import shinari.constraints  # noqa: F401  registers the types that come with the package
+    from shinari.constraints.registry import constraint_type
+
+    thing = f"constraint {table.type!r}"
+    lengths = {len(row) for row in table.indices}
+    if len(lengths) > 1:
+        raise SceneError(f"{thing}: indices: all rows must have the same length, got {sorted(lengths)}")
+    indices = np.array(table.indices, np.int64)
+    if table.thing is not None:
+        members = _thing(scene, "constraint", "thing", table.thing).particles
+        if indices.size and indices.max() >= len(members):
+            raise SceneError(f"{thing}: indices: {indices.max()} is out of range 0 .. {len(members) - 1}")
+        indices += members.start
+    known = [name for name, _ in constraint_type(table.type).parameters]
+    unknown = sorted(set(table.parameters) - set(known))
+    if unknown:
+        raise SceneError(f"{thing}: {unknown[0]}: unknown parameter; known are {', '.join(known) or 'none'}")
+    scene.add_constraint(
+        table.type,
+        indices,
+        compliance=table.compliance,
+        compression_compliance=table.compression_compliance,
+        stiffness=table.stiffness,
+        compression_stiffness=table.compression_stiffness,
+        damping=table.damping,
+        **table.parameters,
+    )
+
+
+def _attach(scene: Scene, table: schema.AttachTable) -> None:
+    to = table.to
+    if sum(value is not None for value in (to.thing, to.point, to.motion)) != 1:
+        raise SceneError("attach: to: exactly one of thing, point and motion must be given")
+    if to.thing is None and (to.index is not None or to.nearest is not None):
+        raise SceneError("attach: to: index and nearest belong to a thing")
+    first = _thing(scene, "attach", "thing", table.thing)
+    motion = None if to.motion is None else _motion(to.motion)
+    if to.thing is None:
+        goal: Any = to.point if motion is None else motion(0.0)[0]  # type: ignore[index]
+        index = _which(first, "thing", table.index, table.nearest, goal)
+        scene.attach((first, index), motion or to.point, compliance=table.compliance, break_force=table.break_force)
+        return
+    second = _thing(scene, "attach", "to", to.thing)
+    said = [value is not None for value in (table.index, table.nearest, to.index, to.nearest)]
+    if not any(said):
+        raise SceneError(f"attach: thing: which particle of {first.name!r} is not said; give index or nearest")
+    if not any(said[:2]):
+        other = _which(second, "to", to.index, to.nearest, None)
+        index = first.nearest(second.positions[other])
+    else:
+        index = _which(first, "thing", table.index, table.nearest, None)
+        other = _which(second, "to", to.index, to.nearest, first.positions[index])
+    scene.attach((first, index), (second, other), compliance=table.compliance, break_force=table.break_force)
+
+
+def _which(handle: Handle, field: str, index: int | None, nearest: Any, otherwise: Any) -> int:
+    """Particle of a thing by its index, or nearest to a point."""
+    if index is not None and nearest is not None:
+        raise SceneError(f"attach: {field}: give either index or nearest, not both")
+    if index is not None:
+        if index >= len(handle):
+            raise SceneError(f"attach: {field}: index {index} is out of range 0 .. {len(handle) - 1}")
+        return index
+    return handle.nearest(otherwise if nearest is None else nearest)
+
+
+def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
+    handle = scene[name]
+    if not isinstance(handle, Handle):
+        raise SceneError(f"{kind}: {field}: {name!r} is a collider and has no particles")
+    return handle
+
+
+def _pin(handle: Handle, table: schema.Pinned) -> None:
+    handle.pin(table.pin)
+    handle.pin([handle.nearest(point) for point in table.pin_nearest])
+
+
+def _grid(thing: str, table: schema.GridTable) -> tuple[np.ndarray, np.ndarray]:
+    from shinari.build.topology import grid
+
+    if table.shape[0] * table.shape[1] > schema.MOST_GRID_VERTICES:
+        raise SceneError(f"{thing}: grid.shape: {table.shape} is more than {schema.MOST_GRID_VERTICES} vertices")
+    return grid(shape=table.shape, size=table.size, diagonal=table.diagonal)
+
+
+def _cloth_material(thing: str, table: Any) -> ClothMaterial | None:
+    if table is None or isinstance(table, str):
+        return None if table is None else ClothMaterial.preset(table)
+    given = _given(table)
+    preset = given.pop("preset")
+    return ClothMaterial(**given) if preset is None else ClothMaterial.preset(preset, **given)
+
+
+def _given(table: Any) -> dict[str, Any]:
+    """Fields of a material that the file gives."""
+    return {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
+
+
+def _shape(table: Any) -> Shape:
+    kinds = {
+        schema.SphereTable: Sphere,
+        schema.PlaneTable: Plane,
+        schema.BoxTable: Box,
+        schema.CapsuleTable: Capsule,
+    }
+    return kinds[type(table)](**msgspec.structs.asdict(table))
+
+
+def _motion(table: schema.MotionTable) -> Motion:
+    kind: Any = Keyframes if isinstance(table, schema.KeyframesTable) else Oscillation
+    return kind(**msgspec.structs.asdict(table))
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Path of a file that a scene file names.
+
+    Args:
+        folder: Folder of the scene file.
+        name: Relative path, `/` between its parts.
+
+    Raises:
+        FileError: The path is absolute, or leads out of the folder, by `..` or by a link.
+    """
+    foreign = PureWindowsPath(name)
+    try:
+        path = folder / name
+        outside = not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except ValueError as error:
+        raise FileError(f"{name!r}: is no file name: {error}") from error
+    if outside or foreign.drive or foreign.root or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
+        raise FileError(f"{name!r}: a mesh must lie in the folder of its scene file or below, by a relative path")
+    return path
