@@ -1,0 +1,1 @@
+"""The ledger behind `shinari verify`: measurements of the engine against closed forms, papers and experiments."""

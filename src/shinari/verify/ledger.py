@@ -1,0 +1,213 @@
+"""The ledger: checks by name, and the measurements they make.
+
+A check is a function of the precision that runs scenes and yields measurements, each a number that theory or a paper
+gives beside the number that the engine gives. The tolerance comes from theory too, and says from which.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+PRECISIONS = ("float64", "float32")
+BOUNDS = ("equal", "at most", "at least")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of the ledger.
+
+    Attributes:
+        case: Parameters of this measurement.
+        expected: What theory gives, in the unit named by `case`.
+        measured: What the engine gives, in the same unit.
+        tolerance: How far they may be apart.
+        relative: Whether the tolerance is a fraction of the expected value.
+        bound: `"equal"`, or `"at most"` and `"at least"` where theory gives a bound; the tolerance widens the bound.
+        theory: Where the tolerance comes from.
+        name: Name of the check.
+        source: Citation of the check, with equation or table.
+        precision: `"float64"` or `"float32"`.
+    """
+
+    case: str
+    expected: float
+    measured: float
+    tolerance: float
+    relative: bool
+    theory: str
+    bound: str = "equal"
+    name: str = ""
+    source: str = ""
+    precision: str = ""
+
+    @property
+    def allowed(self) -> float:
+        """Tolerance in the unit of the measurement."""
+        return self.tolerance * abs(self.expected) if self.relative else self.tolerance
+
+    @property
+    def error(self) -> float:
+        """How far the measured value is off: the distance from the expected value, or beyond the bound."""
+        off = self.measured - self.expected
+        if self.bound == "at most":
+            return max(off, 0.0) if off == off else off
+        if self.bound == "at least":
+            return max(-off, 0.0) if off == off else off
+        return abs(off)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the measured value is within its tolerance; what is no number never is."""
+        return bool(self.error <= self.allowed)
+
+
+Check = Callable[[str], Iterable[Measurement]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered check.
+
+    Attributes:
+        name: Its name.
+        source: Citation, with equation or table.
+        function: Makes the measurements in a precision.
+        precisions: Precisions in which it can be made.
+    """
+
+    name: str
+    source: str
+    function: Check
+    precisions: tuple[str, ...]
+
+    def measure(self, precision: str) -> list[Measurement]:
+        """All measurements in a precision."""
+        found = self.function(precision)
+        return [replace(m, name=self.name, source=self.source, precision=precision) for m in found]
+
+
+CHECKS: dict[str, Entry] = {}
+
+
+def check(name: str, source: str, *, precisions: Sequence[str] = PRECISIONS) -> Callable[[Check], Check]:
+    """Register a check.
+
+    Args:
+        name: Its name in the ledger.
+        source: Citation, with equation or table.
+        precisions: Precisions in which it can be made.
+
+    Raises:
+        ValueError: The name is taken.
+    """
+
+    def register(function: Check) -> Check:
+        if name in CHECKS:
+            raise ValueError(f"check {name!r} is registered twice")
+        CHECKS[name] = Entry(name, source, function, tuple(precisions))
+        return function
+
+    return register
+
+
+def equal(
+    case: str, expected: float, measured: float, *, absolute: float | None = None, relative: float | None = None,
+    theory: str
+) -> Measurement:  # fmt: skip
+    """A measurement that has to agree within an absolute or a relative tolerance."""
+    return _measurement("equal", case, expected, measured, absolute, relative, theory)
+
+
+def at_most(case: str, bound: float, measured: float, *, absolute: float = 0.0, theory: str) -> Measurement:
+    """A measurement that must not exceed a bound by more than an absolute tolerance."""
+    return _measurement("at most", case, bound, measured, absolute, None, theory)
+
+
+def at_least(case: str, bound: float, measured: float, *, absolute: float = 0.0, theory: str) -> Measurement:
+    """A measurement that must not fall below a bound by more than an absolute tolerance."""
+    return _measurement("at least", case, bound, measured, absolute, None, theory)
+
+
+def all_checks() -> dict[str, Entry]:
+    """Every check by name, in the order of the ledger."""
+    from shinari.verify import (  # noqa: F401  their import registers the checks
+        catenary,
+        chains,
+        cloth,
+        friction,
+        integrator,
+        momentum,
+        pendulum,
+        springs,
+        stability,
+    )
+
+    return CHECKS
+
+
+def run_checks(
+    names: Iterable[str] | None = None,
+    precisions: Sequence[str] = PRECISIONS,
+    *,
+    started: Callable[[str, str], None] | None = None,
+) -> list[Measurement]:
+    """Make the measurements of the ledger.
+
+    Args:
+        names: Checks to run; None: all.
+        precisions: Precisions to run them in; a check that needs another one is left out.
+        started: Called with name and precision before each check, for a display of progress.
+
+    Raises:
+        KeyError: There is no check of that name.
+        ValueError: There is no such precision.
+    """
+    known = all_checks()
+    wanted = list(known) if names is None else list(names)
+    for name in wanted:
+        if name not in known:
+            raise KeyError(f"there is no check called {name!r}; known are {', '.join(known)}")
+    for precision in precisions:
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+    measurements: list[Measurement] = []
+    with _threads_kept():
+        for name in wanted:
+            for precision in precisions:
+                if precision not in known[name].precisions:
+                    continue
+                if started is not None:
+                    started(name, precision)
+                measurements += known[name].measure(precision)
+    return measurements
+
+
+def roundoff(precision: str) -> float:
+    """Unit roundoff: the largest relative error of one rounding."""
+    return 0.5 * float(np.finfo(precision).eps)
+
+
+@contextmanager
+def _threads_kept() -> Iterator[None]:
+    """Put the number of threads back to what it was."""
+    import numba
+
+    before = numba.get_num_threads()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def _measurement(
+    bound: str, case: str, expected: float, measured: float, absolute: float | None, relative: float | None, theory: str
+) -> Measurement:
+    if (absolute is None) == (relative is None):
+        raise ValueError(f"{case}: give the tolerance either as absolute or as relative")
+    tolerance = absolute if absolute is not None else relative
+    assert tolerance is not None
+    return Measurement(
+        case, float(expected), float(measured), float(tolerance), relative is not None, theory, bound
+    )  # fmt: skip
