@@ -29,6 +29,7 @@ class Settings:
     relaxation: float | None = None
     spectral_radius: float = 0.9
     depenetration_speed: float = 1.0
+    hierarchy: bool = False
 
     def __post_init__(self) -> None:
         thing = "simulation"
@@ -44,6 +45,7 @@ class Settings:
         if self.relaxation is not None:
             check.number(thing, "relaxation", self.relaxation, above=0.0, most=2.0)
         check.number(thing, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
+        check.choice(thing, "hierarchy", self.hierarchy, (True, False))
         check.number(thing, "depenetration_speed", self.depenetration_speed, least=0.0)
 
     @property

@@ -83,6 +83,7 @@ class SimulationTable(Table):
         relaxation: Relaxation of Jacobi sweeps; left out: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes.
         depenetration_speed: Speed at which what overlaps a collider at the start is pushed out [m/s].
+        hierarchy: Solve coarse levels of the distance rows first; large cloth stretches far less for it.
     """
 
     duration: Positive = 5.0
@@ -98,6 +99,7 @@ class SimulationTable(Table):
     relaxation: Annotated[float, Meta(gt=0, le=2)] | None = None
     spectral_radius: Annotated[float, Meta(gt=0, le=0.9999)] = 0.9
     depenetration_speed: NonNegative = 1.0
+    hierarchy: bool = False
 
 
 class Pinned(Table):

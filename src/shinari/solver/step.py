@@ -34,6 +34,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         drive_targets(model, work, end)
         if work.solids is not None:
             work.solids.advance(end, state.origins)
+        if work.hierarchy is not None:
+            work.hierarchy.project(numba.get_num_threads(), substep)
         project(model, state, work, settings)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
         break_rows(model, state, work, h)

@@ -1,6 +1,7 @@
 """What a step needs beside model and state: scratch arrays, and the kernels a scene uses, bound to their arrays."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from shinari.model import ConstraintBlock, Model
 from shinari.scene.motion import pose_at
 from shinari.settings import Settings
 from shinari.solver.forces import force_kernel
+from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.jacobi import gather_corrections, relaxation_weights
 from shinari.solver.lift import Variant, projection
 from shinari.state import State
@@ -21,6 +23,7 @@ class Workspace:
     Attributes:
         predicted: Positions before the constraints of the substep, in solver order, (N, 3).
         solvers: One for each block, in the order in which they are solved.
+        hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
         force_fields: Compiled kernels of the force fields.
@@ -30,6 +33,7 @@ class Workspace:
         real = model.real
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
+        self.hierarchy = Hierarchy(model, state, settings) if settings.hierarchy else None
         self.solids = Solids(model) if model.colliders else None
         faces = 0 if model.air is None else len(model.air.triangles)
         self.kicks = np.zeros((3 * faces, 3), real)
@@ -55,7 +59,8 @@ class BlockSolver:
         real, h = model.real, settings.substep
         damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
         variant = Variant(settings.method, block.softness.shape[1] == 2, damped, gathers)
-        self._kernel = projection(block.type, variant)
+        self._first = projection(block.type, variant)
+        self._again = projection(block.type, replace(variant, first=False)) if settings.iterations > 1 else self._first
         self._tail: tuple = (real(1.0 if settings.method == "pbd" else 1.0 / h**2),)
         arguments: list = [block.offsets, block.indices, self.parameters, self.softness]
         if damped:
@@ -69,7 +74,8 @@ class BlockSolver:
 
     def project(self, threads: int, first: bool) -> None:
         """Solve every row once on so many threads; `first` in the first iteration of a substep."""
-        self._kernel(threads, *self._arguments, *self._tail, first)
+        kernel = self._first if first else self._again
+        kernel(threads, *self._arguments, *self._tail)
         if self._gather is not None:
             self._gather()
 

@@ -1,0 +1,259 @@
+"""Coarse levels of the distance rows, so that stretch crosses a large cloth in one substep.
+
+A Gauss-Seidel sweep carries a correction over a few rows only, and a sheet of 256 x 256 has to pass it on 256 times.
+Mueller 2008 (Hierarchical Position Based Dynamics) solves a few particles that are far apart first, and lets the others
+follow. Each level here is a subset of the particles of the finer one:
+
+      o . . . o . . . o        o  particles of the coarse level, among them all that are fixed
+      . . . . . . . . .        .  others: they follow the nearest o by weights that sum to one
+      . . . . . . . . .
+      o . . . o . . . o        rows: o - o between neighbouring cells, resisted only when stretched
+
+The rest length of a coarse row is the length of the shortest path along the finer rows, or the straight one where the
+finer particles around it lie in a plane: no longer than a taut cloth needs, never so short that it would hold back a
+cloth whose own rows are satisfied. Each coarse particle has the mass of what follows it, so a correction of the coarse
+rows keeps the momentum of everything that is free.
+"""
+
+import heapq
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from shinari.build.colouring import colour, incidence
+
+# Distance between coarse particles in lengths of the finer rows; below 3.5 and above 5 the mean strain of a hanging
+# 256 x 256 sheet rises, or the levels cost more.
+SPACING = 3.5
+PARENTS = 4
+SMALLEST = 24
+FLAT = 1e-4
+
+
+@dataclass(frozen=True)
+class Level:
+    """One coarse level.
+
+    Attributes:
+        members: Particles of this level by their place in the finer one, (n,).
+        inverse_masses: Inverse mass of what follows each particle [1/kg], (n,); 0 where fixed.
+        indices: Rows between particles of this level, colour after colour, (M, 2) uint32.
+        offsets: Where each colour starts, (colours + 1,).
+        rest_lengths: Rest lengths [m], (M, 1).
+        compliance: Compliance of a row [m/N].
+        parents: Particles of this level that each finer particle follows, (finer, PARENTS) uint32.
+        weights: Their weights, (finer, PARENTS); all zero for a finer particle that is fixed.
+    """
+
+    members: np.ndarray
+    inverse_masses: np.ndarray
+    indices: np.ndarray
+    offsets: np.ndarray
+    rest_lengths: np.ndarray
+    compliance: float
+    parents: np.ndarray
+    weights: np.ndarray
+
+
+def build_levels(
+    positions: np.ndarray, inverse_masses: np.ndarray, rows: np.ndarray, lengths: np.ndarray, compliance: float
+) -> list[Level]:
+    """Coarse levels of a graph of distance rows, finest first.
+
+    Args:
+        positions: Rest positions [m], (N, 3).
+        inverse_masses: Inverse masses [1/kg], (N,); 0 where fixed.
+        rows: Rows between particles, (M, 2).
+        lengths: Rest lengths of the rows [m], (M,).
+        compliance: Mean compliance of the rows [m/N].
+    """
+    levels: list[Level] = []
+    masses = np.divide(1.0, inverse_masses, out=np.zeros(len(positions)), where=inverse_masses > 0.0)
+    fixed = inverse_masses == 0.0
+    x, rows = np.asarray(positions, np.float64), np.asarray(rows, np.int64)
+    lengths = np.asarray(lengths, np.float64)
+    while len(x) > SMALLEST and len(rows):
+        offsets, neighbours, distances = _graph(rows, lengths, len(x))
+        members = _choose(offsets, neighbours, distances, fixed, SPACING * float(np.mean(lengths)))
+        if len(members) >= 0.8 * len(x):
+            break
+        near, apart = _nearest(offsets, neighbours, distances, members, PARENTS + 1)
+        weights = _follow(x, x[members], near, apart, fixed)
+        coarse_rows, coarse_lengths = _coarse_rows(x, rows, lengths, near, apart, members)
+        if len(coarse_rows) == 0:
+            break
+        coarse_fixed = fixed[members]
+        parents = np.maximum(near[:, :PARENTS], 0)
+        coarse_masses = np.bincount(parents.ravel(), (weights * masses[:, None]).ravel(), len(members))
+        coarse_masses[coarse_fixed] = 0.0
+        inverse = np.divide(1.0, coarse_masses, out=np.zeros(len(members)), where=coarse_masses > 0.0)
+        hops = float(np.mean(coarse_lengths) / np.mean(lengths))
+        # n rows in series, and rows / (coarse rows x n) of such chains side by side
+        compliance = compliance * hops**2 * len(coarse_rows) / len(rows)
+        order, colours = colour(coarse_rows, len(members), free=inverse > 0.0)
+        levels.append(
+            Level(
+                members=members,
+                inverse_masses=inverse,
+                indices=coarse_rows[order].astype(np.uint32),
+                offsets=colours,
+                rest_lengths=coarse_lengths[order][:, None],
+                compliance=compliance,
+                parents=parents.astype(np.uint32),
+                weights=weights,
+            )
+        )
+        x, masses, fixed = x[members], coarse_masses, inverse == 0.0
+        rows, lengths = coarse_rows, coarse_lengths
+    return levels
+
+
+def _graph(rows: np.ndarray, lengths: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Neighbours of each particle and the length of the row to each."""
+    offsets, entries = incidence(rows, count)
+    return offsets, rows.ravel()[entries ^ 1], lengths[entries >> 1]
+
+
+def _follow(x: np.ndarray, coarse: np.ndarray, near: np.ndarray, apart: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """Weights by which particles follow their parents, (N, PARENTS).
+
+    They fall to zero with the distance of the first particle that is no parent any more, so that the set of parents may
+    change from one particle to the next without a jump; then they are changed as little as possible so that they
+    reproduce linear motions as well.
+    """
+    found = near[:, :PARENTS] >= 0
+    limit = np.where(
+        near[:, PARENTS] >= 0, apart[:, PARENTS], 2.0 * np.nanmax(np.where(found, apart[:, :PARENTS], 0.0), axis=1)
+    )
+    limit = np.maximum(limit, 1e-30)[:, None]
+    fall = np.where(found, np.maximum(1.0 - apart[:, :PARENTS] / limit, 0.0) ** 2, 0.0)
+    # a particle that is its own parent follows itself
+    own = apart[:, 0] == 0.0
+    fall[own] = 0.0
+    fall[own, 0] = 1.0
+    total = fall.sum(axis=1, keepdims=True)
+    fall /= np.where(total > 0.0, total, 1.0)
+    arm = coarse[np.maximum(near[:, :PARENTS], 0)] - x[:, None]
+    scale = limit[:, :, None]
+    rows = np.concatenate([np.ones((len(x), 1, PARENTS)), (arm / scale).transpose(0, 2, 1)], axis=1)
+    gap = np.zeros((len(x), 4))
+    gap[:, 0] = 1.0
+    gap -= np.einsum("nkp,np->nk", rows, fall)
+    spread = rows * fall[:, None, :]
+    # a little regularisation: parents in a plane or on a line determine only part of a linear motion
+    normal = np.einsum("nkp,njp->nkj", spread, rows) + 1e-4 * np.eye(4)
+    weights = fall + np.einsum("nkp,nk->np", spread, np.linalg.solve(normal, gap[:, :, None])[:, :, 0])
+    weights = np.clip(weights, 0.0, None)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= np.where(total > 0.0, total, 1.0)
+    weights[fixed | ~found[:, 0]] = 0.0
+    return weights
+
+
+def _coarse_rows(
+    x: np.ndarray, rows: np.ndarray, lengths: np.ndarray, near: np.ndarray, apart: np.ndarray, members: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows between coarse particles whose cells touch, and their lengths: the shortest path over a touching row."""
+    a, b = near[rows[:, 0], 0], near[rows[:, 1], 0]
+    touching = (a >= 0) & (b >= 0) & (a != b)
+    low, high = np.minimum(a, b)[touching], np.maximum(a, b)[touching]
+    path = (apart[rows[:, 0], 0] + lengths + apart[rows[:, 1], 0])[touching]
+    keys, inverse = np.unique(low * len(members) + high, return_inverse=True)
+    shortest = np.full(len(keys), np.inf)
+    np.minimum.at(shortest, inverse, path)
+    pairs = np.stack([keys // len(members), keys % len(members)], axis=1).astype(np.int64)
+    if len(pairs) == 0:
+        return pairs, shortest
+    straight = np.linalg.norm(x[members[pairs[:, 0]]] - x[members[pairs[:, 1]]], axis=1)
+    flat = _flat_cells(x, near[:, 0], len(members))
+    level = _same_plane(flat, pairs, x[members])
+    return pairs, np.where(level, np.minimum(straight, shortest), shortest)
+
+
+def _flat_cells(x: np.ndarray, cell: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Normal (count, 3) and flatness (count,) bool of the particles of each cell."""
+    inside = cell >= 0
+    number = np.maximum(np.bincount(cell[inside], minlength=count), 1)
+    centre = np.stack([np.bincount(cell[inside], x[inside, k], count) for k in range(3)], axis=1) / number[:, None]
+    arm = x[inside] - centre[cell[inside]]
+    spread = np.zeros((count, 3, 3))
+    for j in range(3):
+        for k in range(3):
+            spread[:, j, k] = np.bincount(cell[inside], arm[:, j] * arm[:, k], count) / number
+    values, vectors = np.linalg.eigh(spread)
+    extent = np.sqrt(np.maximum(values[:, 2], 0.0))
+    return vectors[:, :, 0], np.sqrt(np.maximum(values[:, 0], 0.0)) <= FLAT * np.maximum(extent, 1e-30)
+
+
+def _same_plane(flat: tuple[np.ndarray, np.ndarray], pairs: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Pairs of cells that lie in one plane, (M,) bool."""
+    normal, level = flat
+    a, b = pairs[:, 0], pairs[:, 1]
+    span = x[b] - x[a]
+    reach = np.linalg.norm(span, axis=1)
+    lift = np.maximum(np.abs(np.sum(span * normal[a], axis=1)), np.abs(np.sum(span * normal[b], axis=1)))
+    return level[a] & level[b] & (lift <= FLAT * reach)
+
+
+@numba.njit(cache=True)
+def _choose(offsets, neighbours, distances, fixed, radius):
+    """Particles such that each is within the radius of a chosen one; the fixed ones first."""
+    n = len(fixed)
+    covered = np.zeros(n, np.bool_)
+    best = np.full(n, np.inf)
+    chosen = [0][:0]
+    for turn in range(2):
+        for seed in range(n):
+            if covered[seed] or fixed[seed] != (turn == 0):
+                continue
+            chosen.append(seed)
+            heap = [(0.0, seed)]
+            touched = [seed]
+            best[seed] = 0.0
+            while heap:
+                d, i = heapq.heappop(heap)
+                if d > best[i]:
+                    continue
+                covered[i] = True
+                for at in range(offsets[i], offsets[i + 1]):
+                    j, there = neighbours[at], d + distances[at]
+                    if there <= radius and there < best[j]:
+                        if best[j] == np.inf:
+                            touched.append(j)
+                        best[j] = there
+                        heapq.heappush(heap, (there, j))
+            for i in touched:
+                best[i] = np.inf
+    result = np.array(chosen)
+    result.sort()
+    return result
+
+
+@numba.njit(cache=True)
+def _nearest(offsets, neighbours, distances, sources, count):
+    """The nearest sources of each particle by path length: places in `sources` (N, count), -1 for none, and lengths."""
+    n = len(offsets) - 1
+    near = np.full((n, count), -1, np.int64)
+    apart = np.full((n, count), np.inf)
+    held = np.zeros(n, np.int64)
+    heap = [(0.0, 0, 0)][:0]
+    for k in range(len(sources)):
+        heapq.heappush(heap, (0.0, sources[k], k))
+    while heap:
+        d, i, k = heapq.heappop(heap)
+        if held[i] == count:
+            continue
+        known = False
+        for slot in range(held[i]):
+            known = known or near[i, slot] == k
+        if known:
+            continue
+        near[i, held[i]] = k
+        apart[i, held[i]] = d
+        held[i] += 1
+        for at in range(offsets[i], offsets[i + 1]):
+            j = neighbours[at]
+            if held[j] < count:
+                heapq.heappush(heap, (d + distances[at], j, k))
+    return near, apart
