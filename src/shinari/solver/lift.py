@@ -240,14 +240,17 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
 
 
 def _factorise(n: int) -> list[str]:
-    """Solve (m + a I) y = b, with reciprocal pivots so that an immovable row yields zero."""
+    """Solve (m + a I) y = b, with reciprocal pivots so that an immovable row yields zero.
+
+    u = l d is kept beside l: the pivot of a row that has let go is infinite, and zero times it would be no number.
+    """
     lines = []
     for j in range(n):
-        pivot = f"m{j}{j} + a" + "".join(f" - l{j}{k} * l{j}{k} * d{k}" for k in range(j))
+        pivot = f"m{j}{j} + a" + "".join(f" - l{j}{k} * u{j}{k}" for k in range(j))
         lines += [f"d{j} = {pivot}", f"r{j} = reciprocal(d{j})"]
         for i in range(j + 1, n):
-            inner = f"m{i}{j}" + "".join(f" - l{i}{k} * l{j}{k} * d{k}" for k in range(j))
-            lines.append(f"l{i}{j} = ({inner}) * r{j}")
+            inner = f"m{i}{j}" + "".join(f" - l{i}{k} * u{j}{k}" for k in range(j))
+            lines += [f"u{i}{j} = {inner}", f"l{i}{j} = u{i}{j} * r{j}"]
     for i in range(n):
         lines.append(f"z{i} = b{i}" + "".join(f" - l{i}{k} * z{k}" for k in range(i)))
     for i in reversed(range(n)):
