@@ -1,0 +1,276 @@
+"""Checkpoints: everything that a simulation needs to go on bit by bit, in one HDF5 file. Needs the extra [cache].
+
+    /VTKHDF, /shinari     the moment as a VTKHDF file of one step, see `shinari.files.vtkhdf`: give the file the
+                          extension .vtkhdf and ParaView opens it
+    /checkpoint           format, version, settings, frame, left_over, digest of the model as attributes
+      scene               the scene as JSON, see `shinari.files.pack`
+      arrays/<k>          the arrays that the JSON refers to
+      state/<name>        the arrays of `State.arrays`
+    end of the file       SEAL and the SHA-256 of all bytes before it
+
+A file without its seal, or with another sum, was cut short or changed: none of it reaches the HDF5 library's deeper
+parts or the solver. The file holds data only; what a user wrote as a function (a motion, a force field) is kept by
+name, and `load` asks for the scene.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shinari
+from shinari.constraints.registry import ConstraintType
+from shinari.errors import FileError, SceneError, ShinariError, require
+from shinari.files.pack import Packed, unpack
+from shinari.files.partial import check_target, discard, publish, reason, reserve
+from shinari.files.record import frame_of, layout_of
+from shinari.files.unpack_scene import scene_node, scene_of
+from shinari.files.vtkhdf import VtkhdfWriter, _Stream
+from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
+from shinari.scene.scene import Scene
+from shinari.simulation import Simulation
+
+FORMAT = 1
+SEAL = b"\nshinari checkpoint, sha256: "
+_SEAL_LENGTH = len(SEAL) + 32
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def save(simulation: Simulation, path: str | os.PathLike) -> None:
+    """Write a checkpoint; a file of that name is replaced only by a whole one.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+        FileError: The file cannot be written.
+    """
+    h5py = require("h5py", "cache")
+    target = check_target(path)
+    partial = reserve(target)
+    try:
+        discard(partial)
+        layout = layout_of(simulation.scene, 1.0 / simulation.settings.dt)
+        with VtkhdfWriter(partial, layout, title="checkpoint") as writer:
+            writer.write(frame_of(simulation))
+        stream = _Stream(partial, "rb+")
+        with h5py.File(stream, "r+") as file:
+            _write(file.create_group("checkpoint"), simulation)
+        stream.close()
+        stream.check()
+        _seal(partial)
+        publish(partial, target)
+    except OSError as error:
+        raise FileError(f"{path}: the checkpoint cannot be written: {reason(error)}") from error
+    finally:
+        discard(partial)
+
+
+def load(path: str | os.PathLike, scene: Scene | None = None) -> Simulation:
+    """Read a checkpoint; see `Simulation.load`.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+        FileError: The file is missing, cut short, changed, no checkpoint, or of another version.
+        SceneError: The scene holds functions and was not given, or is not the one that was saved.
+    """
+    h5py = require("h5py", "cache")
+    _check_seal(path, h5py)
+    try:
+        with h5py.File(path, "r") as file:
+            content = _read(file["checkpoint"], path)
+    except ShinariError:
+        raise
+    except Exception as error:  # the boundary to HDF5: whatever is not as `_write` leaves it
+        raise FileError(f"{path}: the checkpoint is damaged: {reason(error)}") from error
+    return _resume(content, scene, path)
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """What a checkpoint holds, without building it: version, settings, frame, time [s], things and functions.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+        FileError: As `load`.
+    """
+    h5py = require("h5py", "cache")
+    _check_seal(path, h5py)
+    try:
+        with h5py.File(path, "r") as file:
+            content = _read(file["checkpoint"], path)
+            handles = dict(content.node["handles"]["dict"])
+    except ShinariError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path}: the checkpoint is damaged: {reason(error)}") from error
+    return {
+        "version": content.version,
+        "settings": content.settings,
+        "frame": content.frame,
+        "time": content.frame * content.settings["dt"],
+        "particles": len(content.state["positions"]),
+        "things": list(handles),
+        "functions": content.functions,
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Content:
+    """A checkpoint as read."""
+
+    version: str
+    settings: dict[str, Any]
+    frame: int
+    left_over: float
+    digest: str
+    functions: list[str]
+    node: dict[str, Any]
+    arrays: list[np.ndarray]
+    state: dict[str, np.ndarray]
+
+
+def _write(group: Any, simulation: Simulation) -> None:
+    packed = Packed()
+    node = scene_node(simulation.scene, packed)
+    group.attrs["format"] = FORMAT
+    group.attrs["version"] = shinari.__version__
+    group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
+    group.attrs["frame"] = simulation.state.frame
+    group.attrs["left_over"] = simulation.left_over
+    group.attrs["digest"] = model_digest(simulation.model)
+    group.attrs["functions"] = json.dumps(packed.functions)
+    group.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
+    arrays = group.create_group("arrays")
+    for index, array in enumerate(packed.arrays):
+        arrays.create_dataset(str(index), data=array)
+    state = group.create_group("state")
+    for name, array in simulation.state.arrays().items():
+        state.create_dataset(name, data=array)
+
+
+def _read(group: Any, path: str | os.PathLike) -> _Content:
+    if group.attrs["format"] != FORMAT:
+        raise FileError(
+            f"{path}: is a checkpoint of format {group.attrs['format']}, written by shinari {group.attrs['version']}; "
+            f"shinari {shinari.__version__} reads format {FORMAT}"
+        )
+    state: dict[str, np.ndarray] = {}
+    group["state"].visititems(lambda name, item: state.update({name: item[()]}) if hasattr(item, "dtype") else None)
+    arrays = group["arrays"]
+    return _Content(
+        version=str(group.attrs["version"]),
+        settings=json.loads(group.attrs["settings"]),
+        frame=int(group.attrs["frame"]),
+        left_over=float(group.attrs["left_over"]),
+        digest=str(group.attrs["digest"]),
+        functions=json.loads(group.attrs["functions"]),
+        node=json.loads(group["scene"][()].tobytes()),
+        arrays=[arrays[str(index)][()] for index in range(len(arrays))],
+        state=state,
+    )
+
+
+def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> Simulation:
+    given = scene is not None
+    if scene is None:
+        if content.functions:
+            raise SceneError(
+                f"{path}: the scene holds functions ({', '.join(content.functions)}), which a file cannot; pass the "
+                f"scene, built as it was: Simulation.load(path, scene=scene)"
+            )
+        try:
+            scene = scene_of(content.node, lambda node: unpack(node, content.arrays))
+        except Exception as error:
+            raise FileError(f"{path}: the scene in the checkpoint is damaged: {reason(error)}") from error
+    try:
+        simulation = Simulation(scene, **content.settings)
+    except TypeError as error:
+        raise FileError(f"{path}: the settings in the checkpoint are not known: {error}") from error
+    if model_digest(simulation.model) != content.digest:
+        if given:
+            raise SceneError(f"{path}: the scene is not the one that was saved: it builds another model")
+        raise FileError(
+            f"{path}: shinari {shinari.__version__} builds another model of this scene than shinari {content.version} "
+            f"did, or the scene was changed between building and saving; it cannot go on exactly"
+        )
+    state = simulation.state.copy()
+    own = {name: (array.shape, array.dtype) for name, array in state.arrays().items()}
+    if own != {name: (array.shape, array.dtype) for name, array in content.state.items()}:
+        raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
+    for name, array in state.arrays().items():
+        array[...] = content.state[name]
+    state.frame = content.frame
+    simulation.restore(state, left_over=content.left_over)
+    return simulation
+
+
+def model_digest(model: Model) -> str:
+    """Sum of everything that is in a model; two models with the same sum step in the same way."""
+    packed = Packed()
+    total = hashlib.sha256(json.dumps(packed.pack(_plain(model))).encode())
+    for array in packed.arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        total.update(memoryview(array).cast("B") if array.size else b"")
+    return total.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Records of a model as containers."""
+    if isinstance(value, (Model, ConstraintBlock, Driver, Breakable, AirSurface)):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, ConstraintType):
+        return [value.name, list(value.parameters), value.points, value.rows]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, range):
+        return [value.start, value.stop]
+    return value.__name__ if isinstance(value, type) else value
+
+
+def _seal(path: Path) -> None:
+    """Put the sum of the file behind its end; HDF5 does not look there."""
+    total = _sum(path, path.stat().st_size)
+    with path.open("ab") as stream:
+        stream.write(SEAL + total)
+
+
+def _sum(path: Path, length: int) -> bytes:
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while length > 0 and (block := stream.read(min(length, 2**20))):
+            total.update(block)
+            length -= len(block)
+    return total.digest()
+
+
+def _check_seal(path: str | os.PathLike, h5py: Any) -> None:
+    """Refuse a file that is not, bit by bit, what `save` wrote."""
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            head = stream.read(len(_HDF5))
+            stream.seek(max(size - _SEAL_LENGTH, 0))
+            seal = stream.read()
+        if head != _HDF5:
+            raise FileError(f"{path}: is no checkpoint: it is no HDF5 file")
+        if seal[: len(SEAL)] == SEAL:
+            if _sum(file, size - _SEAL_LENGTH) != seal[len(SEAL) :]:
+                raise FileError(f"{path}: the checkpoint is damaged: its bytes have changed since it was written")
+            return
+    except FileError:
+        raise
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot be read: {reason(error)}") from error
+    try:
+        with h5py.File(path, "r") as opened:
+            ours = "checkpoint" in opened
+    except Exception as error:
+        raise FileError(f"{path}: is cut short: {reason(error)}") from error
+    if ours:
+        raise FileError(f"{path}: the checkpoint is cut short or was changed: its end mark is missing")
+    raise FileError(f"{path}: is no checkpoint: it is an HDF5 file without one")

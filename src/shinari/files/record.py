@@ -1,0 +1,103 @@
+"""From a simulation to result files: what is drawn, the frames, and a recorder that writes several files at once."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from shinari.build.shape_mesh import shape_mesh
+from shinari.files.results import Body, Frame, Layout, Part, Writer
+from shinari.files.writers import open_writer
+from shinari.scene import check
+from shinari.scene.scene import Scene
+from shinari.simulation import Simulation
+
+KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points"}
+
+
+def layout_of(scene: Scene, frames_per_second: float) -> Layout:
+    """What results of a scene hold: every thing is a part, every collider a body.
+
+    Args:
+        scene: The scene.
+        frames_per_second: Frames in a second of simulated time [1/s].
+    """
+    parts, start = [], 0
+    for group in scene.groups:
+        stop = start + len(group.positions)
+        kind = KINDS[group.kind]
+        parts.append(Part(group.name, kind, start, stop, group.faces if kind == "mesh" else None, group.radius))
+        start = stop
+    bodies = [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
+    return Layout(tuple(parts), tuple(bodies), start, frames_per_second)
+
+
+def frame_of(simulation: Simulation) -> Frame:
+    """The moment at which a simulation is; its arrays change with the next step."""
+    state = simulation.state
+    positions, rotations = simulation.collider_poses()
+    return Frame(simulation.time, state.positions, state.velocities, positions, rotations)
+
+
+class Recorder:
+    """Writes frames of a simulation to files, one frame for so many whole steps.
+
+    As a context manager it finishes its files. When the block ends with an error other than Ctrl-C the frames so far
+    are kept beside the files under partial names, and an earlier file of the same name stays as it was.
+
+    Args:
+        simulation: The simulation.
+        paths: Files; the extension chooses the format, see `shinari.files.writers`.
+        frames_per_second: Frames for each second of simulated time [1/s], rounded to whole steps.
+        title: One line about the run.
+
+    Attributes:
+        stride: Steps from one frame to the next.
+        frames: Frames written.
+
+    Raises:
+        FileError: A file cannot be written; none was opened then.
+        MissingExtraError: A format needs an extra that is not installed.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        paths: Sequence[str | os.PathLike],
+        *,
+        frames_per_second: float = 30.0,
+        title: str = "",
+    ) -> None:
+        frames_per_second = check.number("recorder", "frames_per_second", frames_per_second, above=0.0)
+        dt = simulation.settings.dt
+        self.stride = max(1, round(1.0 / (frames_per_second * dt)))
+        self.frames = 0
+        self._simulation = simulation
+        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt))
+        self._stack = ExitStack()
+        with ExitStack() as opening:
+            self._writers: list[Writer] = [
+                opening.enter_context(open_writer(path, layout, title=title)) for path in paths
+            ]
+            self._stack = opening.pop_all()
+
+    def record(self, simulation: Simulation | None = None) -> None:
+        """Write the moment if a frame is due; serves as `record` of `Simulation.run`.
+
+        Raises:
+            FileError: A file cannot be written, for example because the disk is full.
+        """
+        if self._simulation.state.frame % self.stride == 0:
+            frame = frame_of(self._simulation)
+            for writer in self._writers:
+                writer.write(frame)
+            self.frames += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)

@@ -1,0 +1,92 @@
+"""A scene as a node of `shinari.files.pack`, and the scene of such a node, checked so that the solver can trust it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shinari.files.pack import Packed
+from shinari.scene import check
+from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.scene import Scene
+from shinari.scene.things import Collider, Particles, Rows
+
+_PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "colliders", "force_fields")
+
+
+def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
+    """The node of a scene; its functions are kept by name only."""
+    node = {name: packed.pack(getattr(scene, name)) for name in _PLAIN}
+    node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
+    places = {
+        name: [handle.particles.start, handle.particles.stop] if isinstance(handle, Handle) else handle.index
+        for name, handle in scene.handles.items()
+    }
+    node["handles"] = packed.pack(places)
+    return node
+
+
+def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
+    """The scene of a node.
+
+    Args:
+        node: What `scene_node` returned, read back from JSON.
+        unpack: Gives the value of a node inside it.
+
+    Raises:
+        SceneError: Something in it has the wrong shape or points outside of its range.
+        ValueError: It is no such node.
+    """
+    scene = Scene(**{name: unpack(node[name]) for name in ("gravity", "wind", "air_density", "damping")})
+    scene.groups = [_group(group) for group in unpack(node["groups"])]
+    count = scene.particle_count
+    scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
+    scene.colliders = [_expect(collider, Collider) for collider in unpack(node["colliders"])]
+    scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
+    for name, place in unpack(node["handles"]).items():
+        if isinstance(place, list):
+            start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
+            if not start <= stop <= count:
+                raise ValueError(f"handle {name!r} leaves the particles")
+            scene.handles[name] = Handle(scene, name, range(start, stop))
+        else:
+            check.indices("checkpoint", f"handle {name!r}", place, len(scene.colliders))
+            scene.handles[name] = ColliderHandle(name, place)
+    return scene
+
+
+def _expect(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+def _group(group: Any) -> Particles:
+    group = _expect(group, Particles)
+    check.choice(group.name, "kind", group.kind, ("particles", "cloth", "rope"))
+    n = len(check.array(group.name, "positions", group.positions, (None, 3)))
+    check.array(group.name, "masses", group.masses, (n,))
+    check.array(group.name, "velocities", group.velocities, (n, 3))
+    if group.faces is not None:
+        check.index_rows(group.name, "faces", group.faces, 3, n)
+    return group
+
+
+def _rows(rows: Any, count: int) -> Rows:
+    import shinari.constraints  # noqa: F401  registers the types that come with the package
+    from shinari.constraints.registry import constraint_type
+
+    rows = _expect(rows, Rows)
+    kind = constraint_type(rows.type)
+    m = len(check.index_rows(kind.name, "indices", rows.indices, kind.points, count))
+    optional = ("compression_compliance", "compression_stiffness", "damping")
+    for field in ("compliance", "stiffness", *optional):
+        values = getattr(rows, field)
+        if field in optional and values is None:
+            continue
+        if np.shape(values) != (m,):
+            raise ValueError(f"{field} of {kind.name!r} rows has shape {np.shape(values)}, expected ({m},)")
+    for name, width in kind.parameters:
+        if name in rows.parameters:
+            check.array(kind.name, name, rows.parameters[name], (m, width))
+    return rows
