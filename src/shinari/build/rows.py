@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shinari.build.geodesic import geodesic_distances
 from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
 from shinari.constraints import dihedral, isometric_bend
 from shinari.scene.materials import ClothMaterial, RopeMaterial
@@ -12,6 +13,9 @@ from shinari.scene.things import Particles, Rows
 
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
 DIAGONAL = 1.05
+
+# Distances along a domed surface may come out up to half a per cent short; a tether must never hold back a taut cloth.
+TETHER_SLACK = 1.005
 
 
 def scene_rows(scene: Scene) -> list[Rows]:
@@ -23,6 +27,11 @@ def scene_rows(scene: Scene) -> list[Rows]:
             rows += cloth_rows(group, start)
         elif isinstance(group.material, RopeMaterial):
             rows += rope_rows(group, start)
+        if group.material is not None and group.material.tethers:
+            end = start + len(group.positions)
+            pinned = np.flatnonzero(group.masses == 0.0).tolist()
+            pinned += [p - start for p in scene.pinned if start <= p < end]
+            rows += tether_rows(group, start, np.unique(np.array(pinned, np.int64)))
         start += len(group.positions)
     return rows
 
@@ -77,6 +86,39 @@ def rope_rows(rope: Particles, start: int) -> list[Rows]:
     return rows
 
 
+def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:
+    """A row from each particle to the pin that is nearest along the surface or the rope.
+
+    Args:
+        group: A cloth or rope whose particles begin at global index `start`.
+        start: That index.
+        pins: Its fixed particles, local indices, (K,).
+    """
+    if len(pins) == 0:
+        return []
+    if group.faces is not None:
+        graph = group.faces
+    else:
+        index = np.arange(len(group.positions))
+        graph = np.stack([index[:-1], index[1:]], axis=1)
+    lengths, nearest = geodesic_distances(group.positions, graph, pins)
+    free = np.isfinite(lengths) & (lengths > 0.0)
+    free[pins] = False
+    pairs = np.stack([np.flatnonzero(free), pins[nearest[free]]], axis=1)
+    m = len(pairs)
+    return _nonempty(
+        Rows(
+            "tether",
+            pairs + start,
+            np.zeros(m),
+            np.ones(m),
+            compression_compliance=np.full(m, np.inf),
+            compression_stiffness=np.zeros(m),
+            parameters={"rest_length": TETHER_SLACK * lengths[free][:, None]},
+        )
+    )
+
+
 def _bending_rows(
     material: ClothMaterial, x: np.ndarray, bends: np.ndarray, across: np.ndarray, diagonal: np.ndarray, start: int
 ) -> list[Rows]:
@@ -98,13 +140,13 @@ def _bending_rows(
 
 def _shear_softness(material: ClothMaterial) -> tuple[float, float | None, float, float | None]:
     """Compliances and stiffnesses of shear rows: as stretch where the material names none of their own."""
-    if material.shear_compliance is None:
-        compliances = (material.stretch_compliance, material.compression_compliance)
-    else:
-        compliances = (material.shear_compliance, None)
-    if material.shear_stiffness is None:
-        return *compliances, material.stretch_stiffness, material.compression_stiffness
-    return *compliances, material.shear_stiffness, None
+    compliance, below = material.stretch_compliance, material.compression_compliance
+    stiffness, stiffness_below = material.stretch_stiffness, material.compression_stiffness
+    if material.shear_compliance is not None:
+        compliance, below = material.shear_compliance, None
+    if material.shear_stiffness is not None:
+        stiffness, stiffness_below = material.shear_stiffness, None
+    return compliance, below, stiffness, stiffness_below
 
 
 def _springs(

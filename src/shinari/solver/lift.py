@@ -266,7 +266,12 @@ def _impulse(kind: ConstraintType, point: int, axis: int) -> str:
 
 
 def _scatter(kind: ConstraintType) -> list[str]:
-    return [f"x[i{i}, {k}] = x{i}[{k}] + w{i} * ({_impulse(kind, i, k)})" for i in range(kind.points) for k in range(3)]
+    """Move the points; a fixed one is not written, since rows of one colour may share it."""
+    lines = []
+    for i in range(kind.points):
+        lines.append(f"if w{i} > ZERO:")
+        lines += [f"    x[i{i}, {k}] = x{i}[{k}] + w{i} * ({_impulse(kind, i, k)})" for k in range(3)]
+    return lines
 
 
 def _store(kind: ConstraintType) -> list[str]:
