@@ -7,6 +7,9 @@ enters a bounded solid, to the plane that touches it where it was entered, so th
 Friction takes from the slip of the substep up to mu times the correction along the normal (Macklin et al. 2014, Unified
 Particle Physics, eq. 24): all of it sticks, less slides. What was inside already at the start comes out at a limited
 speed and gains no velocity by it.
+
+The velocity of a contact goes into the velocities at once, and the prediction moves with the position: far from the
+origin a position in single precision has no room for the mu g h^2 that friction takes in a substep.
 """
 
 import numba
@@ -49,9 +52,10 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
     """
     way = sub(b, a)
     length = norm(way)
-    if kind <= LAST_UNBOUNDED or gap_a < ZERO or length == ZERO:
+    if kind <= LAST_UNBOUNDED or length == ZERO:
         return surface_normal(kind, b, s), max(-gap_b, ZERO)
-    # march along the way, never further than the distance to the surface (sphere tracing)
+    # march along the way, never further than the distance to the surface (sphere tracing); what starts inside, be it by
+    # rounding alone, has entered where it is
     t, gap = ZERO, gap_a
     for _ in range(TRACES):
         if gap <= TOUCH * length or t >= length:
@@ -65,7 +69,7 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
     here = surface_normal(kind, b, s)
     if gap_b < ZERO and dot(n, here) > SAME_SIDE:
         return here, -gap_b
-    return n, max(-dot(n, sub(b, hit)), ZERO)
+    return n, max(-dot(n, sub(b, hit)) - min(gap, ZERO), ZERO)
 
 
 @function
@@ -101,8 +105,8 @@ def collide(
 
     Args:
         x: Positions and inverse mass, (N, 4).
-        predicted: Predicted positions, (N, 3).
-        velocities: Velocities of the prediction [m/s], (N, 3).
+        predicted: Predicted positions, (N, 3); they move with the positions.
+        velocities: Velocities of the prediction [m/s], (N, 3); contacts change them.
         radii: Distance to keep [m], (N,).
         particle_friction: Coulomb coefficients, (N,); negative: as the solid's.
         groups: Group of each particle, (N,).
@@ -114,6 +118,7 @@ def collide(
         h: Substep [s].
         speed: Speed at which what was inside comes out [m/s].
     """
+    rate = ONE / h
     for i in numba.prange(len(x)):
         if x[i, 3] <= ZERO:
             continue
@@ -134,9 +139,7 @@ def collide(
             mu = mu if mine < ZERO else np.sqrt(mu * mine)
             correction, silent = resolve(kinds[k], sizes[k], a, b, radii[i], mu, h * speed)
             correction, silent = turn(p1, correction), turn(p1, silent)
-            x[i, 0] = now[0] + correction[0]
-            x[i, 1] = now[1] + correction[1]
-            x[i, 2] = now[2] + correction[2]
-            predicted[i, 0] += silent[0]
-            predicted[i, 1] += silent[1]
-            predicted[i, 2] += silent[2]
+            for c in range(3):
+                x[i, c] = now[c] + correction[c]
+                predicted[i, c] += x[i, c] - now[c]
+                velocities[i, c] += (correction[c] - silent[c]) * rate
