@@ -212,7 +212,7 @@ def model_digest(model: Model) -> str:
     total = hashlib.sha256(json.dumps(packed.pack(_plain(model))).encode())
     for array in packed.arrays:
         total.update(f"{array.dtype.str}{array.shape}".encode())
-        total.update(memoryview(array).cast("B") if array.size else b"")
+        total.update(array.tobytes())
     return total.hexdigest()
 
 

@@ -1,0 +1,94 @@
+"""The command line: one file a command, imported when the command is called, so that `shinari --help` stays fast.
+
+Exit codes of every command:
+
+| code | meaning |
+|---|---|
+| 0 | all went well |
+| 1 | a check failed (`verify`, `bench`, `doctor`) |
+| 2 | bad input: a scene, a file or an option |
+| 3 | the simulation diverged; what was written so far, and the last good state, are kept |
+| 4 | an extra is not installed; the message names it |
+| 130 | interrupted; what was written so far, and a checkpoint, are kept |
+
+Errors are one line on standard error; with `--json` standard output gets them too, as `{"status": "error", ...}`.
+A command is a function of the same name as its file, which may return an exit code.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from cyclopts import App, CycloptsError
+
+from shinari import __version__
+from shinari.errors import DivergenceError, MissingExtraError, ShinariError
+
+OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+COMMANDS = {
+    "run": "Run a scene file and write the results.",
+    "demo": "Run a scene that comes with the package.",
+    "view": "Look at a scene in the browser.",
+    "verify": "Check every method against closed forms and papers.",
+    "bench": "Measure speed and memory.",
+    "info": "Say what is in a scene, mesh, result or checkpoint.",
+    "schema": "Print the JSON schema of scene files.",
+    "doctor": "Say what this machine has and whether all works.",
+}
+"""Commands and what they do; one without its file is left out."""
+
+_HELP = """Position based dynamics: cloth, ropes and more.
+
+Exit codes: 0 all went well; 1 a check failed; 2 bad input; 3 the simulation diverged; 4 an extra is not installed;
+130 interrupted.
+"""
+
+
+def make_app() -> App:
+    """The application with all its commands, none of them imported yet."""
+    app = App(name="shinari", help=_HELP, version=__version__, result_action="return_value")
+    for name, summary in COMMANDS.items():
+        if find_spec(f"shinari.cli.{name}") is not None:
+            app.command(f"shinari.cli.{name}:{name}", name=name, help=summary)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: Words of the command line; None: those of the process.
+
+    Returns:
+        The exit code, see above.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = make_app()(words, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except CycloptsError as error:
+        return _fail(error, BAD_INPUT, words)
+    except DivergenceError as error:
+        return _fail(error, DIVERGED, words)
+    except MissingExtraError as error:
+        return _fail(error, MISSING_EXTRA, words)
+    except ShinariError as error:
+        return _fail(error, BAD_INPUT, words)
+    except KeyboardInterrupt:
+        return _fail(KeyboardInterrupt("interrupted"), INTERRUPTED, words)
+    except BrokenPipeError:  # the reader of the output has gone, as in `shinari schema | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return code if isinstance(code, int) else OK
+
+
+def _fail(error: BaseException, code: int, words: list[str]) -> int:
+    lines = [" ".join(str(error).split()), *getattr(error, "__notes__", ())]
+    if "--json" in words:
+        report = {"status": "error", "exit_code": code, "error": type(error).__name__, "message": "; ".join(lines)}
+        print(json.dumps(report), flush=True)
+    print(f"shinari: {'; '.join(lines)}", file=sys.stderr)
+    return code

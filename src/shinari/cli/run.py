@@ -1,0 +1,99 @@
+"""`shinari run`: a scene file to results."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from shinari.errors import SceneError
+from shinari.settings import METHODS, PRECISIONS, SWEEPS
+
+_Flag = Parameter(negative=())
+_Several = Parameter(alias="-o", negative=(), consume_multiple=True)
+
+
+def run(
+    scene: Path | None = None,
+    *,
+    output: Annotated[list[Path] | None, _Several] = None,
+    duration: float | None = None,
+    fps: float | None = None,
+    dt: float | None = None,
+    substeps: int | None = None,
+    iterations: int | None = None,
+    method: Literal[METHODS] | None = None,  # type: ignore[valid-type]
+    sweep: Literal[SWEEPS] | None = None,  # type: ignore[valid-type]
+    precision: Literal[PRECISIONS] | None = None,  # type: ignore[valid-type]
+    threads: int | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+    json: Annotated[bool, _Flag] = False,
+    quiet: Annotated[bool, _Flag] = False,
+) -> int:
+    """Run a scene file and write the results.
+
+    Ctrl-C finishes the files with the frames so far and writes a checkpoint. Exit codes: 0 ok, 2 bad input, 3 diverged,
+    4 an extra is missing, 130 interrupted.
+
+    Args:
+        scene: Scene file (TOML). With --resume it may be left out.
+        output: Files to write, the format by extension: .npz .ply .usdc .usda .html .vtkhdf; by default SCENE.npz in
+            the current folder.
+        duration: Simulated time to reach [s].
+        fps: Frames written for each second of simulated time.
+        dt: Time of a step [s].
+        substeps: Substeps of a step.
+        iterations: Iterations of the solver in each substep.
+        method: Method of the solver.
+        sweep: How the rows are solved.
+        precision: Floating point type of the solver.
+        threads: Threads to use.
+        checkpoint: Checkpoint to write at the end.
+        resume: Checkpoint to go on from; its settings hold.
+        json: Print a summary as JSON on standard output.
+        quiet: No progress bar.
+    """
+    changes: dict[str, Any] = {"dt": dt, "substeps": substeps, "iterations": iterations, "method": method}
+    changes |= {"sweep": sweep, "precision": precision, "threads": threads}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if scene is None and resume is None:
+        raise SceneError("run: scene: give a scene file, or a checkpoint with --resume")
+    if resume is not None and changes:
+        raise SceneError(f"run: {next(iter(changes))}: cannot change when a checkpoint is resumed")
+    from shinari.cli.running import execute, tell
+    from shinari.files.scene_file import load_scene_file
+    from shinari.scene import check
+    from shinari.simulation import Simulation
+
+    duration = None if duration is None else check.number("run", "duration", duration, least=0.0)
+    fps = None if fps is None else check.number("run", "fps", fps, above=0.0)
+    loaded, options = (None, None) if scene is None else load_scene_file(scene)
+    if resume is not None:
+        simulation = _resumed(resume, loaded)
+    else:
+        assert loaded is not None and options is not None
+        simulation = Simulation(loaded, **asdict(replace(options.settings, **changes)))
+    if duration is None:
+        if options is None:
+            raise SceneError("run: duration: give it when a checkpoint is resumed without its scene file")
+        duration = options.duration
+    name = scene or resume
+    assert name is not None
+    report = execute(
+        simulation,
+        output or [Path(f"{name.stem.removesuffix('.checkpoint')}.npz")],
+        duration=duration,
+        frames_per_second=fps or (options.frames_per_second if options else 30.0),
+        title=(options.title if options else "") or name.stem,
+        checkpoint=checkpoint,
+        quiet=quiet or json,
+    )
+    return tell(report, json)
+
+
+def _resumed(path: Path, scene: Any) -> Any:
+    """The simulation of a checkpoint; the scene file, when given, must be the one that was saved."""
+    from shinari.files.checkpoint import load
+
+    return load(path, scene)

@@ -1,0 +1,213 @@
+"""A run from the first step to the files, with a progress bar, and what to say about it afterwards."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shinari.cli import DIVERGED, INTERRUPTED, OK
+from shinari.cli.interrupt import interruptible
+from shinari.errors import DivergenceError, MissingExtraError, SceneError, ShinariError
+from shinari.files.partial import check_target
+from shinari.files.record import Recorder
+from shinari.simulation import Simulation
+
+HOW_TO_LOOK = {
+    ".html": "open it in a browser",
+    ".npz": "numpy.load(path)['positions'], (frames, particles, 3)",
+    ".ply": "one mesh a frame: ParaView, MeshLab, or Blender by File > Import > Stanford PLY",
+    ".usdc": "Blender by File > Import > Universal Scene Description, Houdini, usdview",
+    ".usda": "Blender by File > Import > Universal Scene Description, Houdini, usdview; or any text editor",
+    ".vtkhdf": "ParaView by File > Open",
+}
+
+
+@dataclass
+class Report:
+    """How a run went.
+
+    Attributes:
+        status: `"ok"`, `"interrupted"` or `"diverged"`.
+        exit_code: Exit code of the command.
+        steps: Steps taken.
+        time: Simulated time at the end [s].
+        wall_seconds: Time that the steps and the frames took [s].
+        steps_per_second: Steps in a second of that.
+        particles: Particles of the scene.
+        frames: Frames written.
+        outputs: Files written: `path`, `bytes`, `look`.
+        checkpoint: Checkpoint written, or None.
+        message: What went wrong.
+    """
+
+    status: str = "ok"
+    exit_code: int = OK
+    steps: int = 0
+    time: float = 0.0
+    wall_seconds: float = 0.0
+    steps_per_second: float = 0.0
+    particles: int = 0
+    frames: int = 0
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    checkpoint: str | None = None
+    message: str = ""
+
+
+def execute(
+    simulation: Simulation,
+    outputs: list[Path],
+    *,
+    duration: float,
+    frames_per_second: float,
+    title: str = "",
+    checkpoint: Path | None = None,
+    quiet: bool = False,
+) -> Report:
+    """Run until a time, write frames, and keep what there is when the run is stopped or diverges.
+
+    Args:
+        simulation: The simulation, at its start or resumed.
+        outputs: Files to write.
+        duration: Simulated time to reach [s].
+        frames_per_second: Frames to write for each second of simulated time [1/s].
+        title: One line about the run.
+        checkpoint: Checkpoint to write at the end; None: only when the run is stopped or diverges, beside the first
+            output.
+        quiet: No progress bar.
+
+    Raises:
+        ShinariError: A file cannot be written.
+    """
+    _check_targets(outputs, checkpoint)
+    first = simulation.state.frame
+    total = round(duration / simulation.settings.dt)
+    report = Report(particles=simulation.model.particle_count)
+    saver = _Saver(simulation, checkpoint, outputs)
+    begun = time.perf_counter()
+    recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title)
+    try:
+        with recorder:
+            recorder.record()
+            with interruptible() as stopped, _progress(total, first, quiet) as advance:
+                while simulation.state.frame < total and not stopped():
+                    simulation.step()
+                    recorder.record()
+                    advance(simulation.state.frame)
+            report.wall_seconds = time.perf_counter() - begun
+            if stopped() and simulation.state.frame < total:
+                report.status, report.exit_code = "interrupted", INTERRUPTED
+            # before the files are finished, which may take its time
+            saver.save(required=checkpoint is not None, wanted=report.status != "ok")
+    except DivergenceError as error:
+        report.status, report.exit_code = "diverged", DIVERGED
+        report.message = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        report.wall_seconds = time.perf_counter() - begun
+        saver.save(required=False, wanted=True)
+    report.steps, report.time = simulation.state.frame - first, simulation.time
+    report.steps_per_second = report.steps / max(report.wall_seconds, 1e-9)
+    report.frames = recorder.frames
+    report.checkpoint = saver.written
+    report.outputs = [] if report.status == "diverged" else [_output(path) for path in outputs]
+    if saver.failure is not None:
+        if isinstance(saver.failure, MissingExtraError) and checkpoint is None:
+            report.message += f"no checkpoint: {saver.failure}"
+        else:
+            raise saver.failure
+    return report
+
+
+def tell(report: Report, as_json: bool) -> int:
+    """Print how a run went, for people on standard error or as JSON on standard output; gives the exit code."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+    lines = []
+    if report.status == "interrupted":
+        lines.append(f"interrupted at t = {report.time:g} s; the files hold the frames so far")
+    if report.message:
+        lines.append(report.message)
+    lines.append(
+        f"{report.particles} particles, {report.steps} steps to t = {report.time:g} s in {report.wall_seconds:.2f} s: "
+        f"{report.steps_per_second:.0f} steps/s"
+    )
+    for output in report.outputs:
+        lines.append(f"wrote {output['path']} ({_size(output['bytes'])}): {output['look']}")
+    if report.checkpoint:
+        lines.append(f"wrote {report.checkpoint}: go on with shinari run --resume {report.checkpoint}")
+    for line in lines:
+        print(f"shinari: {line}", file=sys.stderr)
+    return report.exit_code
+
+
+class _Saver:
+    """Writes the checkpoint, once, and keeps an error for when the results are safe."""
+
+    def __init__(self, simulation: Simulation, path: Path | None, outputs: list[Path]) -> None:
+        self._simulation = simulation
+        beside = outputs[0] if outputs else Path("shinari")
+        self._path = path or beside.with_name(f"{beside.stem}.checkpoint.vtkhdf")
+        self.written: str | None = None
+        self.failure: ShinariError | None = None
+
+    def save(self, *, required: bool, wanted: bool) -> None:
+        if not (required or wanted):
+            return
+        try:
+            self._simulation.save(self._path)
+            self.written = str(self._path)
+        except ShinariError as error:
+            self.failure = error
+
+
+@contextmanager
+def _progress(total: int, first: int, quiet: bool) -> Iterator[Any]:
+    """A bar with the steps per second and the time left, on a terminal; gives a function that takes the frame."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda frame: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = ("simulating", BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, completed=first, rate="")
+        begun = last = time.perf_counter()
+
+        def advance(frame: int) -> None:
+            nonlocal last
+            now = time.perf_counter()
+            if now - last > 0.1 or frame == total:
+                last = now
+                bar.update(task, completed=frame, rate=f"{(frame - first) / (now - begun):.0f} steps/s, left")
+
+        yield advance
+
+
+def _check_targets(outputs: list[Path], checkpoint: Path | None) -> None:
+    """Find out before a long run what cannot be written after it."""
+    files = [check_target(path) for path in [*outputs, *([checkpoint] if checkpoint else [])]]
+    for index, file in enumerate(files):
+        if file in files[:index]:
+            raise SceneError(f"run: output: {file} is given twice")
+    if checkpoint is not None:
+        from shinari.errors import require
+
+        require("h5py", "cache")
+
+
+def _output(path: Path) -> dict[str, Any]:
+    files = [path] if path.is_file() else sorted(path.parent.glob(f"{path.stem}_[0-9]*{path.suffix}"))
+    size = sum(file.stat().st_size for file in files)
+    shown = path if path.is_file() or not files else files[0]
+    return {"path": str(shown), "bytes": size, "look": HOW_TO_LOOK.get(path.suffix.lower(), "")}
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if count < 1000.0:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000.0
+    return f"{count:.1f} GB"
