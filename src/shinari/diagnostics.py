@@ -39,7 +39,7 @@ class BlockResidual:
     Attributes:
         mean: Mean of |C + compliance x lambda / h^2| in the unit of C.
         largest: Largest of these.
-        mean_strain: Mean of |C| / rest value; nan for types without a rest value.
+        mean_strain: Mean of |C| / rest value, 0 where a row is not held; nan for types without a rest value.
         largest_strain: Largest of these; nan for types without a rest value.
     """
 
@@ -176,7 +176,7 @@ class Diagnostics:
         column = _rest_column(block.type)
         if column is None:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
-        strain = np.abs(values[:, 0]) / np.abs(block.parameters[:, column])
+        strain = np.where(held[:, 0], np.abs(values[:, 0]) / np.abs(block.parameters[:, column]), 0.0)
         return BlockResidual(float(error.mean()), float(error.max()), float(strain.mean()), float(strain.max()))
 
 

@@ -11,6 +11,7 @@ from shinari.build.rows import scene_rows
 from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.errors import SceneError
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
+from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
@@ -72,7 +73,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         force_fields=tuple(scene.force_fields),
         gravity=scene.gravity,
         damping=scene.damping,
-        things=tuple((h.name, h.particles) for h in scene.handles.values() if hasattr(h, "particles")),
+        things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
     )
 
 

@@ -170,9 +170,8 @@ _SOLID_DENSITY = {
     "fat": 920.0,
 }
 
-# Cloths. Denim and cotton are measured: Wang, O'Brien and Ramamoorthi 2011, Data-Driven Elastic Models for Cloth, samples
-# "11oz black denim" and "gray interlock" (60 % cotton), rows of small strain and curvature along the warp. Silk is an
-# estimate: 8 momme of 4.34 g/m^2, and Peirce 1930, The Handle of Cloth as a Measurable Quantity, bending stiffness =
+# Cloths. Denim and cotton are measured: Wang, O'Brien and Ramamoorthi 2011, Data-Driven Elastic Models for Cloth,
+# samples "11oz black denim" and "gray interlock" (60 % cotton), rows of small strain and curvature. Silk is an estimate: 8 momme of 4.34 g/m^2, and Peirce 1930, The Handle of Cloth as a Measurable Quantity, bending stiffness =
 # weight per area x (bending length)^3 with a bending length of 16 mm. "leather" is the solid of the table, 1 mm thick.
 CLOTH_PRESETS: dict[str, ClothMaterial] = {
     "silk": ClothMaterial(
