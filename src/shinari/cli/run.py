@@ -72,7 +72,8 @@ def run(
     if resume is not None:
         simulation = _resumed(resume, loaded)
     else:
-        assert loaded is not None and options is not None
+        assert loaded is not None
+        assert options is not None
         simulation = Simulation(loaded, **asdict(replace(options.settings, **changes)))
     if duration is None:
         if options is None:

@@ -1,0 +1,155 @@
+"""`shinari info`: what is in a file."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from shinari.errors import FileError, require
+
+
+def info(path: Path, *, json: Annotated[bool, Parameter(negative=())] = False) -> None:
+    """Say what is in a scene file, a mesh, a result or a checkpoint.
+
+    Args:
+        path: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result; checkpoint.
+        json: Print it as JSON.
+    """
+    facts = describe(path)
+    if json:
+        print(json_module.dumps(facts, default=str))
+        return
+    width = max(len(key) for key in facts)
+    for key, value in facts.items():
+        print(f"{key.replace('_', ' '):{width}}  {_text(value)}")
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What is in a file, by name of the fact; `kind` comes first.
+
+    Raises:
+        FileError: The file is missing, damaged, or of no known kind.
+        SceneError: It is a scene file that cannot be a scene.
+    """
+    from shinari.files.meshes import EXTENSIONS
+
+    suffix = path.suffix.lower()
+    if not path.exists():
+        raise FileError(f"{path}: no such file")
+    if path.is_dir():
+        raise FileError(f"{path}: is a folder")
+    if suffix == ".toml":
+        return _scene(path)
+    if suffix in EXTENSIONS:
+        return _mesh(path)
+    if suffix == ".npz":
+        return _npz(path)
+    with path.open("rb") as stream:
+        head = stream.read(4)
+    if head == b"\x89HDF" or suffix in (".vtkhdf", ".hdf", ".h5", ".hdf5"):
+        return _hdf5(path)
+    known = ", ".join((".toml", *EXTENSIONS, ".npz", ".vtkhdf"))
+    raise FileError(f"{path}: unknown kind of file {suffix!r}, expected one of {known}")
+
+
+def _scene(path: Path) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from shinari.files.scene_file import load_scene_file
+
+    scene, options = load_scene_file(path)
+    things = {
+        group.name: f"{group.kind}, {len(group.positions)} particles"
+        + (f", {len(group.faces)} triangles" if group.faces is not None else "")
+        for group in scene.groups
+    }
+    things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
+    return {
+        "kind": "scene",
+        "title": options.title,
+        "particles": scene.particle_count,
+        "pinned": len(scene.pinned),
+        "things": things,
+        "rows": sum(len(rows.indices) for rows in scene.rows),
+        "wind": "none" if scene.wind is None else str(scene.wind),
+        "duration": options.duration,
+        "frames_per_second": options.frames_per_second,
+        "settings": asdict(options.settings),
+    }
+
+
+def _mesh(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    from shinari.files.meshes import read_mesh
+
+    vertices, faces = read_mesh(path)
+    pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    edges, uses = np.unique(pairs, axis=0, return_counts=True)
+    lengths = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1)
+    corners = vertices[faces]
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
+    return {
+        "kind": "mesh",
+        "vertices": len(vertices),
+        "triangles": len(faces),
+        "edges": len(edges),
+        "edges_on_a_boundary": int((uses == 1).sum()),
+        "edges_of_three_or_more_triangles": int((uses > 2).sum()),
+        "vertices_in_no_triangle": len(vertices) - len(np.unique(faces)),
+        "lower_corner": vertices.min(axis=0).round(6).tolist(),
+        "upper_corner": vertices.max(axis=0).round(6).tolist(),
+        "area": float(area),
+        "shortest_edge": float(lengths.min()),
+        "mean_edge": float(lengths.mean()),
+        "longest_edge": float(lengths.max()),
+    }
+
+
+def _npz(path: Path) -> dict[str, Any]:
+    from shinari.files.npz import read_npz
+
+    arrays = read_npz(path)
+    parts = [str(name) for name in arrays.get("part_names", ())]
+    return {
+        "kind": "result",
+        "title": str(arrays.get("title", "")),
+        "frames": len(arrays["times"]),
+        "times": [float(time) for time in arrays["times"][[0, -1]]] if len(arrays["times"]) else [],
+        "particles": arrays["positions"].shape[1],
+        "parts": parts,
+        "bodies": [str(name) for name in arrays.get("body_names", ())],
+    }
+
+
+def _hdf5(path: Path) -> dict[str, Any]:
+    from shinari.files import checkpoint
+
+    h5py = require("h5py", "cache")
+    try:
+        with h5py.File(path, "r") as file:
+            is_result = "checkpoint" not in file and "shinari" in file
+            if is_result:
+                own, steps = file["shinari"].attrs, file["VTKHDF/Steps"]
+                times = steps["Values"][: int(steps.attrs["NSteps"])]
+                return {
+                    "kind": "result",
+                    "title": str(own["title"]),
+                    "frames": len(times),
+                    "times": [float(time) for time in times[[0, -1]]] if len(times) else [],
+                    "particles": int(own["particle_count"]),
+                    "parts": [str(name) for name in own["part_names"]],
+                    "bodies": [str(name) for name in own["body_names"]],
+                }
+    except Exception:  # whatever HDF5 makes of a damaged file: what it is says the check below
+        pass
+    return {"kind": "checkpoint", **checkpoint.describe(path)}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {item}" for key, item in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(f"{item:g}" if isinstance(item, float) else str(item) for item in value) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
