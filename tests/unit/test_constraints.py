@@ -227,6 +227,17 @@ def test_unit_gradients_is_claimed_exactly_where_it_holds(kind):
 
 
 @every_type
+def test_gradient_squares_are_those_of_the_gradients(kind):
+    if kind.gradient_squares is None:
+        pytest.skip("no claim")
+    rng = generator(kind)
+    for rest, x in itertools.pairwise(stencils(kind, rng)):
+        p = rest_parameters(kind, rest, rng)
+        squares = (evaluate(kind, x, p)[1] ** 2).sum(axis=2).ravel()
+        np.testing.assert_allclose(kind.gradient_squares(tuple(p)), squares, rtol=16 * EPS)
+
+
+@every_type
 def test_one_projection_removes_the_first_order_error(kind):
     """After x += dx with g . dx = -C what is left is of second order: at most 1/2 |C''| |dx|^2."""
     if kind.rest is None:

@@ -43,6 +43,12 @@ def evaluate(x, p):
     return length - p[4], (scale(n, p[0]), scale(n, p[1]), scale(n, p[2]), scale(n, p[3]))
 
 
+@function
+def gradient_squares(p):
+    """Squares of the lengths of the gradients, K_i^2."""
+    return p[0] * p[0], p[1] * p[1], p[2] * p[2], p[3] * p[3]
+
+
 def rest(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights K (M, 4) and rest fold C0 [m], (M,): 0 when flat; only the magnitude of a fold is kept.
 
@@ -77,4 +83,5 @@ ISOMETRIC_BEND = register(
     parameters=(("weights", 4), "rest_curvature"),
     evaluate=evaluate,
     rest=rest,
+    gradient_squares=gradient_squares,
 )

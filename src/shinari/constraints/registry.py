@@ -29,6 +29,8 @@ class ConstraintType:
         rows: Scalar equations solved together as one system.
         unit_gradients: True when each gradient has length one wherever it is defined: the solver then knows the
             generalised inverse mass before it has evaluated the row. The registry tests check the claim.
+        gradient_squares: Compiled `gradient_squares(p)`: square of the length of each gradient wherever it is defined,
+            for single rows in which the parameters alone determine it; the same use and the same test.
         translation_invariant: True when moving all points together leaves C unchanged; then the gradients sum to zero.
         compliance_unit: Unit of the compliance, for the documentation.
         one_sided: True when only C > 0 is resisted unless the row says otherwise.
@@ -42,6 +44,7 @@ class ConstraintType:
     rest: Callable[[np.ndarray], Any] | None
     rows: int = 1
     unit_gradients: bool = False
+    gradient_squares: Any = None
     translation_invariant: bool = True
     compliance_unit: str = "m/N"
     one_sided: bool = False
@@ -65,6 +68,7 @@ def register(
     rest: Callable[[np.ndarray], Any] | None = None,
     rows: int = 1,
     unit_gradients: bool = False,
+    gradient_squares: Any = None,
     translation_invariant: bool = True,
     compliance_unit: str = "m/N",
     one_sided: bool = False,
@@ -82,14 +86,17 @@ def register(
         raise SceneError(f"register: name: {name!r} is not an identifier")
     if points < 1 or rows < 1:
         raise SceneError(f"register {name!r}: points and rows must be at least 1, got {points} and {rows}")
-    if not hasattr(evaluate, "py_func"):
-        raise SceneError(f"register {name!r}: evaluate: decorate it with @shinari.function so that it is compiled")
+    for field, function in (("evaluate", evaluate), ("gradient_squares", gradient_squares)):
+        if function is not None and not hasattr(function, "py_func"):
+            raise SceneError(f"register {name!r}: {field}: decorate it with @shinari.function so that it is compiled")
+    if gradient_squares is not None and (unit_gradients or rows > 1):
+        raise SceneError(f"register {name!r}: gradient_squares: is for single rows without unit_gradients")
     columns = tuple((item, 1) if isinstance(item, str) else (str(item[0]), int(item[1])) for item in parameters)
     names = [column for column, _ in columns]
     if len(set(names)) != len(names):
         raise SceneError(f"register {name!r}: parameters: a name is repeated in {names}")
     constraint_type = ConstraintType(
-        name, points, columns, evaluate, rest, rows, unit_gradients, translation_invariant,
+        name, points, columns, evaluate, rest, rows, unit_gradients, gradient_squares, translation_invariant,
         compliance_unit, one_sided, summary or _first_line(evaluate),
     )  # fmt: skip
     _TYPES[name] = constraint_type

@@ -1,9 +1,19 @@
 """How the project compiles a function that kernels call."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
+
+# A thread that waits for another at the end of a loop first spins, then sleeps. OpenMP spins for so long by default
+# that a single busy process elsewhere on the machine makes a step 70 times slower; this much costs nothing on a quiet
+# one. It is read when the first parallel loop runs, and what the user has set stays.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+# Numba's own pool of threads is several times slower at short loops.
+if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ and "NUMBA_THREADING_LAYER" not in os.environ:
+    numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
 
 # The compiler may contract, reorder and use approximate division, but NaN and infinity keep their meaning:
 # an infinite compliance is a row without force, and a NaN has to reach the check that stops the run.

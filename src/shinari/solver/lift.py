@@ -68,7 +68,10 @@ def measurement(kind: ConstraintType) -> Callable:
 
 
 def _module(kind: ConstraintType, name: str, source: str) -> ModuleType:
-    return render(name, source, {"evaluate": kind.evaluate})
+    functions = {"evaluate": kind.evaluate}
+    if kind.gradient_squares is not None:
+        functions["gradient_squares"] = kind.gradient_squares
+    return render(name, source, functions)
 
 
 _HEADER = '''"""{title}. Rendered by shinari.solver.lift."""
@@ -151,6 +154,8 @@ def _gather(kind: ConstraintType) -> list[str]:
         lines.append(f"x{i}, w{i} = (x[i{i}, 0], x[i{i}, 1], x[i{i}, 2]), x[i{i}, 3]")
     points = "".join(f"x{i}, " for i in range(kind.points))
     columns = "".join(f"parameters[r, {k}], " for k in range(kind.width))
+    if kind.gradient_squares is not None:
+        lines.append(f"square = gradient_squares(({columns}))")
     values = "c" if kind.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(kind)) + ")"
     lines.append(f"{values}, g = evaluate(({points}), ({columns}))")
     return lines
@@ -160,6 +165,8 @@ def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
     """Entry of G W G^T."""
     if kind.unit_gradients and a == b:
         return " + ".join(f"w{i}" for i in range(kind.points))
+    if kind.gradient_squares is not None:
+        return " + ".join(f"w{i} * square[{i}]" for i in range(kind.points))
     return " + ".join(
         f"w{i} * dot({_gradient(kind, a, i)}, {_gradient(kind, b, i)})" for i in range(kind.points)
     )  # fmt: skip
