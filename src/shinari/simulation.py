@@ -29,7 +29,7 @@ class Simulation:
     """A scene that runs.
 
     Args:
-        scene: What to simulate; later changes of the scene do not reach the simulation.
+        scene: What to simulate. It is built now: once it changes, this simulation refuses to go on.
         dt: Time of one `step` [s].
         substeps: Substeps of a step; more of them make stiff things stiffer (Macklin et al. 2019).
         iterations: Iterations of the solver in each substep.
@@ -83,6 +83,7 @@ class Simulation:
             hierarchy=hierarchy,
         )
         self.scene = scene
+        self._revision = scene.revision
         self.model = build_model(scene, self.settings)
         self.state = start(self.model)
         self._work = Workspace(self.model, self.state, self.settings)
@@ -100,8 +101,11 @@ class Simulation:
 
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
+            SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
+        if self.scene.revision != self._revision:
+            raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
         if self.settings.threads is not None:
             numba.set_num_threads(min(self.settings.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         for _ in range(count):

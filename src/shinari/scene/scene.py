@@ -49,6 +49,10 @@ class Scene:
         self.pinned: set[int] = set()
         self.handles: dict[str, Handle | ColliderHandle] = {}
         self._positions: np.ndarray | None = None
+        self.revision = 0
+
+    def __repr__(self) -> str:
+        return f"<Scene: {self.particle_count} particles, {', '.join(self.handles) or 'empty'}>"
 
     @property
     def particle_count(self) -> int:
@@ -342,6 +346,7 @@ class Scene:
         handle = ColliderHandle(name, len(self.colliders))
         self.colliders.append(Collider(name, shape, at, turn, mu, motion))
         self.handles[name] = handle
+        self.revision += 1
         return handle
 
     def add_force_field(self, function: ForceField) -> None:
@@ -357,6 +362,7 @@ class Scene:
         if not hasattr(function, "py_func"):
             raise SceneError("force field: function: decorate it with @shinari.function so that it is compiled")
         self.force_fields.append(function)
+        self.revision += 1
 
     def pin(self, particles: Any) -> None:
         """Fix particles, given by global indices; see `Handle.pin`.
@@ -365,6 +371,7 @@ class Scene:
             SceneError: An index is out of range.
         """
         self.pinned.update(check.indices("scene", "pin", particles, self.particle_count).tolist())
+        self.revision += 1
 
     def _name(self, kind: str, name: str | None) -> str:
         if name is None:
@@ -383,6 +390,7 @@ class Scene:
         start = self.particle_count
         self.groups.append(group)
         self._positions = None
+        self.revision += 1
         handle = Handle(self, group.name, range(start, start + len(group.positions)))
         self.handles[group.name] = handle
         return handle
@@ -390,6 +398,7 @@ class Scene:
     def _add_rows(self, rows: Rows) -> RowsHandle:
         start = sum(len(other.indices) for other in self.rows if other.type == rows.type)
         self.rows.append(rows)
+        self.revision += 1
         return RowsHandle(rows.type, range(start, start + len(rows.indices)))
 
     def _particle(self, field: str, value: Any) -> int:
