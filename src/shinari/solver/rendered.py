@@ -52,7 +52,9 @@ def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) ->
         vars(module).update(dict(functions))
         exec(compile(source, f"<shinari kernel {name}>", "exec"), vars(module))
         return module
-    parts = [source, numba.__version__, np.__version__, repr(sorted(FLAGS.items(), key=str))]
+    # a set prints in another order in each process
+    flags = sorted(f"{flag}={sorted(value) if isinstance(value, set) else value}" for flag, value in FLAGS.items())
+    parts = [source, numba.__version__, np.__version__, *flags]
     parts += [text for _, function in functions for text in _dependencies(function)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
     return _import(f"shinari_kernel_{name}_{digest}", source)
@@ -94,15 +96,30 @@ def _dependencies(function: Any, seen: set[int] | None = None) -> list[str]:
     seen.add(id(function))
     python_function = function.py_func
     texts = [inspect.getsource(python_function)]
-    for name in sorted(_names(python_function.__code__)):
-        value = python_function.__globals__.get(name)
-        if hasattr(value, "py_func"):
-            texts += _dependencies(value, seen)
-        elif isinstance(value, (int, float, complex, str, tuple, np.generic)):
-            texts.append(f"{name}={value!r}")
-        elif isinstance(value, np.ndarray):
-            texts.append(f"{name}={value.tobytes().hex()}")
+    names = sorted(_names(python_function.__code__))
+    readable = {name: python_function.__globals__.get(name) for name in names}
+    modules = [value for value in readable.values() if isinstance(value, ModuleType)]
+    for module in modules:
+        # names read as `module.name`; which of them belongs to which module does not matter for a hash
+        found = {f"{module.__name__}.{name}": getattr(module, name, None) for name in names}
+        modules += [value for value in found.values() if isinstance(value, ModuleType) and value not in modules]
+        readable |= found
+    for name, value in readable.items():
+        texts += _constant(name, value, seen)
     return texts
+
+
+def _constant(name: str, value: Any, seen: set[int]) -> list[str]:
+    """What the hash has to know of a value that a compiled function reads."""
+    if hasattr(value, "py_func"):
+        return _dependencies(value, seen)
+    if isinstance(value, tuple):
+        return [text for k, item in enumerate(value) for text in _constant(f"{name}[{k}]", item, seen)]
+    if isinstance(value, (int, float, complex, str, np.generic)):
+        return [f"{name}={value!r}"]
+    if isinstance(value, np.ndarray):
+        return [f"{name}={value.dtype}{value.shape}{value.tobytes().hex()}"]
+    return []
 
 
 def _names(code: Any) -> set[str]:
