@@ -111,7 +111,7 @@ def _threading_layer() -> str:
     import numba
 
     try:
-        return str(numba.threading_layer())
+        return str(numba.threading_layer())  # type: ignore[attr-defined]
     except ValueError:
         return "unknown"
 

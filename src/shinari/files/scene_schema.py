@@ -165,7 +165,9 @@ def _material_table(material: type, **extra: Any) -> Any:
     return table
 
 
-ClothMaterialTable = _material_table(ClothMaterial, preset=Name | None)
+ClothMaterialTable = _material_table(
+    ClothMaterial, preset=Annotated[Name | None, Meta(description="Name of a preset to begin from.")]
+)
 RopeMaterialTable = _material_table(RopeMaterial)
 
 
