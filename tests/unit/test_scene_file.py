@@ -237,8 +237,8 @@ def test_gusts_stay_between_their_bounds() -> None:
 
 
 def test_importing_is_light() -> None:
-    code = "import time; t = time.perf_counter(); import shinari; import sys; " \
-           "print(time.perf_counter() - t, sorted({'numba', 'trimesh', 'h5py', 'cyclopts'} & set(sys.modules)))"  # fmt: skip
+    code = "import shinari, sys; " \
+           "print(sorted({'numba', 'trimesh', 'h5py', 'cyclopts'} & set(sys.modules)))"  # fmt: skip
     begun = time.perf_counter()
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip().endswith("[]")
