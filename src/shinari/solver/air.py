@@ -5,8 +5,9 @@ A triangle of area A and normal n that moves at u relative to the air feels, spl
     F = -(rho / 2) A |u| (C_n u_n + C_t u_t),    u_n = (u . n) n,  u_t = u - u_n
 
 shared equally by its corners. Taken explicitly a light cloth in strong wind overshoots the wind and gains energy, so
-the force of a corner is divided by 1 + h w c, with w its inverse mass and c the force per velocity: that is the
-implicit step of the same law with |u| held, and it can at most bring the corner to the speed of the air.
+the force of a corner is divided by 1 + n h w c, with w its inverse mass, c the force per velocity and n the triangles
+of the particle: that is the implicit step of the same law with |u| held and n triangles alike, and whatever they are,
+all of them together can at most bring the particle to the speed of the air.
 """
 
 import numba
@@ -15,31 +16,34 @@ import numpy as np
 from shinari.maths.function import FLAGS
 from shinari.maths.vec3 import ONE, cross, direction_and_length, dot, norm, scale, sub
 
-THIRD = np.float32(1.0 / 3.0)
-HALF = np.float32(0.5)
+# divided by, since a third in single precision would serve float64 too
+THREE, SIX = np.float32(3.0), np.float32(6.0)
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
-def corner_kicks(triangles, drag, x, velocities, wind, h, kicks):
-    """Change of velocity of each corner in a substep, into kicks (3 F, 3) [m/s]."""
+def corner_kicks(triangles, drag, offsets, x, velocities, wind, h, kicks):
+    """Change of velocity of each corner in a substep, into kicks (3 F, 3) [m/s]; offsets (N + 1,) count triangles."""
+    real = x.dtype.type
     for t in numba.prange(len(triangles)):
         i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         p = (x[i, 0], x[i, 1], x[i, 2])
         edge, side = sub((x[j, 0], x[j, 1], x[j, 2]), p), sub((x[k, 0], x[k, 1], x[k, 2]), p)
         n, double_area = direction_and_length(cross(edge, side))
         u = (
-            THIRD * (velocities[i, 0] + velocities[j, 0] + velocities[k, 0]) - wind[0],
-            THIRD * (velocities[i, 1] + velocities[j, 1] + velocities[k, 1]) - wind[1],
-            THIRD * (velocities[i, 2] + velocities[j, 2] + velocities[k, 2]) - wind[2],
+            (velocities[i, 0] + velocities[j, 0] + velocities[k, 0]) / THREE - wind[0],
+            (velocities[i, 1] + velocities[j, 1] + velocities[k, 1]) / THREE - wind[1],
+            (velocities[i, 2] + velocities[j, 2] + velocities[k, 2]) / THREE - wind[2],
         )
         along = scale(n, dot(u, n))
         across = sub(u, along)
-        rate = THIRD * HALF * double_area * norm(u)
+        rate = double_area * norm(u) / SIX
         normal_rate, tangential_rate = rate * drag[t, 0], rate * drag[t, 1]
         for corner in range(3):
-            w = h * x[triangles[t, corner], 3]
-            a = -w * normal_rate / (ONE + w * normal_rate)
-            b = -w * tangential_rate / (ONE + w * tangential_rate)
+            c = triangles[t, corner]
+            w = h * x[c, 3]
+            nw = real(offsets[c + 1] - offsets[c]) * w
+            a = -w * normal_rate / (ONE + nw * normal_rate)
+            b = -w * tangential_rate / (ONE + nw * tangential_rate)
             at = 3 * t + corner
             kicks[at, 0] = a * along[0] + b * across[0]
             kicks[at, 1] = a * along[1] + b * across[1]

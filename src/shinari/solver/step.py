@@ -92,7 +92,9 @@ def apply_forces(model: Model, state: State, work: Workspace, time: float, h: fl
         push(state.x, state.v, model.groups, state.origins.astype(real), real(time), real(h))
     if model.air is not None:
         wind = np.asarray(model.wind(time) if callable(model.wind) else model.wind, real)
-        corner_kicks(model.air.triangles, model.air.drag, state.x, state.v, wind, real(h), work.kicks)
+        corner_kicks(
+            model.air.triangles, model.air.drag, model.air.corner_offsets, state.x, state.v, wind, real(h), work.kicks
+        )
         gather_kicks(model.air.corners, model.air.corner_offsets, work.kicks, state.v)
 
 

@@ -56,14 +56,17 @@ def _hanging_stretch(
 def _expected_stretch(rows: int, ratio: float, h: float, iterations: int) -> float:
     """Stretch where every row hands on the weight of the end [m].
 
-    Between light particles of mass m a sweep by two colours moves the whole gap of two rows, S, through each: lambda = S m / 2
-    twice. At rest n sweeps add up to h^2 F, so S = 2 h^2 F / (n m) for two rows; the rows at both ends, with one light
-    particle each, count half.
+    Between light particles of mass m a sweep by two colours moves the whole gap of two rows, S, through each of them:
+    lambda = S m / 2. At rest n sweeps add up to h^2 F, so S = 2 h^2 F / (n m) for two rows; the rows at both ends, with
+    one light particle each, count half.
     """
     return (rows - 1) * ratio * 10.0 * h * h / iterations
 
 
-@check("iterations against substeps, large mass ratio", "Macklin et al. 2019, Small Steps: 1:1e5, n iterations to n substeps, 322.1 m to 3.2 m at 100")
+@check(
+    "iterations against substeps, large mass ratio",
+    "Macklin et al. 2019, Small Steps: 1:1e5, n iterations to n substeps, 322.1 m to 3.2 m at 100",
+)
 def mass_ratio(precision: str) -> Iterator[Measurement]:
     """Spending n sweeps as substeps cuts the hanging stretch n times more than spending them as iterations."""
     cases = ((20, 1e5, 1.0, 10), (20, 1e5, 1.0, 100), (10, 1e5, 1.0, 100), (12, 1e3, 0.1, 5))
@@ -88,7 +91,10 @@ def mass_ratio(precision: str) -> Iterator[Measurement]:
         )
 
 
-@check("chain against Newton's method", "Macklin et al. 2016, XPBD: force error 6 / 2 / 0.5 % at 50 / 100 / 1000 iterations")
+@check(
+    "chain against Newton's method",
+    "Macklin et al. 2016, XPBD: force error 6 / 2 / 0.5 % at 50 / 100 / 1000 iterations",
+)
 def against_newton(precision: str) -> Iterator[Measurement]:
     """The force that holds a stiff chain of 20 x 1 kg, 2 m long, for 1.5 s after it was let go level.
 

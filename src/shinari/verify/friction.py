@@ -9,7 +9,7 @@ from shinari.contact.collide import SAME_SIDE
 from shinari.scene.motion import Keyframes
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere
-from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
+from shinari.verify.ledger import Measurement, at_least, check, equal, roundoff
 from shinari.verify.scenes import small
 
 _COULOMB = "Coulomb: |f_t| <= mu |f_n|; Macklin et al. 2014, Unified Particle Physics, eq. 24"
@@ -132,8 +132,8 @@ def _targets() -> list[tuple[str, Shape, float, Callable[[np.ndarray], np.ndarra
 def tunnelling(precision: str) -> Iterator[Measurement]:
     """Deepest point of all ways of particles shot at thin solids, at rest and coming towards them.
 
-    Ways are straight in the frame of the solid within a substep, so they are sampled there: a substep is 17 mm at 20 m/s,
-    several times as long as these solids are thick.
+    Ways are straight in the frame of the solid within a substep, so they are sampled there: a substep is 17 mm at
+    20 m/s, several times as long as these solids are thick.
     """
     h = 1 / 1200
     # between two points of a round surface whose normals make an angle with that cosine the chord sags so much

@@ -58,7 +58,7 @@ def falling_far_away(precision: str) -> Iterator[Measurement]:
         material = ClothMaterial(stretch_compliance=0.0, bend_stiffness=0.0)
         sheet = scene.add_cloth((vertices, faces), material=material, position=(far, far, -far))
         points = np.stack([np.linspace(0, 0.5, 9), np.zeros(9), np.zeros(9)], axis=1)
-        rope = scene.add_rope(points + [-far, far, far], material=RopeMaterial())
+        rope = scene.add_rope(points + np.array([-far, far, far]), material=RopeMaterial())
         sim = Simulation(scene, dt=dt, substeps=substeps, precision=precision, threads=1)
         sim.step(steps)
         noise = roundoff(precision) * 0.5 * math.sqrt(n) / h
@@ -67,7 +67,9 @@ def falling_far_away(precision: str) -> Iterator[Measurement]:
                 f"fall of a {label} after {n} substeps of {h:.2e} s [m]",
                 _fallen(0.0, 0.0, 9.81, h, n),
                 float(sim.positions(thing)[:, 1].astype(np.float64).mean() - thing.positions[:, 1].mean()),
-                absolute=4.0 * noise * n * h + n * roundoff(precision) * 9.81 * (n * h) ** 2 + roundoff(precision) * far,
+                absolute=4.0 * noise * n * h
+                + n * roundoff(precision) * 9.81 * (n * h) ** 2
+                + roundoff(precision) * far,
                 theory="four deviations of the random walk of u x / h per substep, and that of free fall",
             )
         length = np.linalg.norm(np.diff(sim.positions(rope), axis=0), axis=1).sum()

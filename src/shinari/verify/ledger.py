@@ -7,11 +7,19 @@ gives beside the number that the engine gives. The tolerance comes from theory t
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 import numpy as np
 
+from shinari.errors import ShinariError
+
 PRECISIONS = ("float64", "float32")
 BOUNDS = ("equal", "at most", "at least")
+
+# Modules that register checks, in the order of the ledger.
+SUBJECTS = (
+    "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "stability",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,18 +140,8 @@ def at_least(case: str, bound: float, measured: float, *, absolute: float = 0.0,
 
 def all_checks() -> dict[str, Entry]:
     """Every check by name, in the order of the ledger."""
-    from shinari.verify import (  # noqa: F401  their import registers the checks
-        catenary,
-        chains,
-        cloth,
-        friction,
-        integrator,
-        momentum,
-        pendulum,
-        springs,
-        stability,
-    )
-
+    for subject in SUBJECTS:
+        import_module(f"shinari.verify.{subject}")
     return CHECKS
 
 
@@ -161,17 +159,16 @@ def run_checks(
         started: Called with name and precision before each check, for a display of progress.
 
     Raises:
-        KeyError: There is no check of that name.
-        ValueError: There is no such precision.
+        ShinariError: There is no check of that name, or no such precision.
     """
     known = all_checks()
     wanted = list(known) if names is None else list(names)
     for name in wanted:
         if name not in known:
-            raise KeyError(f"there is no check called {name!r}; known are {', '.join(known)}")
+            raise ShinariError(f"verify: there is no check {name!r}; known are {', '.join(map(repr, known))}")
     for precision in precisions:
         if precision not in PRECISIONS:
-            raise ValueError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+            raise ShinariError(f"verify: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
     measurements: list[Measurement] = []
     with _threads_kept():
         for name in wanted:

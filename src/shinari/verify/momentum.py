@@ -69,7 +69,10 @@ def linear(precision: str) -> Iterator[Measurement]:
             )
 
 
-@check("averaged Jacobi breaks momentum", "Macklin et al. 2014, Unified Particle Physics, section 4.2: averaging by particle")
+@check(
+    "averaged Jacobi breaks momentum",
+    "Macklin et al. 2014, Unified Particle Physics, section 4.2: averaging by particle",
+)
 def averaged(precision: str) -> Iterator[Measurement]:
     """The documentation says that averaging per particle does not keep momentum; it must show."""
     for seed in (1, 2):
@@ -142,7 +145,11 @@ def dumbbell(precision: str) -> Iterator[Measurement]:
         )
 
 
-@check("angular momentum is kept in the limit", "the change is of first order in h, as in implicit Euler", precisions=("float64",))
+@check(
+    "angular momentum is kept in the limit",
+    "the change is of first order in h, as in implicit Euler",
+    precisions=("float64",),
+)
 def angular(precision: str) -> Iterator[Measurement]:
     """Ratio of the changes of angular momentum of a free net in 0.1 s at h / 2 and h, extrapolated to h = 0."""
     for seed in (1, 2, 3):
@@ -184,4 +191,4 @@ def _size(sim: Simulation) -> float:
 
 def _reach(sim: Simulation) -> float:
     """Largest coordinate [m], at the start or now."""
-    return max(float(np.abs(sim.state.positions).max()), float(np.abs(sim.model.positions).max()))
+    return max(float(np.abs(sim.state.positions).max()), float(np.abs(sim.scene.positions).max()))

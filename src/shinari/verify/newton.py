@@ -6,8 +6,8 @@ import numpy as np
 class NewtonChain:
     """A chain of particles below a fixed point, in a plane.
 
-    Each step solves M (x - x~) = h^2 f(x) with f = -grad C^T C / a. Unknown are the positions and the tensions t = C / a,
-    so that stiff rows leave the system well conditioned:
+    Each step solves M (x - x~) = h^2 f(x) with f = -grad C^T C / a. Unknown are the positions and the tensions
+    t = C / a, so that stiff rows leave the system well conditioned:
 
         r = M (x - x~) / h^2 + sum t grad C = 0,    C - a t = 0
 

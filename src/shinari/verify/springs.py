@@ -89,7 +89,12 @@ def printed_series(precision: str) -> Iterator[Measurement]:
 def damped_spring(precision: str) -> Iterator[Measurement]:
     """Rows with damping against u_{n+1} = ((2 + b) u_n - u_{n-1}) / (1 + w^2 h^2 + b), b = beta h / m."""
     # mass [kg], compliance [m/N], h [s], damping [N s/m]
-    cases = ((1.0, 1e-3, 1 / 60, 5.0), (0.2, 1e-2, 1 / 240, 0.3), (50.0, 1e-5, 1 / 100, 4000.0), (1.0, 1e-2, 1e-3, 20.0))
+    cases = (
+        (1.0, 1e-3, 1 / 60, 5.0),
+        (0.2, 1e-2, 1 / 240, 0.3),
+        (50.0, 1e-5, 1 / 100, 4000.0),
+        (1.0, 1e-2, 1e-3, 20.0),
+    )
     for mass, compliance, h, damping in cases:
         w = 1.0 / math.sqrt(mass * compliance)
         expected = _recursion((w * h) ** 2, damping * h / mass, 0.5, 40)
@@ -188,7 +193,7 @@ def static_chain(precision: str) -> Iterator[Measurement]:
             expected,
             -float(sim.positions(chain)[n, 1]) - 0.1 * n,
             absolute=expected * left + noise * (1.0 + (slowest * h) ** -2),
-            theory="2 h^2 / (m a) left by one sweep, times (2 / (2 + m a / h^2))^2 for each more; two roundings as above",
+            theory="2 h^2 / (m a) left by one sweep, times (2 / (2 + m a / h^2))^2 for each more; two roundings",
         )
         below = mass * 9.81 * np.arange(n, 0, -1)
         forces = sim.forces("distance")
