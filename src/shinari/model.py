@@ -28,7 +28,7 @@ class ConstraintBlock:
         compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `softness`.
         damping: Damping stiffness, (M,), or empty when no row has any.
         offsets: Where each colour starts, (colours + 1,).
-        places: Place of each row in the order in which rows were added, (M,).
+        places: Place of each row in the order in which rows were added, (M,) uint32.
     """
 
     type: ConstraintType
@@ -101,14 +101,11 @@ class Model:
         real: Floating point type of the solver.
         slots: Place in solver order of each particle as added, (N,) uint32.
         masses: Masses [kg] as added, (N,) float64; 0 where fixed or pinned.
-        inverse_masses: Inverse masses [1/kg] in solver order, (N,).
         radii: Distance kept from colliders [m] in solver order, (N,).
         friction: Coulomb coefficients in solver order, (N,); negative: as the collider's.
         groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
         origins: Origin of each group at the start [m], (G, 3) float64.
         anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that know where it is.
-        positions: Positions at the start as added [m], (N, 3) float64.
-        velocities: Velocities at the start as added [m/s], (N, 3) float64.
         blocks: Rows by the name of their type.
         drivers: Motions of attachments.
         breakables: Rows that can break.
@@ -124,14 +121,11 @@ class Model:
     real: type
     slots: np.ndarray
     masses: np.ndarray
-    inverse_masses: np.ndarray
     radii: np.ndarray
     friction: np.ndarray
     groups: np.ndarray
     origins: np.ndarray
     anchored: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
     blocks: dict[str, ConstraintBlock]
     drivers: tuple[Driver, ...]
     breakables: tuple[Breakable, ...]
@@ -147,3 +141,10 @@ class Model:
     def particle_count(self) -> int:
         """Particles of the model."""
         return len(self.slots)
+
+    @property
+    def inverse_masses(self) -> np.ndarray:
+        """Inverse masses [1/kg] in solver order, (N,) float64; 0 where fixed. A copy."""
+        inverse = np.zeros(len(self.slots))
+        inverse[self.slots] = np.divide(1.0, self.masses, out=np.zeros(len(self.masses)), where=self.masses > 0.0)
+        return inverse

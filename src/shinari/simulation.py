@@ -24,6 +24,10 @@ from shinari.state import State, start
 # A thing this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
 
+# Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
+# and far more when something else runs on the machine.
+WORTH_A_THREAD = 3000
+
 
 class Simulation:
     """A scene that runs.
@@ -37,7 +41,7 @@ class Simulation:
         sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
             (each particle by its number of rows, does not keep momentum) or `"chebyshev"` (accelerated Jacobi).
         precision: `"float32"` or `"float64"`.
-        threads: Threads to use; None: all. The result does not depend on it.
+        threads: Threads to use; None: as many as pay. The result does not depend on it.
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
         relaxation: Relaxation of Jacobi sweeps; None: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes, below 1.
@@ -85,8 +89,8 @@ class Simulation:
         self.scene = scene
         self._revision = scene.revision
         self.model = build_model(scene, self.settings)
-        self.state = start(self.model)
-        self._work = Workspace(self.model, self.state, self.settings)
+        self.state = start(self.model, scene)
+        self._work = Workspace(scene, self.model, self.state, self.settings)
         self._announced = False
         self._left_over = 0.0
         self._diagnostics = Diagnostics(self.model, self.settings)
@@ -106,8 +110,23 @@ class Simulation:
         check.count("simulation", "count", count, least=0)
         if self.scene.revision != self._revision:
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
+        before = numba.get_num_threads()
+        numba.set_num_threads(self.threads)
+        try:
+            self._take_steps(count)
+        finally:
+            numba.set_num_threads(before)
+
+    @property
+    def threads(self) -> int:
+        """Threads that a step uses: those asked for, or as many as have enough rows to be worth waking."""
+        most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         if self.settings.threads is not None:
-            numba.set_num_threads(min(self.settings.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+            return min(self.settings.threads, most)
+        work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
+        return min(max(work // WORTH_A_THREAD, 1), most)
+
+    def _take_steps(self, count: int) -> None:
         for _ in range(count):
             if not self._announced:
                 with announce(self._kernel_names()):
@@ -257,7 +276,7 @@ class Simulation:
         self._left_over = check.number("simulation", "left_over", left_over, least=0.0)
         self.state.restore(state)
         # rows that have let go, or are whole again, are softened in the workspace
-        self._work = Workspace(self.model, self.state, self.settings)
+        self._work = Workspace(self.scene, self.model, self.state, self.settings)
 
     def save(self, path: str | Path) -> None:
         """Write a checkpoint from which `load` goes on bit by bit; needs the extra [cache].

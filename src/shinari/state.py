@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.model import Model
+from shinari.scene.scene import Scene
 
 
 @dataclass(eq=False)
@@ -101,15 +102,16 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
 
-def start(model: Model) -> State:
-    """The state in which a model begins."""
+def start(model: Model, scene: Scene) -> State:
+    """The state in which the model of a scene begins."""
     real, n = model.real, model.particle_count
     x = np.empty((n, 4), real)
     v = np.zeros((n, 3), real)
-    local = model.positions - model.origins[model.groups][model.slots]
+    local = scene.positions - model.origins[model.groups][model.slots]
     x[model.slots, :3] = local
     x[:, 3] = model.inverse_masses
-    v[model.slots] = np.where(model.masses[:, None] > 0.0, model.velocities, 0.0)
+    velocities = np.concatenate([group.velocities for group in scene.groups])
+    v[model.slots] = np.where(model.masses[:, None] > 0.0, velocities, 0.0)
     shapes = {
         name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
     }

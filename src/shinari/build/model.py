@@ -35,8 +35,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     order = locality_order(scene.positions, tables)
     slots = np.empty(n, np.uint32)
     slots[order] = np.arange(n, dtype=np.uint32)
-    with np.errstate(divide="ignore"):
-        inverse_masses = np.where(masses > 0.0, 1.0 / masses, 0.0)[order]
+    free = masses[order] > 0.0
     groups, origins, anchored = _groups(scene, rows)
 
     by_type: dict[str, list[Rows]] = {}
@@ -44,7 +43,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         by_type.setdefault(row.type, []).append(row)
     blocks, drivers, breakables = {}, [], []
     for name, added in by_type.items():
-        block = _block(constraint_type(name), added, scene, slots, inverse_masses, settings, real)
+        block = _block(constraint_type(name), added, scene, slots, free, settings, real)
         blocks[name] = block
         _attach_motions(name, added, block, drivers, breakables)
 
@@ -56,14 +55,11 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         real=real,
         slots=slots,
         masses=masses,
-        inverse_masses=inverse_masses.astype(real),
         radii=per_particle([group.radius for group in scene.groups], real),
         friction=per_particle([-1.0 if g.friction is None else g.friction for g in scene.groups], real),
         groups=per_particle(list(groups), np.uint16),
         origins=origins,
         anchored=anchored,
-        positions=scene.positions,
-        velocities=np.concatenate([group.velocities for group in scene.groups]),
         blocks=blocks,
         drivers=tuple(drivers),
         breakables=tuple(breakables),
@@ -103,14 +99,14 @@ def _block(
     added: list[Rows],
     scene: Scene,
     slots: np.ndarray,
-    inverse_masses: np.ndarray,
+    free: np.ndarray,
     settings: Settings,
     real: type,
 ) -> ConstraintBlock:
     indices = np.concatenate([row.indices for row in added])
     internal = slots[indices]
     if settings.sweep == "gauss-seidel":
-        places, offsets = colour(internal, len(slots), free=inverse_masses > 0.0)
+        places, offsets = colour(internal, len(slots), free=free)
     else:
         places, offsets = np.arange(len(indices)), np.array([0, len(indices)])
     parameters = np.concatenate([_parameters(kind, row, scene) for row in added])
@@ -132,7 +128,7 @@ def _block(
         compliance=compliance,
         damping=damping.astype(real),
         offsets=offsets.astype(np.int64),
-        places=places,
+        places=places.astype(np.uint32),
     )
 
 

@@ -64,8 +64,9 @@ class Scene:
         """Positions as described [m], (N, 3), read only."""
         if self._positions is None:
             parts = [group.positions for group in self.groups]
-            self._positions = np.concatenate(parts) if parts else np.zeros((0, 3))
-            self._positions.flags.writeable = False
+            joined = parts[0].view() if len(parts) == 1 else np.concatenate([np.zeros((0, 3)), *parts])
+            joined.flags.writeable = False
+            self._positions = joined
         return self._positions
 
     def __getitem__(self, name: str) -> Handle | ColliderHandle:
@@ -422,7 +423,7 @@ class Scene:
     @staticmethod
     def _velocities(thing: str, velocity: Any, masses: np.ndarray) -> np.ndarray:
         if velocity is None:
-            return np.zeros((len(masses), 3))
+            return np.broadcast_to(np.zeros(3), (len(masses), 3))
         shape = (3,) if np.ndim(velocity) == 1 else (len(masses), 3)
         velocities = np.array(np.broadcast_to(check.array(thing, "velocity", velocity, shape), (len(masses), 3)))
         moving = (masses == 0.0) & (velocities != 0.0).any(axis=1)

@@ -7,6 +7,7 @@ from shinari.build.hierarchy import Level, build_levels
 from shinari.constraints.distance import DISTANCE
 from shinari.maths.function import FLAGS
 from shinari.model import Model
+from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.lift import Variant, projection
 from shinari.state import State
@@ -18,7 +19,7 @@ EVERY = 2
 class Hierarchy:
     """Coarse levels of the distance rows of one simulation."""
 
-    def __init__(self, model: Model, state: State, settings: Settings) -> None:
+    def __init__(self, scene: Scene, model: Model, state: State, settings: Settings) -> None:
         self._fine = state.x
         self._levels: list[_Solver] = []
         block = model.blocks.get(DISTANCE.name)
@@ -27,10 +28,10 @@ class Hierarchy:
         pulls = np.isfinite(block.compliance[:, 0])
         compliance = block.compliance[pulls, 0].astype(np.float64)
         positions = np.empty((model.particle_count, 3))
-        positions[model.slots] = model.positions
+        positions[model.slots] = scene.positions
         levels = build_levels(
             positions,
-            model.inverse_masses.astype(np.float64),
+            model.inverse_masses,
             block.indices[pulls],
             block.parameters[pulls, 0],
             float(compliance.mean()) if pulls.any() else 0.0,

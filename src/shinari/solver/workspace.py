@@ -9,6 +9,7 @@ from shinari.build.colouring import incidence
 from shinari.contact.shapes import encode
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.motion import pose_at
+from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
@@ -29,11 +30,11 @@ class Workspace:
         force_fields: Compiled kernels of the force fields.
     """
 
-    def __init__(self, model: Model, state: State, settings: Settings) -> None:
+    def __init__(self, scene: Scene, model: Model, state: State, settings: Settings) -> None:
         real = model.real
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
-        self.hierarchy = Hierarchy(model, state, settings) if settings.hierarchy else None
+        self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.solids = Solids(model) if model.colliders else None
         faces = 0 if model.air is None else len(model.air.triangles)
         self.kicks = np.zeros((3 * faces, 3), real)
