@@ -171,9 +171,9 @@ _SOLID_DENSITY = {
 }
 
 # Cloths. Denim and cotton are measured: Wang, O'Brien and Ramamoorthi 2011, Data-Driven Elastic Models for Cloth,
-# samples "11oz black denim" and "gray interlock" (60 % cotton), rows of small strain and curvature. Silk is an estimate:
-# 8 momme of 4.34 g/m^2, and Peirce 1930, The Handle of Cloth as a Measurable Quantity, bending stiffness = weight per
-# area x (bending length)^3, with a bending length of 16 mm. "leather" is the solid of the table, 1 mm thick.
+# samples "11oz black denim" and "gray interlock" (60 % cotton), rows of small strain and curvature. Silk is an
+# estimate: 8 momme of 4.34 g/m^2, and Peirce 1930, The Handle of Cloth as a Measurable Quantity, bending stiffness =
+# weight per area x (bending length)^3, with a bending length of 16 mm. "leather" is the solid of the table, 1 mm thick.
 CLOTH_PRESETS: dict[str, ClothMaterial] = {
     "silk": ClothMaterial(
         density=0.035, thickness=0.0001, friction=0.2, stretch_compliance=1.0 / 2000.0, bend_stiffness=1.4e-6
