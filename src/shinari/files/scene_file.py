@@ -91,13 +91,14 @@ def _parse(path: Path) -> schema.SceneFile:
     """The file as checked tables."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        document = tomllib.loads(text.replace("\r\n", "\n"))
+        document = tomllib.loads(text)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: is no text in UTF-8: byte {error.start} cannot be decoded") from error
     except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: is no valid TOML: {error}") from error
+        message = str(error).replace("end of document", f"end of document, line {text.count(chr(10)) + 1}")
+        raise FileError(f"{path}: is no valid TOML: {message}") from error
     except (ValueError, RecursionError) as error:  # a path with a null byte, a number of 5,000 digits, 1,000 brackets
         raise FileError(f"{path}: cannot be read as TOML: {error}") from error
     try:

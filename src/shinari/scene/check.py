@@ -34,8 +34,8 @@ def number(
     """
     try:
         result = float(value)
-    except (TypeError, ValueError):
-        raise SceneError(f"{thing}: {field}: expected a number, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise SceneError(f"{thing}: {field}: expected a number, got {_short(value)}") from None
     if isinstance(value, (bool, str)) or np.isnan(result) or (np.isinf(result) and not infinite):
         raise SceneError(f"{thing}: {field}: expected a{'' if infinite else ' finite'} number, got {value!r}")
     if result < least:
@@ -79,7 +79,7 @@ def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...]) -> 
     """
     try:
         result = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {_short(value)}") from None
     if result.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(result.shape, shape, strict=True)
@@ -120,7 +120,7 @@ def indices(thing: str, field: str, value: Any, count: int) -> np.ndarray:
     Raises:
         SceneError: No whole numbers, or outside 0 .. count - 1.
     """
-    result = np.atleast_1d(np.asarray(value))
+    result = np.atleast_1d(_regular(thing, field, value))
     if result.size == 0:
         return np.zeros(0, np.int64)
     if result.ndim != 1 or not np.issubdtype(result.dtype, np.integer):
@@ -134,7 +134,7 @@ def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> n
     Raises:
         SceneError: Wrong shape or type, out of range, or an index repeated in one row.
     """
-    result = np.asarray(value)
+    result = _regular(thing, field, value)
     if result.size == 0:
         raise SceneError(f"{thing}: {field}: no rows were given")
     if not np.issubdtype(result.dtype, np.integer):
@@ -160,7 +160,7 @@ def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.
     """
     try:
         given = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {_short(value)}") from None
     if given.shape not in ((), (rows,)):
         raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {given.shape}")
@@ -178,6 +178,23 @@ def callable_or_none(thing: str, field: str, value: Any) -> Callable | None:
     if value is not None and not callable(value):
         raise SceneError(f"{thing}: {field}: expected a function, got {_short(value)}")
     return value
+
+
+def dimensions(thing: str, field: str, value: Any) -> int:
+    """Number of axes of nested lists or an array; 0 for a single number.
+
+    Raises:
+        SceneError: The lists are of different lengths.
+    """
+    return _regular(thing, field, value).ndim
+
+
+def _regular(thing: str, field: str, value: Any) -> np.ndarray:
+    """Nested lists as an array of whatever they hold."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SceneError(f"{thing}: {field}: the rows differ in length: {_short(value)}") from None
 
 
 def _within(thing: str, field: str, result: np.ndarray, count: int) -> np.ndarray:

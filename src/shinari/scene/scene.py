@@ -105,7 +105,8 @@ class Scene:
         """
         name = self._name("particles", name)
         thing = f"particles {name!r}"
-        x = np.atleast_2d(np.asarray(positions, dtype=object)) if np.ndim(positions) == 1 else positions
+        single = check.dimensions(thing, "positions", positions) == 1
+        x = np.atleast_2d(np.asarray(positions, dtype=object)) if single else positions
         x = check.array(thing, "positions", x, (None, 3))
         if len(x) == 0:
             raise SceneError(f"{thing}: positions: no particles were given")
@@ -240,6 +241,7 @@ class Scene:
         thing = f"constraint {type!r}"
         rows = check.index_rows(thing, "indices", indices, kind.points, self.particle_count)
         m = len(rows)
+        rates = check.per_row(thing, "damping", damping, m, least=0.0)
         if kind.one_sided and compression_compliance is None:
             compression_compliance = np.inf
         if kind.one_sided and compression_stiffness is None:
@@ -254,7 +256,7 @@ class Scene:
                 check.per_row(thing, "stiffness", stiffness, m, least=0.0, most=1.0),
                 _optional(thing, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
                 _optional(thing, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
-                check.per_row(thing, "damping", damping, m, least=0.0) if np.any(damping) else None,
+                rates if rates.any() else None,
                 _parameters(thing, kind, parameters, m),
             )
         )
@@ -424,7 +426,7 @@ class Scene:
     def _velocities(thing: str, velocity: Any, masses: np.ndarray) -> np.ndarray:
         if velocity is None:
             return np.broadcast_to(np.zeros(3), (len(masses), 3))
-        shape = (3,) if np.ndim(velocity) == 1 else (len(masses), 3)
+        shape = (3,) if check.dimensions(thing, "velocity", velocity) == 1 else (len(masses), 3)
         velocities = np.array(np.broadcast_to(check.array(thing, "velocity", velocity, shape), (len(masses), 3)))
         moving = (masses == 0.0) & (velocities != 0.0).any(axis=1)
         if moving.any():
@@ -469,7 +471,7 @@ def _parameters(thing: str, kind: Any, given: dict[str, Any], rows: int) -> dict
     result = {}
     for name, value in given.items():
         width = widths[name]
-        if np.ndim(value) == (0 if width == 1 else 1):
+        if check.dimensions(thing, name, value) == (0 if width == 1 else 1):
             value = np.broadcast_to(np.asarray(value), (rows,) if width == 1 else (rows, np.size(value)))
         shape = (rows,) if width == 1 else (rows, width)
         result[name] = check.array(thing, name, value, shape).reshape(rows, width)

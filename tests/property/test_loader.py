@@ -1,0 +1,230 @@
+"""Whatever a file holds, the loader gives a valid scene or an error of the package: nothing else comes out."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shinari as sn
+from shinari.build.model import build_model
+from shinari.files.meshes import EXTENSIONS, read_mesh
+from shinari.files.scene_file import load_scene_file
+
+FEW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+VALID: dict[str, Any] = {
+    "scene": {"gravity": [0, -9.81, 0], "wind": {"mean": [1, 0, 0], "frequency": 0.5}, "damping": 0.1},
+    "simulation": {"dt": 0.01, "substeps": 5, "iterations": 2, "method": "xpbd", "sweep": "jacobi"},
+    "particles": [{"name": "dust", "positions": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "mass": [1, 0, 2], "pin": [0]}],
+    "cloth": [
+        {
+            "name": "flag",
+            "grid": {"shape": [3, 4], "size": [1, 2], "diagonal": "alternating"},
+            "material": {"density": 0.2, "bend_model": "cross", "damping": 0.01},
+            "position": [0, 1, 0],
+            "rotation": [1, 0, 0, 0],
+            "pin_nearest": [[0, 1, 0]],
+        },
+        {"mesh": "flag.ply", "velocity": [1, 0, 0]},
+    ],
+    "rope": [{"name": "rope", "from": [0, 0, 0], "to": [0, 1, 0], "count": 5}, {"points": [[0, 0, 0], [1, 0, 0]]}],
+    "collider": [
+        {"shape": {"type": "sphere", "radius": 1.0}, "friction": 0.5},
+        {
+            "name": "box",
+            "shape": {"type": "box", "size": [1, 1, 1], "inside": True},
+            "motion": {"type": "keyframes", "times": [0, 1], "positions": [[0, 0, 0], [1, 0, 0]],
+                       "rotations": [[1, 0, 0, 0], [0, 1, 0, 0]]},
+        },
+    ],
+    "constraint": [
+        {"type": "distance", "indices": [[0, 1], [1, 2]], "compliance": [0.1, 0.2], "parameters": {"rest_length": 1}},
+        {"type": "attachment", "thing": "rope", "indices": [[1]], "parameters": {"target": [0, 1, 0]}},
+        {"type": "dihedral", "indices": [[3, 4, 5, 6]]},
+    ],
+    "attach": [
+        {"thing": "rope", "index": 4, "to": {"thing": "flag"}, "break_force": 10},
+        {"thing": "dust", "to": {"motion": {"type": "oscillation", "centre": [0, 0, 0], "amplitude": [1, 0, 0],
+                                            "frequency": 1}}},
+    ],
+}  # fmt: skip
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-3, 12),
+    st.floats(),
+    st.sampled_from([0.0, -1.0, 1e-300, 1e308, -1e308, 1e38]),
+    st.text(max_size=8),
+    st.sampled_from(["flag", "rope", "box", "distance", "tether", "volume", "../x.obj", "\0", "flag.ply", "bad.obj"]),
+    st.lists(st.floats(), max_size=4),
+    st.lists(st.integers(-1, 5), max_size=4),
+    st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=3),
+    st.dictionaries(st.sampled_from(["type", "shape", "thing", "index", "mean", "density"]), st.floats(), max_size=2),
+)
+
+
+def places(node: Any, path: tuple = ()) -> list[tuple]:
+    """Every place in a document."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+
+
+PLACES = places(VALID)[1:]
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> dict[str, Any]:
+    """The valid document with up to three of its values replaced, removed, copied elsewhere or added to."""
+    document = copy.deepcopy(VALID)
+    for _ in range(draw(st.integers(0, 3))):
+        *path, key = draw(st.sampled_from(PLACES))
+        try:
+            parent = document
+            for step in path:
+                parent = parent[step]
+            action = draw(st.sampled_from(["replace", "replace", "remove", "add", "copy"]))
+            if action == "remove":
+                del parent[key]
+            elif action == "add" and isinstance(parent, dict):
+                parent[draw(st.sampled_from(["name", "pin", "index", "radius", "nonsense"]))] = draw(VALUES)
+            elif action == "copy":
+                value: Any = VALID
+                for step in draw(st.sampled_from(PLACES)):
+                    value = value[step]
+                parent[key] = copy.deepcopy(value)
+            else:
+                parent[key] = draw(VALUES)
+        except (KeyError, IndexError, TypeError):  # an earlier mutation took the place away
+            continue
+    return document
+
+
+def toml(value: Any) -> str:
+    """TOML of a value: a document as inline tables."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(item) for item in value if item is not None) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value)
+    return repr(value)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from shinari.files.meshes import write_mesh
+
+    folder = tmp_path_factory.mktemp("loader")
+    write_mesh(folder / "flag.ply", *sn.grid(shape=(3, 3)))
+    (folder / "bad.obj").write_text("v 0 0 nan\nf 1 1 1\n")
+    return folder
+
+
+def check(path: Path) -> None:
+    try:
+        scene, options = load_scene_file(path)
+    except (sn.SceneError, sn.FileError) as error:
+        assert "scene.toml" in str(error) or isinstance(error, sn.FileError)
+        return
+    assert np.isfinite(scene.positions).all()
+    if scene.particle_count:
+        try:
+            build_model(scene, options.settings)
+        except sn.SceneError:
+            pass
+
+
+def test_the_document_that_is_mutated_is_valid(folder: Path) -> None:
+    path = folder / "scene.toml"
+    path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in VALID.items()))
+    scene, _ = load_scene_file(path)
+    assert scene.particle_count == 31
+
+
+@FEW
+@given(document=mutations())
+def test_mutated_scenes(folder: Path, document: dict[str, Any]) -> None:
+    path = folder / "scene.toml"
+    path.write_text("\n".join(f"{key} = {toml(v)}" for key, v in document.items() if v is not None), "utf-8", "replace")
+    check(path)
+
+
+WORDS = st.sampled_from(
+    [*"[]{}=,.\"'#\n \\", "[[cloth]]\n", "[scene]\n", "grid = ", "mesh = ", "gravity = ", "1", "-1", "inf", "nan",
+     "1e999", "1979-05-27", "true", '"flag.ply"', "\x00", "\U0001f600", "9" * 30]
+)  # fmt: skip
+
+
+@FEW
+@given(text=st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=25).map("".join)))
+def test_raw_text(folder: Path, text: str) -> None:
+    path = folder / "scene.toml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    check(path)
+
+
+@FEW
+@given(data=st.binary(max_size=80))
+def test_raw_bytes_as_a_scene(folder: Path, data: bytes) -> None:
+    path = folder / "scene.toml"
+    path.write_bytes(data)
+    check(path)
+
+
+HEADS = {
+    ".obj": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf ",
+    ".ply": b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n",
+    ".stl": b"solid x\nfacet normal 0 0 1\n",
+    ".gltf": b'{"asset": {"version": "2.0"}, "meshes": ',
+    ".glb": b"glTF\x02\x00\x00\x00",
+}
+
+
+@FEW
+@given(data=st.binary(max_size=120), suffix=st.sampled_from(EXTENSIONS), headed=st.booleans())
+def test_random_bytes_as_a_mesh(folder: Path, data: bytes, suffix: str, headed: bool) -> None:
+    path = folder / f"mesh{suffix}"
+    path.write_bytes((HEADS[suffix] if headed else b"") + data)
+    try:
+        vertices, faces = read_mesh(path)
+    except sn.FileError:
+        return
+    assert np.isfinite(vertices).all()
+    assert faces.max() < len(vertices)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("checkpoint") / "c.vtkhdf"
+    scene = sn.Scene()
+    scene.add_rope([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    sn.Simulation(scene).save(path)
+    return path.read_bytes()
+
+
+@FEW
+@given(data=st.data())
+def test_damaged_checkpoints(folder: Path, checkpoint: bytes, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["bytes", "cut", "flip", "insert", "tail"]))
+    noise = data.draw(st.binary(min_size=1, max_size=40))
+    at = data.draw(st.integers(0, len(checkpoint) - 1))
+    damaged = {
+        "bytes": noise,
+        "cut": checkpoint[:at],
+        "flip": checkpoint[:at] + bytes([checkpoint[at] ^ max(noise[0], 1)]) + checkpoint[at + 1 :],
+        "insert": checkpoint[:at] + noise + checkpoint[at:],
+        "tail": checkpoint + noise,
+    }[kind]
+    path = folder / "c.vtkhdf"
+    path.write_bytes(damaged)
+    with pytest.raises(sn.FileError):
+        sn.Simulation.load(path)

@@ -1,0 +1,250 @@
+"""Bad input is refused when the scene is built, in words that name the thing and the field."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari import errors
+from shinari.files.writers import open_writer
+
+VERTICES, FACES = sn.grid(shape=(3, 3))
+NAN, INF = math.nan, math.inf
+
+
+def cloth(vertices: object = VERTICES, faces: object = FACES, **options: object) -> Callable[[sn.Scene], object]:
+    return lambda scene: scene.add_cloth((vertices, faces), name="flag", **options)  # type: ignore[arg-type]
+
+
+def rows(type: str, indices: object, **options: object) -> Callable[[sn.Scene], object]:
+    def add(scene: sn.Scene) -> object:
+        scene.add_particles(np.eye(3), name="dust")
+        return scene.add_constraint(type, indices, **options)  # type: ignore[arg-type]
+
+    return add
+
+
+def simulate(**settings: object) -> Callable[[sn.Scene], object]:
+    def run(scene: sn.Scene) -> object:
+        scene.add_particles(np.eye(3))
+        return sn.Simulation(scene, **settings)  # type: ignore[arg-type]
+
+    return run
+
+
+def moved(index: int, value: float) -> np.ndarray:
+    vertices = VERTICES.copy()
+    vertices[index] = value
+    return vertices
+
+
+FIN = ([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 1]], [[0, 1, 2], [0, 1, 3], [0, 1, 4]])
+
+SCENE_CASES = {
+    "density negative": (lambda s: sn.ClothMaterial(density=-1), r"ClothMaterial: density"),
+    "density nan": (lambda s: sn.ClothMaterial(density=NAN), r"ClothMaterial: density"),
+    "density text": (lambda s: sn.ClothMaterial(density="1"), r"ClothMaterial: density"),
+    "rope density": (lambda s: sn.RopeMaterial(density=0), r"RopeMaterial: density"),
+    "mass negative": (lambda s: s.add_particles(np.eye(3), mass=-1, name="dust"), r"'dust': mass"),
+    "mass shape": (lambda s: s.add_particles(np.eye(3), mass=[1, 2], name="dust"), r"'dust': mass.*\(3,\)"),
+    "position nan": (lambda s: s.add_particles([[NAN, 0, 0]], name="dust"), r"'dust': positions.*\[0, 0\]"),
+    "positions shape": (lambda s: s.add_particles([[1, 0]], name="dust"), r"'dust': positions.*shape"),
+    "no particles": (lambda s: s.add_particles(np.zeros((0, 3)), name="dust"), r"'dust': positions"),
+    "compliance negative": (rows("distance", [[0, 1]], compliance=-1), r"'distance': compliance.*at least 0"),
+    "compliance nan": (rows("distance", [[0, 1]], compliance=NAN), r"'distance': compliance"),
+    "stiffness above one": (rows("distance", [[0, 1]], stiffness=2), r"'distance': stiffness.*at most 1"),
+    "damping negative": (rows("distance", [[0, 1]], damping=-1), r"'distance': damping"),
+    "dt": (simulate(dt=0), r"simulation: dt.*above 0"),
+    "dt nan": (simulate(dt=NAN), r"simulation: dt"),
+    "substeps": (simulate(substeps=0), r"simulation: substeps.*at least 1"),
+    "iterations": (simulate(iterations=0), r"simulation: iterations"),
+    "method": (simulate(method="euler"), r"simulation: method.*'xpbd'"),
+    "precision": (simulate(precision="float16"), r"simulation: precision"),
+    "unknown setting": (simulate(sweep="sor"), r"simulation: sweep"),
+    "empty scene": (lambda s: sn.Simulation(s), r"no particles"),
+    "mesh empty": (cloth(np.zeros((0, 3)), np.zeros((0, 3), int)), r"'flag': vertices.*empty"),
+    "mesh without faces": (cloth(VERTICES, np.zeros((0, 3), int)), r"'flag': faces.*empty"),
+    "face out of range": (cloth(VERTICES, [*FACES.tolist(), [0, 1, 99]]), r"'flag': faces\[8\].*99"),
+    "face negative": (cloth(VERTICES, [[0, 1, -1]]), r"'flag': faces\[0\]"),
+    "faces of floats": (cloth(VERTICES, FACES.astype(float)), r"'flag': faces"),
+    "vertex nan": (cloth(moved(4, NAN)), r"'flag': vertices\[4\].*not finite"),
+    "vertex infinite": (cloth(moved(4, INF)), r"'flag': vertices\[4\].*not finite"),
+    "triangle twice": (cloth(VERTICES, [*FACES.tolist(), FACES[3].tolist()]), r"'flag': faces\[.*8"),
+    "triangle degenerate": (cloth([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]]), r"'flag': faces\[0\].*area"),
+    "vertex repeated": (cloth(VERTICES, [*FACES.tolist(), [0, 0, 1]]), r"'flag': faces\[8\].*repeats"),
+    "edge of three triangles": (cloth(*FIN), r"'flag'.*edge.*\(?\[?0, 1"),
+    "not a mesh": (lambda s: s.add_cloth(3, name="flag"), r"'flag': mesh"),
+    "pin out of range": (lambda s: cloth()(s).pin([9]), r"flag: pin: index 9.*0 .. 8"),  # type: ignore[attr-defined]
+    "pin of text": (lambda s: cloth()(s).pin(["a"]), r"flag: pin"),  # type: ignore[attr-defined]
+    "rotation": (cloth(rotation=(1, 1, 0, 0)), r"'flag': rotation.*length 1"),
+    "constraint unknown": (rows("spring", [[0, 1]]), r"'spring'.*known are"),
+    "parameter unknown": (rows("distance", [[0, 1]], length=1.0), r"'distance': length.*rest_length"),
+    "parameter shape": (rows("distance", [[0, 1]], rest_length=[1.0, 2.0]), r"'distance': rest_length.*\(1,\)"),
+    "index repeated": (rows("distance", [[0, 1], [1, 1]]), r"'distance': indices: row 1 repeats"),
+    "index out of range": (rows("distance", [[0, 3]]), r"'distance': indices.*3"),
+    "ragged indices": (rows("distance", [[0, 1], [0]]), r"'distance': indices.*differ"),
+    "ragged parameter": (rows("distance", [[0, 1]], rest_length=[[1], [1, 2]]), r"'distance': rest_length.*differ"),
+    "ragged positions": (lambda s: s.add_particles([[0, 0, 0], [1]], name="dust"), r"'dust': positions"),
+    "ragged velocity": (cloth(velocity=[[0, 0, 0], [1]]), r"'flag': velocity"),
+    "huge mass": (lambda s: s.add_particles(np.eye(3), mass=10**400, name="dust"), r"'dust': mass"),
+    "huge density": (lambda s: sn.ClothMaterial(density=10**400), r"ClothMaterial: density"),
+    "huge index": (rows("distance", [[0, 10**40]]), r"'distance': indices"),
+    "row of three": (rows("distance", [[0, 1, 2]]), r"'distance': indices.*\(M, 2\)"),
+    "rope of one point": (lambda s: s.add_rope([[0, 0, 0]], name="r"), r"'r': points"),
+    "rope standing still": (lambda s: s.add_rope([[0, 0, 0], [0, 0, 0]], name="r"), r"'r': points: 0 and 1"),
+    "name taken": (lambda s: (cloth()(s), cloth()(s)), r"'flag' is taken"),
+    "radius": (lambda s: sn.Sphere(0), r"Sphere: radius"),
+    "no shape": (lambda s: s.add_collider("ball", name="b"), r"'b': shape"),
+    "motion": (lambda s: s.add_collider(sn.Sphere(1), motion=3, name="b"), r"'b': motion"),
+    "friction": (lambda s: s.add_collider(sn.Sphere(1), friction=-1, name="b"), r"'b': friction"),
+    "gravity": (lambda s: sn.Scene(gravity=(0, 1)), r"scene: gravity"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "message"), SCENE_CASES.values(), ids=SCENE_CASES)
+def test_the_python_interface_names_thing_and_field(act: Callable, message: str) -> None:
+    with pytest.raises(sn.SceneError, match=message) as raised:
+        act(sn.Scene())
+    assert isinstance(raised.value, ValueError)
+
+
+GRID = "[[cloth]]\nname = 'flag'\ngrid = { shape = [3, 3] }\n"
+DUST = "[[particles]]\nname = 'dust'\npositions = [[0, 0, 0], [1, 0, 0]]\n"
+DISTANCE = DUST + "[[constraint]]\ntype = 'distance'\n"
+
+TOML_CASES = {
+    "unknown table": ("[sky]\n", r"unknown field sky"),
+    "unknown key": (GRID + "colour = 'red'\n", r"unknown field colour - at \$\.cloth\[0\]"),
+    "unknown key of a material": (GRID + "material = { weight = 1 }\n", r"weight - at \$\.cloth\[0\]\.material"),
+    "wrong type": (GRID + "position = 'here'\n", r"got str - at \$\.cloth\[0\]\.position"),
+    "vector of two": ("[scene]\ngravity = [0, 1]\n", r"length 3, got 2 - at \$\.scene\.gravity"),
+    "density zero": (GRID + "material = { density = 0 }\n", r"Expected float > 0.0 - at \$\.cloth\[0\].*density"),
+    "density infinite": (GRID + "material = { density = inf }\n", r"density.*finite.*\$\.cloth\[0\]"),
+    "preset unknown": (GRID + "material = 'chainmail'\n", r"'chainmail'.*\$\.cloth\[0\]"),
+    "mass negative": (DUST + "mass = -1\n", r"\$\.particles\[0\]\.mass"),
+    "dt": ("[simulation]\ndt = 0\n", r"\$\.simulation\.dt"),
+    "substeps": ("[simulation]\nsubsteps = 0\n", r"\$\.simulation\.substeps"),
+    "substeps of a float": ("[simulation]\nsubsteps = 1.5\n", r"\$\.simulation\.substeps"),
+    "method": ("[simulation]\nmethod = 'euler'\n", r"'euler' - at \$\.simulation\.method"),
+    "duration": ("[simulation]\nduration = inf\n", r"simulation: duration"),
+    "compliance negative": (DISTANCE + "indices = [[0, 1]]\ncompliance = -1\n", r"\$\.constraint\[0\]\.compliance"),
+    "compliance nan": (DISTANCE + "indices = [[0, 1]]\ncompliance = nan\n", r"\$\.constraint\[0\]\.compliance"),
+    "constraint unknown": (DUST + "[[constraint]]\ntype = 'spring'\nindices = [[0, 1]]\n", r"'spring'.*known are"),
+    "parameter unknown": (DISTANCE + "indices = [[0, 1]]\nparameters = { length = 1 }\n", r"length.*rest_length"),
+    "parameter shape": (DISTANCE + "indices = [[0, 1]]\nparameters = { rest_length = [1, 2] }\n", r"rest_length"),
+    "index repeated": (DISTANCE + "indices = [[0, 0]]\n", r"row 0 repeats.*\$\.constraint\[0\]"),
+    "index out of range": (DISTANCE + "indices = [[0, 2]]\n", r"index 2 .*\$\.constraint\[0\]"),
+    "index out of thing": (DISTANCE + "thing = 'dust'\nindices = [[0, 2]]\n", r"2 is out of range 0 .. 1"),
+    "rows of several lengths": (DISTANCE + "indices = [[0, 1], [0]]\n", r"same length"),
+    "index negative": (DISTANCE + "indices = [[0, -1]]\n", r"\$\.constraint\[0\]\.indices\[0\]\[1\]"),
+    "index huge": (DISTANCE + f"indices = [[0, {10**30}]]\n", r"\$\.constraint\[0\]\.indices"),
+    "thing unknown": (DISTANCE + "thing = 'sand'\nindices = [[0, 1]]\n", r"'sand'.*known are dust"),
+    "pin out of range": (GRID + "pin = [9]\n", r"flag: pin: index 9.*\$\.cloth\[0\]"),
+    "no mesh and no grid": ("[[cloth]]\nname = 'flag'\n", r"'flag': mesh, grid"),
+    "mesh and grid": (GRID + "mesh = 'a.obj'\n", r"'flag': mesh, grid"),
+    "grid too large": ("[[cloth]]\ngrid = { shape = [99999, 99999] }\n", r"grid\.shape"),
+    "rope ends missing": ("[[rope]]\nfrom = [0, 0, 0]\n", r"rope: points"),
+    "rope points and ends": ("[[rope]]\npoints = [[0,0,0],[1,0,0]]\ncount = 3\n", r"rope: points"),
+    "shape unknown": ("[[collider]]\nshape = { type = 'torus' }\n", r"'torus' - at \$\.collider\[0\]\.shape"),
+    "shape without type": ("[[collider]]\nshape = { radius = 1 }\n", r"type.*\$\.collider\[0\]\.shape"),
+    "radius": ("[[collider]]\nshape = { type = 'sphere', radius = 0 }\n", r"\$\.collider\[0\]\.shape\.radius"),
+    "keyframes": (
+        "[[collider]]\nshape = { type = 'plane' }\n"
+        "motion = { type = 'keyframes', times = [1, 0], positions = [[0,0,0],[0,0,0]] }\n",
+        r"Keyframes: times.*\$\.collider\[0\]",
+    ),
+    "attach to nothing": (DUST + "[[attach]]\nthing = 'dust'\nto = {}\n", r"attach: to.*\$\.attach\[0\]"),
+    "attach to two": (
+        DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'dust', point = [0, 0, 0] }\n",
+        r"attach: to: exactly one",
+    ),
+    "attach to itself": (
+        DUST + "[[attach]]\nthing = 'dust'\nindex = 0\nto = { thing = 'dust', index = 0 }\n",
+        r"same particle",
+    ),
+    "attach index": (DUST + "[[attach]]\nthing = 'dust'\nindex = 5\nto = { point = [0, 0, 0] }\n", r"index 5"),
+    "attach unclear": (GRID + DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'flag' }\n", r"which particle"),
+    "attach a collider": (
+        "[[collider]]\nname = 'b'\nshape = { type = 'plane' }\n[[attach]]\nthing = 'b'\nto = { point = [0, 0, 0] }\n",
+        r"'b' is a collider",
+    ),
+    "name twice": (GRID + GRID, r"'flag' is taken.*\$\.cloth\[1\]"),
+    "too large": (GRID + "position = [1e308, 1e308, 1e308]\nrotation = [1, 1, 1, 1]\n", r"rotation.*\$\.cloth\[0\]"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TOML_CASES.values(), ids=TOML_CASES)
+def test_a_scene_file_names_file_and_field(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text(text)
+    with pytest.raises(sn.SceneError, match=message) as raised:
+        sn.load_scene(path)
+    assert str(path) in str(raised.value)
+
+
+FILE_CASES = {
+    "syntax": (b"[scene]\ngravity = 0 0\n", r"no valid TOML.*line 2"),
+    "end": (b"[scene]\ngravity = [0,\n", r"no valid TOML.*line 3"),
+    "bytes": (b"\xff\xfe\x00", r"UTF-8"),
+    "deep": (b"a = " + b"[" * 5000, r"TOML"),
+    "digits": (b"a = " + b"1" * 5000, r"TOML"),
+    "mesh missing": (b"[[cloth]]\nmesh = 'none.obj'\n", r"none\.obj.*No such file"),
+    "mesh of no format": (b"[[cloth]]\nmesh = 'mesh.blend'\n", r"mesh\.blend.*extension"),
+    "mesh of garbage": (b"[[cloth]]\nmesh = 'garbage.ply'\n", r"garbage\.ply"),
+    "mesh cut short": (b"[[cloth]]\nmesh = 'short.ply'\n", r"short\.ply"),
+    "mesh is a folder": (b"[[cloth]]\nmesh = 'folder.obj'\n", r"folder\.obj"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), FILE_CASES.values(), ids=FILE_CASES)
+def test_a_damaged_file_is_named(tmp_path: Path, data: bytes, message: str) -> None:
+    from shinari.files.meshes import write_mesh
+
+    path = tmp_path / "scene.toml"
+    path.write_bytes(data)
+    (tmp_path / "garbage.ply").write_bytes(bytes(range(256)) * 8)
+    write_mesh(tmp_path / "short.ply", VERTICES, FACES)
+    (tmp_path / "short.ply").write_bytes((tmp_path / "short.ply").read_bytes()[:-20])
+    (tmp_path / "folder.obj").mkdir()
+    with pytest.raises(sn.FileError, match=message) as raised:
+        sn.load_scene(path)
+    assert isinstance(raised.value, OSError)
+
+
+def test_a_missing_scene_file(tmp_path: Path) -> None:
+    with pytest.raises(sn.FileError, match=r"none\.toml.*No such file"):
+        sn.load_scene(tmp_path / "none.toml")
+    with pytest.raises(sn.FileError, match="Is a directory"):
+        sn.load_scene(tmp_path)
+    with pytest.raises(sn.FileError):
+        sn.load_scene("a\0b.toml")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> object:
+        raise ImportError(name)
+
+    scene = sn.Scene()
+    scene.add_particles(np.eye(3))
+    simulation = sn.Simulation(scene)
+    monkeypatch.setattr(errors.importlib, "import_module", absent)
+    with pytest.raises(sn.MissingExtraError, match=r"h5py.*\[cache\].*pip install"):
+        simulation.save(tmp_path / "c.vtkhdf")
+    with pytest.raises(sn.MissingExtraError, match=r"\[cache\]"):
+        sn.Simulation.load(tmp_path / "c.vtkhdf")
+    for name, extra in (("a.usdc", "usd"), ("a.html", "view"), ("a.vtkhdf", "cache")):
+        with pytest.raises(sn.MissingExtraError, match=rf"\[{extra}\]"):
+            open_writer(tmp_path / name, None)  # type: ignore[arg-type]
+
+
+def test_divergence_names_frame_thing_and_particle() -> None:
+    scene = sn.Scene()
+    scene.add_particles([[0, 0, 0], [1, 0, 0]], velocity=(1e308, 0, 0), name="dust")
+    simulation = sn.Simulation(scene, dt=0.5, substeps=1, threads=1, precision="float64")
+    with pytest.raises(sn.DivergenceError, match=r"frame \d+ .*'dust', particle \d") as raised:
+        simulation.step(10)
+    assert isinstance(raised.value, ArithmeticError)
+    assert np.isfinite(simulation.state.positions).all()
