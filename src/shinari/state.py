@@ -109,6 +109,14 @@ def start(model: Model, scene: Scene) -> State:
     v = np.zeros((n, 3), real)
     local = scene.positions - model.origins[model.groups][model.slots]
     x[model.slots, :3] = local
+    positions = (model.origins[model.groups][model.slots] + x[model.slots, :3]).astype(real)
+    # what is fixed stands exactly where it was put
+    fixed = np.flatnonzero(model.masses == 0.0)
+    given = scene.positions[fixed].astype(real)
+    slots = model.slots[fixed]
+    shifted = given - model.origins[model.groups[slots]]
+    x[slots, :3] = np.where(positions[fixed] == given, x[slots, :3], shifted)
+    positions[fixed] = given
     x[:, 3] = model.inverse_masses
     velocities = np.concatenate([group.velocities for group in scene.groups])
     v[model.slots] = np.where(model.masses[:, None] > 0.0, velocities, 0.0)
@@ -117,7 +125,7 @@ def start(model: Model, scene: Scene) -> State:
     }
     breakable = {b.block for b in model.breakables}
     return State(
-        _positions=(model.origins[model.groups][model.slots] + x[model.slots, :3]).astype(real),
+        _positions=positions,
         _velocities=v[model.slots],
         x=x,
         v=v,

@@ -15,7 +15,7 @@ origin a position in single precision has no room for the mu g h^2 that friction
 import numba
 import numpy as np
 
-from shinari.contact.shapes import LAST_UNBOUNDED, distance, surface_normal
+from shinari.contact.shapes import CONTAINER, LAST_UNBOUNDED, distance, surface_normal
 from shinari.maths.function import FLAGS, function
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
@@ -54,13 +54,15 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
     length = norm(way)
     if kind <= LAST_UNBOUNDED or length == ZERO:
         return surface_normal(kind, b, s), max(-gap_b, ZERO)
-    # march along the way, never further than the distance to the surface (sphere tracing); what starts inside, be it by
-    # rounding alone, has entered where it is
-    t, gap = ZERO, gap_a
+    # march along the way, each time to the plane that touches the solid where it is nearest: a convex solid lies behind
+    # it; what starts inside, be it by rounding alone, has entered where it is
+    t, gap = length - length, gap_a
     for _ in range(TRACES):
         if gap <= TOUCH * length or t >= length:
             break
-        t += gap
+        at = add(a, scale(way, t / length))
+        closing = -dot(surface_normal(kind, at, s), way)
+        t = t + gap * length / closing if closing > ZERO else length
         gap = distance(kind, add(a, scale(way, t / length)), s) - radius
     if t >= length:
         return surface_normal(kind, b, s), max(-gap_b, ZERO)
@@ -73,13 +75,16 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
 
 
 @function
-def resolve(kind, s, a, b, radius, friction, escape):
+def resolve(kind, size, a, b, reach, friction, escape):
     """Correction of b and the part of it that brings no velocity, in the frame of the solid.
 
     Returns:
         Correction, correction without velocity: tuples of three [m].
     """
     zero = (b[0] - b[0], b[1] - b[1], b[2] - b[2])
+    # a ball in a container is a point in a smaller one: its corners are as sharp
+    margin = min(reach, min(size[0], min(size[1], size[2]))) if kind == CONTAINER else reach - reach
+    s, radius = (size[0] - margin, size[1] - margin, size[2] - margin, size[3]), reach - margin
     gap_b = distance(kind, b, s) - radius
     if gap_b >= norm(sub(b, a)):
         return zero, zero

@@ -75,12 +75,14 @@ def take_in(positions, state_velocities, slots, groups, origins, x, velocities, 
                 if here != world:
                     x[s, k] = world - origin
             else:
-                velocities[s, k] = ((world - origin) - x[s, k]) * inverse_dt if here != world else 0.0
+                # rounded like the position that it is compared with: at rest it is zero
+                velocities[s, k] = (real(world - origin) - x[s, k]) * inverse_dt if here != world else 0.0
 
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def publish(positions, state_velocities, slots, groups, origins, x, velocities):
     """Write positions and velocities back for the user; fixed particles are where the user put them."""
+    real = positions.dtype.type
     for i in numba.prange(len(positions)):
         s = slots[i]
         free = x[s, 3] > 0.0
@@ -88,6 +90,6 @@ def publish(positions, state_velocities, slots, groups, origins, x, velocities):
             origin = origins[groups[s], k]
             if free:
                 positions[i, k] = origin + x[s, k]
-            else:
+            elif real(origin + x[s, k]) != positions[i, k]:
                 x[s, k] = positions[i, k] - origin
             state_velocities[i, k] = velocities[s, k]
