@@ -1,5 +1,6 @@
 """Whatever a file holds, the loader gives a valid scene or an error of the package: nothing else comes out."""
 
+import contextlib
 import copy
 import json
 from pathlib import Path
@@ -132,15 +133,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(path: Path) -> None:
     try:
         scene, options = load_scene_file(path)
-    except (sn.SceneError, sn.FileError) as error:
-        assert "scene.toml" in str(error) or isinstance(error, sn.FileError)
+    except (sn.SceneError, sn.FileError):
         return
     assert np.isfinite(scene.positions).all()
     if scene.particle_count:
-        try:
+        with contextlib.suppress(sn.SceneError):
             build_model(scene, options.settings)
-        except sn.SceneError:
-            pass
 
 
 def test_the_document_that_is_mutated_is_valid(folder: Path) -> None:

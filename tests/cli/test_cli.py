@@ -1,0 +1,315 @@
+"""The command line: what it writes, what it prints and the codes it ends with."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari import cli
+from shinari.files.meshes import write_mesh
+from shinari.files.npz import read_npz
+
+SCENE = """
+[scene]
+title = "small"
+[simulation]
+duration = 0.2
+frames_per_second = 30
+substeps = 3
+threads = 1
+[[cloth]]
+name = "flag"
+grid = { shape = [5, 5] }
+pin = [0, 4]
+[[rope]]
+name = "rope"
+from = [2, 0, 0]
+to = [3, 0, 0]
+count = 4
+pin = [0]
+[[collider]]
+name = "ball"
+shape = { type = "sphere", radius = 0.2 }
+motion = { type = "oscillation", centre = [0, -0.3, 0], amplitude = [0.3, 0, 0], frequency = 1 }
+"""
+
+DIVERGING = """
+[simulation]
+dt = 0.5
+substeps = 1
+threads = 1
+precision = "float64"
+[[particles]]
+name = "dust"
+positions = [[0, 0, 0]]
+velocity = [1e308, 0, 0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.toml").write_text(SCENE)
+    return tmp_path
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> dict:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_run_writes_every_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "run",
+        "scene.toml",
+        "-o",
+        "out/a.npz",
+        "out/a.ply",
+        "-o",
+        "a.vtkhdf",
+        "--checkpoint",
+        "c.vtkhdf",
+        "--json",
+    ]
+    assert cli.main(words) == cli.OK
+    said = report(capsys)
+    assert said["status"] == "ok"
+    assert (said["steps"], said["frames"], said["particles"]) == (12, 7, 29)
+    assert said["time"] == pytest.approx(0.2)
+    assert [Path(output["path"]).name for output in said["outputs"]] == ["a.npz", "a_0000.ply", "a.vtkhdf"]
+    assert all(output["bytes"] > 0 and output["look"] for output in said["outputs"])
+    assert sorted(path.name for path in (folder / "out").glob("*.ply")) == [f"a_{k:04}.ply" for k in range(7)]
+
+    arrays = read_npz(folder / "out" / "a.npz")
+    scene = sn.load_scene(folder / "scene.toml")
+    simulation = sn.Simulation(scene, substeps=3, threads=1)
+    simulation.step(12)
+    np.testing.assert_array_equal(arrays["positions"][-1], simulation.state.positions)
+    np.testing.assert_allclose(arrays["times"], np.arange(7) / 30)
+    assert arrays["part_names"].tolist() == ["flag", "rope"]
+    assert arrays["part_kinds"].tolist() == ["mesh", "curve"]
+    np.testing.assert_allclose(arrays["body_positions"][-1, 0], [0.3 * np.sin(0.4 * np.pi), -0.3, 0], atol=1e-6)
+    assert sn.Simulation.load(folder / "c.vtkhdf").state == simulation.state
+
+
+def test_people_are_told_what_was_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "scene.toml"]) == cli.OK
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "wrote scene.npz" in err
+    assert "steps/s" in err
+    assert (folder / "scene.npz").exists()
+
+
+def test_overrides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "run scene.toml --dt 0.01 --substeps 2 --iterations 2 --method pbd --sweep jacobi --precision float64"
+    assert cli.main([*words.split(), "--threads", "1", "--fps", "50", "--duration", "0.1", "--json",
+                     "--checkpoint", "c.vtkhdf"]) == cli.OK  # fmt: skip
+    assert (report(capsys)["steps"], report_frames(folder)) == (10, 6)
+    settings = sn.Simulation.load(folder / "c.vtkhdf").settings
+    assert (settings.dt, settings.substeps, settings.iterations) == (0.01, 2, 2)
+    assert (settings.method, settings.sweep, settings.precision) == ("pbd", "jacobi", "float64")
+
+
+def report_frames(folder: Path) -> int:
+    return len(read_npz(folder / "scene.npz")["times"])
+
+
+def test_resume_goes_on_exactly(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "scene.toml", "-o", "whole.npz"]) == cli.OK
+    assert cli.main(["run", "scene.toml", "--duration", "0.1", "--checkpoint", "c.vtkhdf"]) == cli.OK
+    assert cli.main(["run", "scene.toml", "--resume", "c.vtkhdf", "-o", "rest.npz"]) == cli.OK
+    assert cli.main(["run", "--resume", "c.vtkhdf", "--duration", "0.2", "-o", "alone.npz"]) == cli.OK
+    whole, rest, alone = (read_npz(folder / f"{name}.npz")["positions"] for name in ("whole", "rest", "alone"))
+    np.testing.assert_array_equal(whole[3:], rest)
+    np.testing.assert_array_equal(rest, alone)
+    capsys.readouterr()
+    assert cli.main(["run", "--resume", "c.vtkhdf"]) == cli.BAD_INPUT
+    assert "duration" in capsys.readouterr().err
+    assert cli.main(["run", "--resume", "c.vtkhdf", "--duration", "1", "--dt", "0.1"]) == cli.BAD_INPUT
+    assert "dt" in capsys.readouterr().err
+    (folder / "scene.toml").write_text(SCENE.replace("pin = [0, 4]", "pin = [0]"))
+    assert cli.main(["run", "scene.toml", "--resume", "c.vtkhdf"]) == cli.BAD_INPUT
+    assert "not the one that was saved" in capsys.readouterr().err
+
+
+def test_divergence_keeps_what_there_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "scene.toml").write_text(DIVERGING)
+    (folder / "a.npz").write_text("an earlier result")
+    assert cli.main(["run", "scene.toml", "-o", "a.npz", "--json"]) == cli.DIVERGED
+    said = report(capsys)
+    assert said["status"] == "diverged"
+    assert "'dust', particle 0" in said["message"]
+    assert "a.partial.npz" in said["message"]
+    assert (folder / "a.npz").read_text() == "an earlier result"
+    assert len(read_npz(folder / "a.partial.npz")["times"]) == said["frames"] == said["steps"] + 1
+    assert said["checkpoint"] == "a.checkpoint.vtkhdf"
+    simulation = sn.Simulation.load(folder / "a.checkpoint.vtkhdf")
+    assert simulation.state.frame == said["steps"]
+    assert np.isfinite(simulation.state.positions).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "none.toml"], "none.toml"),
+        (["run"], "scene file"),
+        (["run", "scene.toml", "--dt", "-1"], "dt"),
+        (["run", "scene.toml", "--dt", "soon"], "dt"),
+        (["run", "scene.toml", "--substeps", "0"], "substeps"),
+        (["run", "scene.toml", "--method", "euler"], "method"),
+        (["run", "scene.toml", "--fps", "0"], "fps"),
+        (["run", "scene.toml", "--duration", "nan"], "duration"),
+        (["run", "scene.toml", "-o", "a.xyz"], ".xyz"),
+        (["run", "scene.toml", "-o", "a.npz", "a.npz"], "twice"),
+        (["run", "scene.toml", "-o", "scene.toml/a.npz"], "scene.toml"),
+        (["run", "scene.toml", "--resume", "scene.toml"], "no checkpoint"),
+        (["run", "bad.toml"], "$.scene.gravity"),
+        (["demo", "nothing"], "kerchief"),
+        (["info", "none.obj"], "none.obj"),
+        (["info", "file.xyz"], ".xyz"),
+        (["dance"], "dance"),
+        (["run", "scene.toml", "--fast"], "--fast"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    (folder / "bad.toml").write_text("[scene]\ngravity = 1\n")
+    (folder / "file.xyz").write_text("x")
+    before = sorted(folder.iterdir())
+    assert cli.main(words) == cli.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("shinari: ")
+    assert message in err
+    assert sorted(folder.iterdir()) == before
+
+    assert cli.main([*words, "--json"]) == cli.BAD_INPUT
+    said = report(capsys)
+    assert (said["status"], said["exit_code"]) == ("error", 2)
+    assert message in said["message"]
+
+
+def test_a_missing_extra(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert cli.main(["run", "scene.toml", "-o", "a.usdc", "--threads", "1"]) == cli.MISSING_EXTRA
+    assert "[usd]" in capsys.readouterr().err
+    assert cli.main(["run", "scene.toml", "--checkpoint", "c.vtkhdf"]) == cli.MISSING_EXTRA
+    assert "[cache]" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "locked").mkdir(mode=0o500)
+    if os.access(folder / "locked", os.W_OK):
+        pytest.skip("this user may write everywhere")
+    assert cli.main(["run", "scene.toml", "-o", "locked/a.npz"]) == cli.BAD_INPUT
+    assert "locked" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_the_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    from shinari.files.spool import Spool
+
+    append = Spool.append
+
+    def full(self: Spool, frame: object) -> None:
+        if self.count == 3:
+            raise OSError(28, "No space left on device")
+        append(self, frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Spool, "append", full)
+    assert cli.main(["run", "scene.toml", "-o", "a.npz"]) == cli.BAD_INPUT
+    assert "No space left on device; the 3 frames so far are in" in capsys.readouterr().err
+    assert not (folder / "a.npz").exists()
+
+
+def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_mesh(folder / "m.obj", *sn.grid(shape=(4, 3)))
+    words = ["run", "scene.toml", "-o", "a.npz", "a.vtkhdf", "--checkpoint", "c.vtkhdf"]
+    assert cli.main(words) == cli.OK
+    capsys.readouterr()
+    kinds = {}
+    for name in ("scene.toml", "m.obj", "a.npz", "a.vtkhdf", "c.vtkhdf"):
+        assert cli.main(["info", name, "--json"]) == cli.OK
+        kinds[name] = report(capsys)
+        assert cli.main(["info", name]) == cli.OK
+        assert capsys.readouterr().out.startswith("kind")
+    assert kinds["scene.toml"]["particles"] == 29
+    assert (kinds["m.obj"]["vertices"], kinds["m.obj"]["triangles"]) == (12, 12)
+    assert kinds["m.obj"]["area"] == pytest.approx(1.0)
+    assert kinds["m.obj"]["edges_on_a_boundary"] == 10
+    assert kinds["a.npz"]["frames"] == kinds["a.vtkhdf"]["frames"] == 7
+    assert kinds["a.npz"]["parts"] == kinds["a.vtkhdf"]["parts"] == ["flag", "rope"]
+    assert kinds["c.vtkhdf"]["kind"] == "checkpoint"
+    assert kinds["c.vtkhdf"]["frame"] == 12
+    (folder / "c.vtkhdf").write_bytes((folder / "c.vtkhdf").read_bytes()[:5000])
+    assert cli.main(["info", "c.vtkhdf"]) == cli.BAD_INPUT
+
+
+def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["schema"]) == cli.OK
+    assert report(capsys)["$defs"]["SceneFile"]["properties"]["cloth"]
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--json"]) == cli.OK
+    said = report(capsys)
+    assert said["failures"] == []
+    assert said["threading_layer"] in ("omp", "tbb", "workqueue")
+    assert set(said["extras"]) == {"cache", "usd", "view", "plot"}
+    assert cli.main(["doctor"]) == cli.OK
+    assert "passed" in capsys.readouterr().out
+
+
+def test_demo(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "--list", "--json"]) == cli.OK
+    assert set(report(capsys)) >= {"kerchief", "flag", "swing"}
+    assert cli.main(["demo", "--duration", "0.1", "--threads", "1", "--json"]) == cli.OK
+    written = report(capsys)["outputs"]
+    assert {Path(output["path"]).parent.name for output in written} == {"out"}
+    assert len(written) >= 2
+
+
+def test_every_command_has_its_file_and_is_imported_late() -> None:
+    code = "import sys; from shinari.cli import main; main(['--help']); " \
+           "print(sorted({'numba', 'trimesh', 'h5py', 'shinari.cli.run'} & set(sys.modules)))"  # fmt: skip
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.rstrip().endswith("[]")
+    for word in ("run", "demo", "info", "schema", "doctor", "Exit codes"):
+        assert word in output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
+    words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "a.vtkhdf", "--duration", "1e6"]
+    process = subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    partial = folder / "a.partial.vtkhdf"
+    deadline = time.monotonic() + 60.0
+    # a frame is half a megabyte at most after some steps: wait until there are several
+    while time.monotonic() < deadline and not (partial.exists() and partial.stat().st_size > 200_000):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == cli.INTERRUPTED, err
+    said = json.loads(out)
+    assert said["status"] == "interrupted"
+    assert "stopping" in err
+    arrays = read_npz(folder / "a.npz")
+    assert len(arrays["times"]) == said["frames"] > 1
+    assert not list(folder.glob("*.partial*"))
+    simulation = sn.Simulation.load(folder / "a.checkpoint.vtkhdf")
+    assert simulation.state.frame == said["steps"]
+
+    straight = sn.Simulation(sn.load_scene(folder / "scene.toml"), substeps=3, threads=1)
+    straight.step(said["steps"] + 5)
+    simulation.step(5)
+    assert simulation.state == straight.state
