@@ -17,6 +17,12 @@ DIAGONAL = 1.05
 # Distances along a domed surface may come out up to half a per cent short; a tether must never hold back a taut cloth.
 TETHER_SLACK = 1.005
 
+# The hinge energies weigh each edge by a third of the triangles at it. In a sheet that is rolled up only the edges along
+# the roll bend, one family in three, so together they store three times k_b / 2 per area and squared curvature: exactly
+# so on equilateral triangles (Seung and Nelson 1988, Defects in Flexible Membranes, sqrt(3) / 2 of the hinge constant)
+# and on square grids along the axes.
+HINGE_FAMILIES = 3.0
+
 
 def scene_rows(scene: Scene) -> list[Rows]:
     """All rows of a scene: first those that were added as rows, then those of each cloth and rope in order."""
@@ -132,7 +138,7 @@ def _bending_rows(
         return []
     factor: Callable = {"dihedral": dihedral, "isometric": isometric_bend}[material.bend_model].compliance_factor
     kind = {"dihedral": "dihedral", "isometric": "isometric_bend"}[material.bend_model]
-    compliance = factor(x[bends]) / material.bend_stiffness
+    compliance = HINGE_FAMILIES * factor(x[bends]) / material.bend_stiffness
     ratio = np.full(len(bends), material.bending_stiffness_ratio)
     damping = material.damping / compliance if material.damping > 0.0 else None
     return _nonempty(Rows(kind, bends + start, compliance, ratio, damping=damping))

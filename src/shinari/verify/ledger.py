@@ -18,7 +18,7 @@ BOUNDS = ("equal", "at most", "at least")
 
 # Modules that register checks, in the order of the ledger.
 SUBJECTS = (
-    "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "stability",
+    "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending", "stability",
 )  # fmt: skip
 
 
