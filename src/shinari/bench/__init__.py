@@ -1,0 +1,1 @@
+"""Benchmarks: the hanging sheet in our engine and in others, each in a process of its own, in turns."""
