@@ -13,6 +13,7 @@ import pytest
 import shinari as sn
 from shinari.cli.demo import demo_scenes
 from shinari.files import scene_schema
+from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
 from shinari.files.scene_file import load_scene_file
 from shinari.scene.things import Particles
@@ -184,7 +185,7 @@ def test_every_setting_can_be_given_in_a_file() -> None:
 
 
 def test_schema_describes_every_property() -> None:
-    schema = scene_schema.json_schema()
+    schema = json_schema()
     json.dumps(schema)
     for name, definition in schema["$defs"].items():
         assert definition["additionalProperties"] is False, name

@@ -1,11 +1,10 @@
-"""What a scene file may hold: the tables, their fields and bounds, and the JSON schema of all that.
+"""What a scene file may hold: the tables, their fields and bounds.
 
 The classes here say which keys there are and what their values look like; `shinari.files.scene_file` makes a scene of
-them. Units are SI, Y is up, a rotation is a unit quaternion w x y z.
+them, `shinari.files.json_schema` a description for other programs. Units are SI, Y is up, a rotation is a unit
+quaternion w x y z.
 """
 
-import inspect
-import re
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
@@ -392,26 +391,3 @@ class SceneFile(Table):
     collider: list[ColliderTable] = []
     constraint: list[ConstraintTable] = []
     attach: list[AttachTable] = []
-
-
-def json_schema() -> dict[str, Any]:
-    """JSON schema of scene files, for editors and other programs: the text of `shinari schema`."""
-    (reference,), components = msgspec.json.schema_components([SceneFile], ref_template="#/$defs/{name}")
-    tables = globals()
-    for name, definition in components.items():
-        _describe(definition, tables[name])
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "title": "shinari scene", **reference, "$defs": components}
-
-
-def _describe(definition: dict[str, Any], table: type) -> None:
-    """Give each property the line that the docstring of the table, or of its base, has about it."""
-    texts: dict[str, str] = {}
-    for kind in reversed(table.__mro__):
-        _, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
-        texts |= dict(re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", attributes, re.MULTILINE))
-    definition["description"] = (inspect.getdoc(table) or "").split("\n")[0]
-    for key, schema in definition.get("properties", {}).items():
-        text = texts.get("start" if key == "from" else key)
-        if text and "description" not in schema:
-            schema["description"] = re.sub(r"\s+", " ", text).strip()
