@@ -176,6 +176,23 @@ def test_defaults_are_those_of_the_python_interface(tmp_path: Path) -> None:
         assert fields <= set(table.__struct_fields__)
 
 
+@pytest.mark.parametrize("kind", [sn.ClothMaterial, sn.RopeMaterial])
+def test_every_field_of_a_material_can_be_given(tmp_path: Path, kind: type) -> None:
+    """What a file says about a field is what the dataclass is given: numbers, truth values and names."""
+    given = {
+        field.name: not field.default if field.type is bool else "cross" if field.type is str else 0.75
+        for field in dataclasses.fields(kind)
+    }
+    text = ", ".join(f"{name} = {json.dumps(value)}" for name, value in given.items())
+    things = {
+        sn.ClothMaterial: "[[cloth]]\ngrid = { shape = [2, 2] }",
+        sn.RopeMaterial: "[[rope]]\npoints = [[0,0,0],[1,0,0]]",
+    }
+    (tmp_path / "scene.toml").write_text(f"{things[kind]}\nmaterial = {{ {text} }}\npin = [0]\n")
+    (thing,) = sn.load_scene(tmp_path / "scene.toml").groups
+    assert thing.material == kind(**given)
+
+
 def test_every_setting_can_be_given_in_a_file() -> None:
     extra = {"duration", "frames_per_second"}
     fields = {field.name: field.default for field in dataclasses.fields(Settings)}

@@ -155,7 +155,9 @@ def _material_table(material: type, **extra: Any) -> Any:
     columns = []
     for field in fields(material):
         bound: Any = Positive if field.name == "density" else Ratio if field.name in _RATIOS else NonNegative
-        if field.name == "bend_model":
+        if field.type is bool:
+            bound = bool
+        elif field.name == "bend_model":
             bound = Literal["isometric", "dihedral", "cross"]
         columns.append((field.name, bound | UnsetType, UNSET))
     columns += [(name, kind, None) for name, kind in extra.items()]
