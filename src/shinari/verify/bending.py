@@ -54,4 +54,4 @@ def bending_stiffness(precision: str) -> Iterator[Measurement]:
             )
             yield equal(f"energy over that of the plate, {model}, rolled along {degrees:g} degrees", 1.0,
                         sim.energy().elastic / plate, relative=2.0 * (1.0 / columns + 1.0 / rows),
-                        theory="the rim, a part 2 / columns + 2 / rows of the sheet, has hinges on one side")  # fmt: skip
+                        theory="the rim, 2 / columns + 2 / rows of the sheet, has hinges on one side")  # fmt: skip
