@@ -8,6 +8,7 @@ from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMate
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Plane, Sphere
+from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
     from shinari.build.topology import grid
@@ -34,6 +35,7 @@ __all__ = [
     "ClothMaterial",
     "DivergenceError",
     "FileError",
+    "Gusts",
     "Keyframes",
     "MissingExtraError",
     "Oscillation",

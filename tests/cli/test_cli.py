@@ -313,3 +313,25 @@ def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
     straight.step(said["steps"] + 5)
     simulation.step(5)
     assert simulation.state == straight.state
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_killed_run_leaves_a_checkpoint_that_resumes_exactly(folder: Path) -> None:
+    words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "--duration", "1e6"]
+    process = subprocess.Popen(
+        [*words, "--checkpoint", "k.vtkhdf", "--checkpoint-every", "0.1"], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline and not (folder / "k.vtkhdf").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait(timeout=60)
+    assert not (folder / "a.npz").exists()
+    assert len(np.load(folder / "a.partial.npz.npy")) > 1
+    resumed = sn.Simulation.load(folder / "k.vtkhdf")
+    assert resumed.state.frame > 0
+    straight = sn.Simulation(sn.load_scene(folder / "scene.toml"), substeps=3, threads=1)
+    straight.step(resumed.state.frame + 5)
+    resumed.step(5)
+    assert resumed.state == straight.state

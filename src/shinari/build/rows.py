@@ -19,8 +19,8 @@ TETHER_SLACK = 1.005
 
 # The hinge energies weigh each edge by a third of the triangles at it. In a sheet that is rolled up only the edges
 # along the roll bend, one family in three, so together they store three times k_b / 2 per area and squared curvature:
-# exactly so on equilateral triangles (Seung and Nelson 1988, Defects in Flexible Membranes, sqrt(3) / 2 of the hinge constant)
-# and on square grids along the axes.
+# exactly so on equilateral triangles (Seung and Nelson 1988, Defects in Flexible Membranes, sqrt(3) / 2 of the hinge
+# constant) and on square grids along the axes.
 HINGE_FAMILIES = 3.0
 
 

@@ -27,6 +27,7 @@ def run(
     precision: Literal[PRECISIONS] | None = None,  # type: ignore[valid-type]
     threads: int | None = None,
     checkpoint: Path | None = None,
+    checkpoint_every: float = 10.0,
     resume: Path | None = None,
     json: Annotated[bool, _Flag] = False,
     quiet: Annotated[bool, _Flag] = False,
@@ -49,7 +50,8 @@ def run(
         sweep: How the rows are solved.
         precision: Floating point type of the solver.
         threads: Threads to use.
-        checkpoint: Checkpoint to write at the end.
+        checkpoint: Checkpoint to write at the end and, so that a killed run can go on, now and then before.
+        checkpoint_every: Time between two checkpoints of a run [s of real time].
         resume: Checkpoint to go on from; its settings hold.
         json: Print a summary as JSON on standard output.
         quiet: No progress bar.
@@ -88,6 +90,7 @@ def run(
         frames_per_second=fps or (options.frames_per_second if options else 30.0),
         title=(options.title if options else "") or name.stem,
         checkpoint=checkpoint,
+        checkpoint_every=check.number("run", "checkpoint_every", checkpoint_every, least=0.0),
         quiet=quiet or json,
     )
     return tell(report, json)

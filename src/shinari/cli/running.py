@@ -65,6 +65,7 @@ def execute(
     frames_per_second: float,
     title: str = "",
     checkpoint: Path | None = None,
+    checkpoint_every: float = 10.0,
     quiet: bool = False,
 ) -> Report:
     """Run until a time, write frames, and keep what there is when the run is stopped or diverges.
@@ -75,8 +76,9 @@ def execute(
         duration: Simulated time to reach [s].
         frames_per_second: Frames to write for each second of simulated time [1/s].
         title: One line about the run.
-        checkpoint: Checkpoint to write at the end; None: only when the run is stopped or diverges, beside the first
-            output.
+        checkpoint: Checkpoint to write at the end and now and then before; None: only when the run is stopped or
+            diverges, beside the first output.
+        checkpoint_every: Time between two checkpoints of a run [s of real time].
         quiet: No progress bar.
 
     Raises:
@@ -86,7 +88,7 @@ def execute(
     first = simulation.state.frame
     total = round(duration / simulation.settings.dt)
     report = Report(particles=simulation.model.particle_count)
-    saver = _Saver(simulation, checkpoint, outputs)
+    saver = _Saver(simulation, checkpoint, outputs, checkpoint_every)
     begun = time.perf_counter()
     recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title)
     try:
@@ -97,6 +99,7 @@ def execute(
                     simulation.step()
                     recorder.record()
                     advance(simulation.state.frame)
+                    saver.keep_up()
             report.wall_seconds = time.perf_counter() - begun
             if stopped() and simulation.state.frame < total:
                 report.status, report.exit_code = "interrupted", INTERRUPTED
@@ -143,14 +146,22 @@ def tell(report: Report, as_json: bool) -> int:
 
 
 class _Saver:
-    """Writes the checkpoint, once, and keeps an error for when the results are safe."""
+    """Writes the checkpoint, and keeps an error for when the results are safe."""
 
-    def __init__(self, simulation: Simulation, path: Path | None, outputs: list[Path]) -> None:
+    def __init__(self, simulation: Simulation, path: Path | None, outputs: list[Path], every: float) -> None:
         self._simulation = simulation
+        self._every = every if path is not None else None
+        self._last = time.perf_counter()
         beside = outputs[0] if outputs else Path("shinari")
         self._path = path or beside.with_name(f"{beside.stem}.checkpoint.vtkhdf")
         self.written: str | None = None
         self.failure: ShinariError | None = None
+
+    def keep_up(self) -> None:
+        """Write the checkpoint that was asked for, when the last one is old enough."""
+        if self._every is not None and self.failure is None and time.perf_counter() - self._last >= self._every:
+            self.save(required=True, wanted=True)
+            self._last = time.perf_counter()
 
     def save(self, *, required: bool, wanted: bool) -> None:
         if not (required or wanted):

@@ -29,7 +29,7 @@ from shinari.files.pack import Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.record import frame_of, layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
-from shinari.files.vtkhdf import VtkhdfWriter, _Stream
+from shinari.files.vtkhdf import VtkhdfWriter, Stream
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
@@ -55,7 +55,7 @@ def save(simulation: Simulation, path: str | os.PathLike) -> None:
         layout = layout_of(simulation.scene, 1.0 / simulation.settings.dt)
         with VtkhdfWriter(partial, layout, title="checkpoint") as writer:
             writer.write(frame_of(simulation))
-        stream = _Stream(partial, "rb+")
+        stream = Stream(partial, "rb+")
         with h5py.File(stream, "r+") as file:
             _write(file.create_group("checkpoint"), simulation)
         stream.close()

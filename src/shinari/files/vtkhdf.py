@@ -38,7 +38,7 @@ class VtkhdfWriter(FileWriter):
         h5py = require("h5py", "cache")
         self._partial = reserve(self.path)
         try:
-            self._stream = _Stream(self._partial, "rb+")
+            self._stream = Stream(self._partial, "rb+")
             self._file = h5py.File(self._stream, "w")
             self._root = self._file.create_group("VTKHDF")
             self._root.attrs.create("Version", (2, 0), dtype="i8")
@@ -138,7 +138,7 @@ class VtkhdfWriter(FileWriter):
         return self._partial
 
 
-class _Stream(io.FileIO):
+class Stream(io.FileIO):
     """The file below HDF5, which remembers that the disk is full instead of saying so.
 
     HDF5 that cannot write the end of a file leaves its objects half closed, and the process crashes when they are

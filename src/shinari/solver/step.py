@@ -11,6 +11,7 @@ import numpy as np
 
 from shinari.contact.collide import collide
 from shinari.model import Model
+from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.air import corner_kicks, gather_kicks
 from shinari.solver.integrate import predict, publish, take_in, update_velocities
@@ -39,7 +40,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         project(model, state, work, settings)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
         break_rows(model, state, work, h)
-    if not math.isfinite(float(x.sum())):
+    if not math.isfinite(float(x.sum()) + float(v.sum())):
         return False
     publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
     state.frame += 1
@@ -102,8 +103,7 @@ def drive_targets(model: Model, work: Workspace, time: float) -> None:
     """Move the targets of attachments to where they are at a time."""
     for driver in model.drivers:
         solver = next(s for s in work.solvers if s.block.type.name == driver.block)
-        target = driver.motion(time)
-        solver.parameters[driver.rows] = target[0] if isinstance(target, tuple) else target
+        solver.parameters[driver.rows] = pose_at(driver.motion, time, NO_ROTATION)[0]
 
 
 def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:
