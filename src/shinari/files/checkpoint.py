@@ -29,7 +29,7 @@ from shinari.files.pack import Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.record import frame_of, layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
-from shinari.files.vtkhdf import VtkhdfWriter, Stream
+from shinari.files.vtkhdf import Stream, VtkhdfWriter
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
