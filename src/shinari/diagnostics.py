@@ -7,6 +7,7 @@ import numpy as np
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import SceneError
 from shinari.model import ConstraintBlock, Model
+from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.lift import measurement
 from shinari.state import State
@@ -74,6 +75,7 @@ class Diagnostics:
     def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
         self._h = settings.substep
+        self._dt = settings.dt
         self._method = settings.method
         self._free = model.masses > 0.0
 
@@ -121,7 +123,8 @@ class Diagnostics:
         """Name of the block with a row that is no number, or with the largest residual."""
         worst, most = "none", -1.0
         for name, block in self._model.blocks.items():
-            size = np.abs(self._values(block, state)).max()
+            # what the solver holds, not what was published before it failed
+            size = np.abs(self._measured(block, state, state.x.astype(np.float64))).max()
             if not np.isfinite(size):
                 return repr(name)
             if size > most:
@@ -144,10 +147,18 @@ class Diagnostics:
 
     def _values(self, block: ConstraintBlock, state: State) -> np.ndarray:
         """C of all rows in solver order, (M, rows) float64."""
-        values = np.empty((block.row_count, block.type.rows))
         x = state.x.astype(np.float64)
         x[self._model.slots, :3] = self._world(state) - state.origins[self._model.groups][self._model.slots]
-        measurement(block.type)(block.indices, block.parameters.astype(np.float64), x, values)
+        return self._measured(block, state, x)
+
+    def _measured(self, block: ConstraintBlock, state: State, x: np.ndarray) -> np.ndarray:
+        """C of all rows at positions in solver order, (M, rows) float64."""
+        values = np.empty((block.row_count, block.type.rows))
+        parameters = block.parameters.astype(np.float64)
+        for driver in self._model.drivers:
+            if driver.block == block.type.name:
+                parameters[driver.rows] = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
+        measurement(block.type)(block.indices, parameters, x, values)
         return values
 
     def _compliance(self, block: ConstraintBlock, values: np.ndarray, state: State) -> np.ndarray:

@@ -14,6 +14,8 @@ from shinari.scene import check
 Pose = tuple[np.ndarray, np.ndarray]
 """Position (3,) [m] and rotation (4,), a unit quaternion w x y z."""
 
+NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
+
 
 class Motion(Protocol):
     """A function of time [s] that returns a position, or a position and a rotation."""

@@ -24,8 +24,10 @@ def push(x, velocities, groups, origins, time, h):
             p = (origins[g, 0] + x[i, 0], origins[g, 1] + x[i, 1], origins[g, 2] + x[i, 2])
             v = (velocities[i, 0], velocities[i, 1], velocities[i, 2])
             f = field(p, v, ONE / w, time)
-            for k in range(3):
-                velocities[i, k] += h * w * f[k]
+            # one by one: a field may mix precisions, as in `x[0], 0.0, 0.0`
+            velocities[i, 0] += h * w * f[0]
+            velocities[i, 1] += h * w * f[1]
+            velocities[i, 2] += h * w * f[2]
 '''
 
 

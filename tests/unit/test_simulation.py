@@ -1,0 +1,573 @@
+"""What the public interface promises, against closed forms wherever there is one."""
+
+import re
+
+import numba
+import numpy as np
+import pytest
+
+import shinari as sn
+
+G = 9.81
+precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
+SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
+ANCHORED = "a thing with an attachment keeps the origin of the world, and single precision has no digits left at 1 km"
+AVERAGED = "ends of a row that are relaxed unequally are pushed by unequal forces, and no multiplier fits both"
+FAR = np.array([1000.0, -1000.0, 1000.0])
+
+
+def pair(gravity: float = -G, above: bool = False, mass: float = 1.0, **options) -> sn.Scene:
+    """A particle one metre below (or above) a fixed one, joined by a distance row."""
+    scene = sn.Scene(gravity=(0, gravity, 0), damping=8.0)
+    scene.add_particles([[0, 0, 0], [0, 1.0 if above else -1.0, 0]], mass=[0.0, mass])
+    scene.add_constraint("distance", [[0, 1]], **options)
+    return scene
+
+
+def settled(scene: sn.Scene, steps: int = 420, **options) -> sn.Simulation:
+    options = {"precision": "float64", "substeps": 10, "threads": 1, **options}
+    sim = sn.Simulation(scene, **options)
+    sim.step(steps)
+    return sim
+
+
+def rope(count: int = 8, at: np.ndarray | None = None, **material) -> tuple[sn.Scene, sn.scene.handle.Handle]:
+    scene = sn.Scene(damping=4.0)
+    points = np.stack([np.zeros(count), -0.25 * np.arange(count), np.zeros(count)], axis=1)
+    handle = scene.add_rope(points + (0.0 if at is None else at), material=sn.RopeMaterial(**material))
+    handle.pin([0])
+    return scene, handle
+
+
+# --- the state -------------------------------------------------------------------------------------------------------
+
+
+@precisions
+def test_views_are_writable_and_act(precision):
+    scene = sn.Scene(gravity=(0, 0, 0))
+    a = scene.add_particles([[0, 0, 0], [5, 0, 0]])
+    b = scene.add_particles([[0, 3, 0]], name="other")
+    sim = sn.Simulation(scene, precision=precision, threads=1)
+    assert np.shares_memory(sim.positions(a), sim.state.positions)
+    assert np.shares_memory(sim.velocities("other"), sim.state.velocities)
+    sim.velocities(b)[0] = (0.0, 0.0, 6.0)
+    sim.positions(a)[1] = (1.5, 2.5, 3.5)
+    sim.step(10)
+    np.testing.assert_allclose(sim.positions(b), [[0, 3, 1]], rtol=1e-6)
+    np.testing.assert_array_equal(sim.positions(a), [[0, 0, 0], [1.5, 2.5, 3.5]])
+    view = sim.state.positions
+    sim.state.positions = np.ones((3, 3))
+    assert view is sim.state.positions
+    assert (view == 1.0).all()
+
+
+@pytest.mark.parametrize("field", ["positions", "velocities"])
+@pytest.mark.parametrize(
+    "value",
+    [np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(3), 0.0, [["a", "b", "c"]] * 2, np.zeros((2, 3), complex)],
+    ids=["more", "flat", "row", "number", "text", "complex"],
+)
+def test_setters_refuse_what_is_no_whole_array(field, value):
+    scene = sn.Scene()
+    scene.add_particles([[0, 0, 0], [1, 0, 0]])
+    sim = sn.Simulation(scene, threads=1)
+    with pytest.raises(sn.SceneError, match=rf"state: {field}: .*\(2, 3\)"):
+        setattr(sim.state, field, value)
+
+
+@precisions
+def test_pinned_particles_go_evenly_where_they_are_written(precision):
+    """The substeps see the pin on its way; the other end of a rigid row must follow a straight line evenly."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    h = scene.add_particles([[0, 0, 0], [1, 0, 0]])
+    h.pin([0])
+    seen = []
+
+    def watch(time: float) -> tuple[float, float, float]:
+        seen.append(float(sim.state.x[sim.model.slots[0], 0] + sim.state.origins[0, 0]))
+        return 0.0, 0.0, 0.0
+
+    scene.add_collider(sn.Sphere(1e-3), motion=lambda t: (50.0 + 0 * len(seen), *watch(t)[1:]) if seen else (50, 0, 0))
+    sim = sn.Simulation(scene, substeps=4, precision=precision, threads=1)
+    seen.append(0.0)
+    target = np.array([0.6, 0.3, -0.9], sim.state.positions.dtype)
+    sim.positions(h)[0] = target
+    sim.step()
+    # asked after the prediction of each substep
+    np.testing.assert_allclose(sorted(set(seen))[1:], 0.6 * np.arange(1, 5) / 4, rtol=1e-6)
+    np.testing.assert_array_equal(sim.positions(h)[0], target)
+    np.testing.assert_allclose(sim.velocities(h)[0], target * 60.0, rtol=1e-5)
+    sim.step()
+    np.testing.assert_array_equal(sim.positions(h)[0], target)
+    np.testing.assert_array_equal(sim.velocities(h)[0], 0.0)
+
+
+@precisions
+def test_a_resting_pin_reports_no_velocity(precision):
+    """Far from the origin of its group a written place is not a number of the solver, and rests all the same."""
+    scene = sn.Scene()
+    h = scene.add_particles(np.array([[-7.3, 0.1, 0.7], [19.0, 3.3, 30.1]]))
+    h.pin([0, 1])
+    sim = sn.Simulation(scene, precision=precision, threads=1)
+    for written in ([[-7.3, 0.1, 0.7], [19.0, 3.3, 30.1]], np.random.default_rng(1).uniform(-20, 20, (2, 3))):
+        sim.state.positions = written
+        sim.step(2)
+        for _ in range(3):
+            sim.step()
+            np.testing.assert_array_equal(sim.velocities(h), 0.0)
+            np.testing.assert_array_equal(sim.positions(h), np.array(written, precision))
+
+
+def shuffled_grid(count: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    vertices, faces = sn.grid(shape=(count, count))
+    order = np.random.default_rng(0).permutation(len(vertices))
+    where = np.argsort(order)
+    return vertices[order], where[faces], order
+
+
+@precisions
+def test_vertices_keep_their_order_when_particles_are_renumbered(precision):
+    vertices, faces, _ = shuffled_grid()
+    scene = sn.Scene(gravity=(0, -G, 0))
+    cloth = scene.add_cloth((vertices, faces))
+    corner = int(np.argmin(vertices.sum(axis=1)))
+    cloth.pin([corner])
+    sim = sn.Simulation(scene, substeps=2, precision=precision, threads=1)
+    assert (sim.model.slots != np.arange(len(vertices))).any()
+    np.testing.assert_allclose(sim.positions(cloth), vertices, atol=4 * np.finfo(precision).eps)
+    sim.step()
+    np.testing.assert_array_equal(sim.positions(cloth)[corner], vertices[corner].astype(precision))
+    far = np.linalg.norm(vertices - vertices[corner], axis=1) > 0.3
+    expected = vertices - [0.0, G * 3 / 120**2, 0.0]
+    np.testing.assert_allclose(sim.positions(cloth)[far], expected[far], atol=1e-6)
+
+
+def test_forces_and_strains_are_in_the_order_in_which_rows_were_added():
+    vertices, _, _ = shuffled_grid(16)
+    n = len(vertices)
+    rng = np.random.default_rng(2)
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(500)])
+    length = np.linalg.norm(vertices[pairs[:, 0]] - vertices[pairs[:, 1]], axis=1)
+    rest = length * rng.uniform(0.5, 1.5, len(pairs))
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_particles(vertices, mass=1e12)  # nothing moves, so that each force is C / (compliance + w h^2)
+    first = scene.add_constraint("distance", pairs[:200], rest_length=rest[:200], compliance=1e-3)
+    second = scene.add_constraint("distance", pairs[200:], rest_length=rest[200:], compliance=1e-3)
+    rope_ = scene.add_rope([[0, 9, 0], [0, 8, 0]], material=sn.RopeMaterial(stretch_compliance=1.0))
+    sim = sn.Simulation(scene, precision="float64", threads=1)
+    assert (sim.model.blocks["distance"].places != np.arange(501)).any()
+    np.testing.assert_allclose(sim.strains()[:500], length / rest - 1.0, atol=1e-12)
+    sim.step()
+    np.testing.assert_allclose(sim.forces("distance")[:500], (length - rest) / 1e-3, rtol=1e-6)
+    np.testing.assert_array_equal(sim.forces(second), sim.forces("distance")[200:500])
+    np.testing.assert_array_equal(sim.forces(first), sim.forces("distance")[:200])
+    assert len(sim.forces("distance")) == 501
+    assert len(rope_) == 2
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("iterations", [1, 5])
+@pytest.mark.parametrize(
+    ("above", "options", "expected"),
+    [
+        (False, {"compliance": 2e-3}, -1.0 - G * 2e-3),
+        (True, {"compliance": 2e-3}, 1.0 - G * 2e-3),
+        (False, {"compliance": 2e-3, "compression_compliance": 5e-3}, -1.0 - G * 2e-3),
+        (True, {"compliance": 2e-3, "compression_compliance": 5e-3}, 1.0 - G * 5e-3),
+        (False, {"compliance": 1e-3, "compression_compliance": np.inf}, -1.0 - G * 1e-3),
+        (True, {"compliance": np.inf, "compression_compliance": 1e-3}, 1.0 - G * 1e-3),
+        (False, {"compliance": 0.0}, -1.0),
+        (True, {"compliance": 0.0}, 1.0),
+        (False, {"compliance": 2e-3, "damping": 40.0}, -1.0 - G * 2e-3),
+    ],
+)
+def test_static_extension(above, options, expected, iterations):
+    sim = settled(pair(above=above, **options), iterations=iterations)
+    assert sim.state.positions[1, 1] == pytest.approx(expected, abs=1e-9)
+    assert abs(sim.forces("distance")[0]) == pytest.approx(G, rel=1e-6)
+    assert float(sim.residual()) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("above", "options"),
+    [
+        (True, {"compliance": 0.0, "compression_compliance": np.inf}),
+        (False, {"compliance": np.inf, "compression_compliance": 0.0}),
+        (False, {"compliance": np.inf}),
+    ],
+)
+def test_a_row_that_does_not_act_on_a_side_lets_fall(above, options):
+    scene = pair(above=above, **options)
+    scene.damping = 0.0
+    sim = sn.Simulation(scene, precision="float64", substeps=5, threads=1)
+    sim.step(6)
+    n, h = 30, 1 / 300
+    start = 1.0 if above else -1.0
+    assert sim.state.positions[1, 1] == pytest.approx(start - G * h * h * n * (n + 1) / 2, abs=1e-12)
+    assert sim.forces("distance")[0] == 0.0
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5])
+def test_attach_two_particles(apart):
+    scene = sn.Scene(damping=8.0)
+    top = scene.add_particles([[0, 0, 0]], mass=0.0)
+    low = scene.add_particles([[9, 9, 9], [0, -apart, 0]], mass=2.0)
+    rows = scene.attach((top, 0), (low, 1), compliance=1e-3)
+    sim = settled(scene)
+    assert np.linalg.norm(sim.forces(rows)) == pytest.approx(2.0 * G, rel=1e-6)
+    np.testing.assert_allclose(sim.positions(low)[1], [0, -apart - 2.0 * G * 1e-3, 0], atol=1e-9)
+
+
+def test_attach_pulls_both_ends():
+    scene = sn.Scene(gravity=(0, 0, 0))
+    a = scene.add_particles([[0, 0, 0]], mass=1.0, velocity=(1.0, 0, 0))
+    b = scene.add_particles([[0, 0, 0]], mass=3.0)
+    scene.attach((a, 0), (b, 0))
+    sim = sn.Simulation(scene, precision="float64", threads=1)
+    sim.step(60)
+    np.testing.assert_allclose(sim.state.velocities, [[0.25, 0, 0]] * 2, atol=1e-12)
+    np.testing.assert_allclose(sim.positions(a), sim.positions(b), atol=1e-12)
+
+
+@precisions
+def test_attach_to_a_point(precision):
+    scene = sn.Scene(damping=8.0)
+    p = scene.add_particles([[0.3, 0.0, 0.0]], mass=0.5)
+    rows = scene.attach((p, 0), (0.0, 1.0, 0.0), compliance=1e-2)
+    sim = settled(scene, precision=precision)
+    # a position of one metre is rounded by half a digit, which is that acceleration over a substep of 1/600 s
+    stray = 0.5 * float(np.finfo(precision).eps) * 600**2
+    slack = max(0.5 * stray * 1e-2, 1e-9)
+    np.testing.assert_allclose(sim.positions(p)[0], [0.0, 1.0 - 0.5 * G * 1e-2, 0.0], atol=slack)
+    np.testing.assert_allclose(sim.forces(rows)[0], [0, -0.5 * G, 0], atol=max(slack / 1e-2, 1e-6))
+
+
+@pytest.mark.parametrize("kind", [tuple, list, np.array, "pose"])
+def test_attach_to_a_moving_target(kind):
+    def motion(t: float) -> object:
+        point = (0.5 * t, 1.0 + t * t, -t)
+        return (np.array(point), np.array([1.0, 0, 0, 0])) if kind == "pose" else kind(point)
+
+    scene = sn.Scene()
+    p = scene.add_particles([[0.0, 1.0, 0.0]])
+    scene.attach((p, 0), motion)
+    sim = sn.Simulation(scene, precision="float64", threads=1)
+    sim.step(30)
+    np.testing.assert_allclose(sim.positions(p)[0], [0.25, 1.25, -0.5], atol=1e-12)
+    np.testing.assert_allclose(sim.velocities(p)[0], [0.5, 1.0, -1.0], atol=1.5 / 1200)
+    assert float(sim.residual()) < 1e-12  # measured from where the target is now
+
+
+@pytest.mark.parametrize(("limit", "holds"), [(1.001, True), (0.999, False)])
+@pytest.mark.parametrize("target", ["point", "particle", "apart"])
+def test_attachment_breaks_above_its_force(target, limit, holds):
+    scene = sn.Scene()
+    p = scene.add_particles([[0.0, 0.0, 0.0]], mass=2.0)
+    top = scene.add_particles([[0, 0, 0] if target != "apart" else [0, 1, 0]], mass=0.0)
+    second = (0.0, 0.0, 0.0) if target == "point" else (top, 0)
+    scene.attach((p, 0), second, break_force=2.0 * G * limit)
+    sim = sn.Simulation(scene, substeps=5, precision="float64", threads=1)
+    sim.step(12)
+    assert [bool(b.all()) for b in sim.state.broken.values()] == [not holds]
+    # it lets go at the end of the first substep, and falls from the next on
+    n, h = 59, 1 / 300
+    fallen = 0.0 if holds else G * h * h * n * (n + 1) / 2
+    assert sim.positions(p)[0, 1] == pytest.approx(-fallen, abs=1e-9)
+
+
+# --- forces ----------------------------------------------------------------------------------------------------------
+
+
+@sn.function
+def _push(x, v, m, t):
+    """Two newtons along X, and m t along Z."""
+    return np.float32(2.0), x[0] * np.float32(0.0), m * t
+
+
+@precisions
+def test_force_field(precision):
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_particles([[0, 0, 0], [1, 0, 0], [2, 0, 0]], mass=[4.0, 0.5, 0.0])
+    scene.add_force_field(_push)
+    sim = sn.Simulation(scene, substeps=2, precision=precision, threads=1)
+    sim.step(30)
+    n, h = 60, 1 / 120
+    rounding = n * np.finfo(precision).eps
+    np.testing.assert_allclose(sim.state.velocities[:, 0], [n * h / 2, n * h * 4, 0.0], rtol=rounding)
+    # the field is asked at the end of each substep
+    np.testing.assert_allclose(sim.state.velocities[:, 2], np.array([1, 1, 0]) * h * h * n * (n + 1) / 2, rtol=rounding)
+    np.testing.assert_array_equal(sim.state.positions[2], [2, 0, 0])
+
+
+@sn.function
+def _mixed(x, v, m, t):
+    """Numbers as one writes them, whose types differ from those of the simulation."""
+    return 2.0 * m, np.float32(0.0), 0
+
+
+@precisions
+def test_force_field_of_mixed_numbers(precision):
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_particles([[0, 0, 0]], mass=3.0)
+    scene.add_force_field(_mixed)
+    sim = sn.Simulation(scene, precision=precision, threads=1)
+    sim.step(60)
+    np.testing.assert_allclose(sim.state.velocities, [[2.0, 0, 0]], rtol=1200 * np.finfo(precision).eps)
+
+
+@precisions
+def test_wind_on_one_triangle(precision):
+    """Head on, u' = -k u^2 with k = rho A C / (2 m): the implicit step gives 1 / u = 1 / u0 + k t exactly."""
+    vertices = np.array([[0.0, 0, 0], [1, 0, 0], [0.5, np.sqrt(0.75), 0]])
+    scene = sn.Scene(gravity=(0, 0, 0), wind=(0, 0, 5.0), air_density=1.2)
+    material = sn.ClothMaterial(density=0.4, drag_normal=1.5, drag_tangential=0.0)
+    cloth = scene.add_cloth((vertices, [[0, 1, 2]]), material=material)
+    sim = sn.Simulation(scene, precision=precision, threads=1)
+    sim.step(60)
+    k = 1.2 * 1.5 / (2 * 0.4)
+    expected = 5.0 - 1.0 / (1.0 / 5.0 + k)
+    rounding = 1200 * np.finfo(precision).eps
+    np.testing.assert_allclose(sim.velocities(cloth), [[0, 0, expected]] * 3, rtol=rounding, atol=rounding)
+
+
+def test_wind_never_carries_a_light_cloth_beyond_its_speed():
+    scene = sn.Scene(gravity=(0, 0, 0), wind=(0, 0, 30.0))
+    cloth = scene.add_cloth(sn.grid(shape=(6, 6)), material=sn.ClothMaterial(density=0.001))
+    sim = sn.Simulation(scene, substeps=1, threads=1)
+    for _ in range(60):
+        sim.step()
+        assert sim.velocities(cloth)[:, 2].mean() <= 30.0 * (1 + 1e-5)
+    assert sim.velocities(cloth)[:, 2].mean() > 29.0
+
+
+@precisions
+def test_global_damping_is_an_exponential(precision):
+    scene = sn.Scene(gravity=(0, 0, 0), damping=1.7)
+    scene.add_particles([[0, 0, 0]], velocity=(3.0, -2.0, 1.0))
+    sim = sn.Simulation(scene, precision=precision, threads=1)
+    sim.step(30)
+    expected = np.array([[3.0, -2.0, 1.0]]) * np.exp(-1.7 * 0.5)
+    np.testing.assert_allclose(sim.state.velocities, expected, rtol=600 * np.finfo(precision).eps)
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+
+def falling(**options) -> sn.Simulation:
+    scene = sn.Scene()
+    scene.add_particles([[0, 0, 0]])
+    return sn.Simulation(scene, **{"dt": 0.01, "substeps": 1, "threads": 1, **options})
+
+
+def test_advance_carries_what_is_left_over():
+    sim = falling()
+    assert [sim.advance(0.004) for _ in range(10)] == [0, 0, 1, 0, 1, 0, 0, 1, 0, 1]
+    assert sim.time == pytest.approx(0.04)
+    assert sim.left_over == pytest.approx(0.0, abs=1e-12)
+    assert sim.advance(0.035) == 3
+    assert sim.left_over == pytest.approx(0.005)
+    assert sim.advance(0.0) == 0
+
+
+def test_advance_gives_up_what_is_too_much():
+    sim = falling()
+    assert sim.advance(10.003) == 4
+    assert sim.left_over == pytest.approx(0.003, abs=1e-9)
+    assert sim.advance(10.0, most_steps=7) == 7
+    assert sim.time == pytest.approx(0.11)
+
+
+def test_advance_by_tiny_steps_loses_no_time():
+    sim = falling()
+    assert sum(sim.advance(0.0001) for _ in range(1000)) == 10
+    with pytest.raises(sn.SceneError, match="elapsed"):
+        sim.advance(-0.1)
+    with pytest.raises(sn.SceneError, match="elapsed"):
+        sim.advance(float("nan"))
+
+
+def test_run_records_after_every_step():
+    sim, seen = falling(), []
+    sim.run(0.05, progress=False, record=lambda s: seen.append((s.time, float(s.state.positions[0, 1]))))
+    assert [t for t, _ in seen] == pytest.approx([0.01, 0.02, 0.03, 0.04, 0.05])
+    assert [y for _, y in seen] == pytest.approx([-G * 1e-4 * n * (n + 1) / 2 for n in range(1, 6)], rel=1e-5)
+    sim.run(0.0, progress=False, record=seen.append)
+    assert len(seen) == 5
+
+
+# --- trouble ---------------------------------------------------------------------------------------------------------
+
+
+@sn.function
+def _explode(x, v, m, t):
+    """Nothing, until 0.04 s, and then only on what is above one metre: no number."""
+    zero = x[0] - x[0]
+    root = np.sqrt(np.float32(1.0) - x[1])
+    return zero, root - root if t > 0.04 else zero, zero
+
+
+@precisions
+def test_divergence_keeps_the_last_good_state_and_says_where(precision):
+    scene = sn.Scene(gravity=(0, 0, 0))
+    calm = scene.add_rope([[0, 0, 0], [1, 0, 0]], name="calm")
+    far = scene.add_particles([[9, 0, 0], [9.5, 0, 0]], name="held")
+    scene.attach((far, 0), (4.0, 0.0, 0.0), compliance=1e6)  # a large C that is a number
+    vertices, faces = sn.grid(shape=(4, 4))
+    scene.add_cloth((vertices, faces), name="flag", position=(0, 3.0, 0))
+    scene.add_force_field(_explode)
+    sim = sn.Simulation(scene, precision=precision, substeps=2, threads=1)
+    sim.step(2)
+    before = sim.state.copy()
+    with pytest.raises(sn.DivergenceError) as caught:
+        sim.step(5)
+    message = str(caught.value)
+    assert "frame 3" in message
+    assert "'flag'" in message
+    assert re.search(r"block: '(distance|isometric_bend)'", message), message
+    np.testing.assert_array_equal(sim.state.positions, before.positions)
+    np.testing.assert_array_equal(sim.state.velocities, before.velocities)
+    assert sim.state.frame == 2
+    assert np.isfinite(sim.state.x).all()
+    assert sim.positions(calm).shape == (2, 3)
+
+
+def test_an_empty_scene_is_refused():
+    with pytest.raises(sn.SceneError, match="no particles"):
+        sn.Simulation(sn.Scene())
+
+
+def test_more_threads_than_the_machine_has():
+    results = []
+    for threads in (1, 1000):
+        scene = sn.Scene()
+        cloth = scene.add_cloth(sn.grid(shape=(12, 12)))
+        cloth.pin([0])
+        sim = sn.Simulation(scene, threads=threads)
+        sim.step(3)
+        results.append(sim.state.positions.copy())
+    np.testing.assert_array_equal(*results)
+
+
+def test_the_threads_of_numba_are_left_as_they_were():
+    before = numba.get_num_threads()
+    falling(threads=1).step()
+    assert numba.get_num_threads() == before
+
+
+# --- far away --------------------------------------------------------------------------------------------------------
+
+
+@precisions
+def test_gravity_acts_far_away_at_many_substeps(precision):
+    scene = sn.Scene()
+    p = scene.add_particles([FAR])
+    sim = sn.Simulation(scene, substeps=100, precision=precision, threads=1)
+    sim.step(60)
+    n, h = 6000, 1 / 6000
+    # each substep rounds the velocity by half a digit at most
+    assert sim.velocities(p)[0, 1] == pytest.approx(-G, rel=0.5 * n * float(np.finfo(precision).eps))
+    fallen = G * h * h * n * (n + 1) / 2
+    digit = float(np.spacing(np.asarray(1000.0, precision)))
+    assert sim.positions(p)[0, 1] - FAR[1] == pytest.approx(-fallen, rel=n * float(np.finfo(precision).eps), abs=digit)
+
+
+@pytest.mark.parametrize("pinned", [True, pytest.param(False, marks=pytest.mark.xfail(reason=ANCHORED))])
+def test_a_rope_far_away_hangs_like_one_at_home(pinned):
+    """Strains in single precision at 1 km, pinned and attached, against double precision at the origin."""
+    strains = []
+    for precision, at in (("float64", np.zeros(3)), ("float32", FAR)):
+        scene, handle = rope(at=at, stretch_compliance=1e-3)
+        if not pinned:
+            scene.pinned.clear()
+            scene.attach((handle, 0), tuple(at))
+        sim = settled(scene, precision=precision, substeps=50, steps=120)
+        strains.append(sim.strains())
+    # a length of 0.25 m out of coordinates of 2 m, in single precision
+    np.testing.assert_allclose(strains[1], strains[0], atol=16 * 2.0 * np.finfo(np.float32).eps / 0.25)
+
+
+def test_a_thing_that_travels_keeps_its_digits():
+    """A spinning triangle of rods that flies 1 km in single precision ends like one in double precision."""
+    ends = []
+    for precision in ("float64", "float32"):
+        scene = sn.Scene(gravity=(0, 0, 0))
+        corners = np.array([[1.0, 0, 0], [-0.5, 0.8, 0], [-0.5, -0.8, 0]])
+        spin = np.cross([0, 0, 0.5], corners)
+        h = scene.add_particles(corners, velocity=spin + np.array([250.0, 0, 0]))
+        scene.add_constraint("distance", [[0, 1], [1, 2], [2, 0]])
+        sim = sn.Simulation(scene, dt=1 / 50, substeps=5, precision=precision, threads=1)
+        sim.step(200)
+        x = sim.state.origins[0] + sim.state.x[sim.model.slots, :3].astype(float)
+        ends.append(x)
+        assert np.abs(sim.strains()).max() < 1e-5
+        np.testing.assert_allclose(sim.positions(h), x, atol=np.spacing(np.float32(1000.0)))
+    # each of 2 n corrections rounds x by up to half a digit at 64 m, and v by that over h: a random walk
+    n, digit = 1000, float(np.spacing(np.float32(64.0)))
+    travelled = ends[1].mean(axis=0) - ends[0].mean(axis=0)
+    assert np.abs(travelled).max() < 5 * digit * np.sqrt(2 / 12) * np.sqrt(n**3 / 3)
+    assert np.abs(sim.state.x[:, :3]).max() < 80.0
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [s if s != "jacobi-averaged" else pytest.param(s, marks=pytest.mark.xfail(reason=AVERAGED)) for s in SWEEPS],
+)
+def test_every_sweep_finds_the_static_rope(sweep):
+    """Each segment carries what hangs below it, and is longer by force x compliance."""
+    scene, handle = rope(count=8, stretch_compliance=4e-3, density=0.8)
+    sim = settled(scene, sweep=sweep, iterations=40, steps=300)
+    masses = np.array([0.2] * 6 + [0.1])
+    force = G * np.cumsum(masses[::-1])[::-1]
+    np.testing.assert_allclose(sim.forces("distance"), force, rtol=1e-3)
+    lengths = -np.diff(sim.positions(handle)[:, 1])
+    np.testing.assert_allclose(lengths, 0.25 * (1 + 4e-3 * force), rtol=1e-5)
+
+
+@pytest.mark.parametrize("compliance", [0.0, 1e-3])
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_momentum_of_each_sweep(sweep, compliance):
+    rng = np.random.default_rng(6)
+    scene = sn.Scene(gravity=(0, 0, 0))
+    x = rng.normal(size=(30, 3))
+    scene.add_particles(x, mass=rng.uniform(0.1, 10.0, 30), velocity=rng.normal(size=(30, 3)))
+    pairs = np.array([rng.choice(30, 2, replace=False) for _ in range(80)])
+    scene.add_constraint("distance", pairs, compliance=compliance)
+    sim = sn.Simulation(scene, sweep=sweep, iterations=6, precision="float64", substeps=10, threads=1)
+    before = sim.momentum()
+    sim.step(20)
+    drift = np.abs(sim.momentum() - before).max()
+    # each correction rounds a position of about 2 m, and the momentum of up to 10 kg by that over h
+    corrections = 2 * 80 * 6 * 10 * 20
+    rounding = 10.0 * 0.5 * np.spacing(2.0) * 600 * np.sqrt(corrections)
+    if sweep == "jacobi-averaged":  # as its documentation says
+        assert drift > 1e3 * rounding
+    else:
+        assert drift < 3 * rounding
+
+
+def test_things_of_every_kind_share_a_group():
+    """Rope, cloth and loose particles, attached to each other: the knots hold, the pin carries the whole weight."""
+    scene = sn.Scene(damping=3.0)
+    cord = scene.add_rope(np.linspace([0, 3, 0], [0, 1, 0], 9), material=sn.RopeMaterial(density=0.2))
+    cord.pin([0])
+    cloth = scene.add_cloth(sn.grid(shape=(5, 5)), position=-sn.grid(shape=(5, 5))[0][0] + np.array([0.0, 1.0, 0.0]))
+    weight = scene.add_particles([[0.0, 0.5, 0.0]], mass=0.3)
+    scene.attach((cord, 8), (cloth, 0))
+    scene.attach((cord, 8), (weight, 0))
+    sim = sn.Simulation(scene, precision="float64", substeps=50, threads=1)
+    assert len(sim.model.origins) == 1
+    sim.step(360)
+    m, h = sim.model.masses, 1 / 3000
+    # one rigid projection a substep carries a force F at an error of F h^2 (w0 + w1)
+    end, corner, load = (cord.particles[8], cloth.particles[0], weight.particles[0])
+    gap = G * m[list(cloth.particles)].sum() * h * h * (1 / m[end] + 1 / m[corner])
+    assert np.linalg.norm(sim.positions(cord)[8] - sim.positions(cloth)[0]) < 1.1 * gap
+    stretch = G * 0.3 * h * h * (1 / m[end] + 1 / m[load])
+    assert np.linalg.norm(sim.positions(cord)[8] - sim.positions(weight)[0]) == pytest.approx(0.5, abs=1.1 * stretch)
+    top = sim.forces("distance")[1]  # after the attachment of the weight, the first segment of the rope
+    assert top == pytest.approx(G * m.sum(), rel=0.02)
