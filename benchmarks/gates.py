@@ -1,4 +1,4 @@
-"""What speed and memory have to reach, measured: `python benchmarks/gates.py [GATE...] [--json FILE]`.
+"""What speed and memory have to reach, measured: `python benchmarks/gates.py [GATE...] [--bench FILE] [--json FILE]`.
 
 Gates: peers, threads, limit, scaling, memory, startup, hierarchy. Every number is printed with its bound.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shinari.bench.measure import Result, machine, measure
+from shinari.bench.measure import Result, Spread, machine, measure, read
 from shinari.bench.sheet import DT, Case
 from shinari.bench.worker import Worker, wait_for_quiet
 
@@ -47,6 +47,13 @@ class Gate:
 
 
 _measured: dict[Case, dict[str, Result]] = {}
+
+
+def _take(path: Path) -> None:
+    """Take the results that `shinari bench --peers --json` wrote instead of measuring again."""
+    for line in read(path)["results"]:
+        result = Result(**line | {"ms": Spread(**line["ms"])})
+        _measured.setdefault(Case(result.n, result.bending), {})[result.subject] = result
 
 
 def _results(case: Case) -> dict[str, Result]:
@@ -173,7 +180,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("gates", nargs="*", choices=[*GATES, []], help="which gates; all by default")
     parser.add_argument("--json", type=Path, help="write the numbers to this file")
+    parser.add_argument("--bench", type=Path, help="what `shinari bench --peers --json` wrote, not to measure it again")
     options = parser.parse_args()
+    if options.bench:
+        _take(options.bench)
     gates = []
     for name in options.gates or GATES:
         for gate in GATES[name]():

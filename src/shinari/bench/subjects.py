@@ -64,7 +64,8 @@ class Ours:
 
     def facts(self) -> dict[str, Any]:
         """Rows and colours by type, and the threading layer."""
-        import numba
+        from numba import get_num_threads
+        from numba.np.ufunc.parallel import threading_layer
 
         import shinari
 
@@ -73,8 +74,8 @@ class Ours:
             "version": shinari.__version__,
             "rows": {name: block.row_count for name, block in blocks},
             "colours": {name: len(block.offsets) - 1 for name, block in blocks},
-            "threads": numba.get_num_threads(),
-            "layer": numba.threading_layer(),
+            "threads": get_num_threads(),
+            "layer": threading_layer(),
         }
 
 
