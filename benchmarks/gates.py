@@ -19,6 +19,7 @@ import numpy as np
 
 from shinari.bench.measure import Result, Spread, machine, measure, read
 from shinari.bench.sheet import DT, Case
+from shinari.bench.subjects import available_peers
 from shinari.bench.worker import Worker, wait_for_quiet
 
 HERE = Path(__file__).resolve().parent
@@ -59,7 +60,9 @@ def _take(path: Path) -> None:
 def _results(case: Case) -> dict[str, Result]:
     """Every subject in one case, measured once a run."""
     if case not in _measured:
-        found = ["pypbd", "pypbd-sorted", "cpp"]
+        found, missing = available_peers()
+        if missing:
+            raise SystemExit("gates: a peer is missing: " + "; ".join(missing))
         _measured[case] = {result.subject: result for result in measure(case, found, STEPS)}
     return _measured[case]
 
