@@ -51,7 +51,7 @@ def bench(
         raise SceneError(f"bench: threads: expected at least 1, got {threads}")
     earlier = None if compare is None else read(compare)
     errors = Console(stderr=True)
-    console = Console() if sys.stdout.isatty() else Console(width=140)
+    console = Console() if sys.stdout.isatty() else Console(width=160)
     found, missing = available_peers() if peers else ([], [])
     for line in missing:
         errors.print(f"without {line}")
