@@ -41,7 +41,8 @@ class Level:
         indices: Rows between particles of this level, colour after colour, (M, 2) uint32.
         offsets: Where each colour starts, (colours + 1,).
         rest_lengths: Rest lengths [m], (M, 1).
-        compliance: Compliance of a row [m/N].
+        softness: Mean softness of the finest rows that each row stands for, (M,).
+        dilution: Factor to the compliance of a row from the finest rows.
         parents: Particles of this level that each finer particle follows, (finer, PARENTS) uint32.
         weights: Their weights, (finer, PARENTS); all zero for a finer particle that is fixed.
     """
@@ -51,13 +52,14 @@ class Level:
     indices: np.ndarray
     offsets: np.ndarray
     rest_lengths: np.ndarray
-    compliance: float
+    softness: np.ndarray
+    dilution: float
     parents: np.ndarray
     weights: np.ndarray
 
 
 def build_levels(
-    positions: np.ndarray, inverse_masses: np.ndarray, rows: np.ndarray, lengths: np.ndarray, compliance: float
+    positions: np.ndarray, inverse_masses: np.ndarray, rows: np.ndarray, lengths: np.ndarray, softness: np.ndarray
 ) -> list[Level]:
     """Coarse levels of a graph of distance rows, finest first.
 
@@ -66,9 +68,10 @@ def build_levels(
         inverse_masses: Inverse masses [1/kg], (N,); 0 where fixed.
         rows: Rows between particles, (M, 2).
         lengths: Rest lengths of the rows [m], (M,).
-        compliance: Mean compliance of the rows [m/N].
+        softness: Compliance or stiffness of the rows, (M,).
     """
     levels: list[Level] = []
+    dilution = 1.0
     masses = np.divide(1.0, inverse_masses, out=np.zeros(len(positions)), where=inverse_masses > 0.0)
     fixed = inverse_masses == 0.0
     x, rows = np.asarray(positions, np.float64), np.asarray(rows, np.int64)
@@ -80,7 +83,7 @@ def build_levels(
             break
         near, apart = _nearest(offsets, neighbours, distances, members, PARENTS + 1)
         weights = _follow(x, x[members], near, apart, fixed)
-        coarse_rows, coarse_lengths = _coarse_rows(x, rows, lengths, near, apart, members)
+        coarse_rows, coarse_lengths, softness = _coarse_rows(x, rows, lengths, softness, near, apart, members)
         if len(coarse_rows) == 0:
             break
         coarse_fixed = fixed[members]
@@ -90,7 +93,7 @@ def build_levels(
         inverse = np.divide(1.0, coarse_masses, out=np.zeros(len(members)), where=coarse_masses > 0.0)
         hops = float(np.mean(coarse_lengths) / np.mean(lengths))
         # n rows in series, and rows / (coarse rows x n) of such chains side by side
-        compliance = compliance * hops**2 * len(coarse_rows) / len(rows)
+        dilution *= hops**2 * len(coarse_rows) / len(rows)
         order, colours = colour(coarse_rows, len(members), free=inverse > 0.0)
         levels.append(
             Level(
@@ -99,7 +102,8 @@ def build_levels(
                 indices=coarse_rows[order].astype(np.uint32),
                 offsets=colours,
                 rest_lengths=coarse_lengths[order][:, None],
-                compliance=compliance,
+                softness=softness[order],
+                dilution=dilution,
                 parents=parents.astype(np.uint32),
                 weights=weights,
             )
@@ -152,9 +156,18 @@ def _follow(x: np.ndarray, coarse: np.ndarray, near: np.ndarray, apart: np.ndarr
 
 
 def _coarse_rows(
-    x: np.ndarray, rows: np.ndarray, lengths: np.ndarray, near: np.ndarray, apart: np.ndarray, members: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows between coarse particles whose cells touch, and their lengths: the shortest path over a touching row."""
+    x: np.ndarray,
+    rows: np.ndarray,
+    lengths: np.ndarray,
+    softness: np.ndarray,
+    near: np.ndarray,
+    apart: np.ndarray,
+    members: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows between coarse particles whose cells touch, their lengths and their softness.
+
+    The length is that of the shortest path over a touching row, the softness the mean of all touching rows.
+    """
     a, b = near[rows[:, 0], 0], near[rows[:, 1], 0]
     touching = (a >= 0) & (b >= 0) & (a != b)
     low, high = np.minimum(a, b)[touching], np.maximum(a, b)[touching]
@@ -162,13 +175,14 @@ def _coarse_rows(
     keys, inverse = np.unique(low * len(members) + high, return_inverse=True)
     shortest = np.full(len(keys), np.inf)
     np.minimum.at(shortest, inverse, path)
+    mean = np.bincount(inverse, softness[touching]) / np.bincount(inverse)
     pairs = np.stack([keys // len(members), keys % len(members)], axis=1).astype(np.int64)
     if len(pairs) == 0:
-        return pairs, shortest
+        return pairs, shortest, mean
     straight = np.linalg.norm(x[members[pairs[:, 0]]] - x[members[pairs[:, 1]]], axis=1)
     flat = _flat_cells(x, near[:, 0], len(members))
     level = _same_plane(flat, pairs, x[members])
-    return pairs, np.where(level, np.minimum(straight, shortest), shortest)
+    return pairs, np.where(level, np.minimum(straight, shortest), shortest), mean
 
 
 def _flat_cells(x: np.ndarray, cell: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

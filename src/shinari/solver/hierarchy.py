@@ -25,8 +25,11 @@ class Hierarchy:
         block = model.blocks.get(DISTANCE.name)
         if block is None:
             return
-        pulls = np.isfinite(block.compliance[:, 0])
-        compliance = block.compliance[pulls, 0].astype(np.float64)
+        pulls = np.isfinite(block.softness[:, 0]) if settings.method == "xpbd" else block.softness[:, 0] > 0.0
+        # what can let go must not be held by a level that cannot
+        for item in model.breakables:
+            if item.block == DISTANCE.name:
+                pulls[item.rows] = False
         positions = np.empty((model.particle_count, 3))
         positions[model.slots] = scene.positions
         levels = build_levels(
@@ -34,7 +37,7 @@ class Hierarchy:
             model.inverse_masses,
             block.indices[pulls],
             block.parameters[pulls, 0],
-            float(compliance.mean()) if pulls.any() else 0.0,
+            block.softness[pulls, 0].astype(np.float64),
         )
         self._levels = [_Solver(level, model.real, settings) for level in levels]
 
@@ -73,7 +76,8 @@ class _Solver:
         # positions before the sweep, and after it the displacement by it
         self.moved = np.zeros((len(level.members), 3), real)
         softness = np.empty((len(level.indices), 2), real)
-        softness[:] = (level.compliance, np.inf) if xpbd else (1.0, 0.0)
+        softness[:, 0] = level.softness * (level.dilution if xpbd else 1.0)
+        softness[:, 1] = np.inf if xpbd else 0.0
         kernel = projection(DISTANCE, Variant(settings.method, two_sided=True, damped=False, gathers=False))
         scale = real(1.0 / settings.substep**2 if xpbd else 1.0)
         multipliers = np.zeros(len(level.indices), real)
