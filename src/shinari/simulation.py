@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,18 +144,27 @@ class Simulation:
         seconds: float,
         *,
         progress: bool = True,
-        record: Callable[["Simulation"], Any] | None = None,
+        record: Callable[["Simulation"], Any] | str | Path | Sequence[str | Path] | None = None,
     ) -> None:
         """Advance by a time [s], rounded to whole steps.
 
         Args:
             seconds: Time to advance [s].
             progress: Show a progress bar with the time left, when the output is a terminal.
-            record: Called with the simulation after every step, for example to keep or to write positions.
+            record: Files to write 30 frames a second to, the format by extension as in `shinari run`; or a function
+                called with the simulation after every step.
 
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
+            FileError: A file cannot be written.
         """
+        if record is not None and not callable(record):
+            from shinari.files.record import Recorder
+
+            with Recorder(self, [record] if isinstance(record, (str, Path)) else record) as recorder:
+                recorder.record()
+                self.run(seconds, progress=progress, record=recorder.record)
+            return
         seconds = check.number("simulation", "seconds", seconds, least=0.0)
         steps = range(round(seconds / self.settings.dt))
         if progress and sys.stderr.isatty():
