@@ -91,6 +91,8 @@ class Simulation:
         self.model = build_model(scene, self.settings)
         self.state = start(self.model, scene)
         self._work = Workspace(scene, self.model, self.state, self.settings)
+        # the first particle of each group stands for it when asking how far it has travelled
+        self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._announced = False
         self._left_over = 0.0
         self._diagnostics = Diagnostics(self.model, self.settings)
@@ -324,23 +326,13 @@ class Simulation:
     def _recentre(self) -> None:
         """Move the origins of things that have travelled far."""
         model, state = self.model, self.state
-        for g in range(len(state.origins)):
-            if model.anchored[g]:
-                continue
-            members = self._members[g]
-            if np.abs(state.x[members[0], :3]).max() < REACH:
-                continue
+        away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
+        for g in np.flatnonzero(away & ~model.anchored):
+            members = np.flatnonzero(model.groups == g)
             points = state.x[members, :3].astype(np.float64)
             shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
             state.origins[g] += shift
             state.x[members, :3] = points - shift
-
-    @property
-    def _members(self) -> list[np.ndarray]:
-        if not hasattr(self, "_member_list"):
-            groups = self.model.groups
-            self._member_list = [np.flatnonzero(groups == g) for g in range(len(self.model.origins))]
-        return self._member_list
 
     def _kernel_names(self) -> list[str]:
         names = [f"{solver.block.type.name}" for solver in self._work.solvers]

@@ -54,6 +54,7 @@ def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) ->
         return module
     # a set prints in another order in each process
     flags = sorted(f"{flag}={sorted(value) if isinstance(value, set) else value}" for flag, value in FLAGS.items())
+    flags.append(f"slp={numba.config.SLP_VECTORIZE}")  # type: ignore[attr-defined]
     parts = [source, numba.__version__, np.__version__, *flags]
     parts += [text for _, function in functions for text in _dependencies(function)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
