@@ -1,6 +1,8 @@
 """The rendered projections against the formulas of `lift.py`, one row at a time in float64 NumPy."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,6 +177,20 @@ def test_absent_rows_have_no_force_at_all(kind, real):
             case.project(first=first)
             assert not case.multipliers.any()
             np.testing.assert_array_equal(case.x, before)
+
+
+@every_type
+def test_every_write_of_a_point_is_guarded_by_its_mass(kind):
+    """Rows of one colour may share a fixed point: even writing back what was read would be a race."""
+    sweep = projection(kind, Variant("xpbd", False, False, False))
+    lines = Path(sweep.py_func.__code__.co_filename).read_text().splitlines()
+    writes = [k for k, line in enumerate(lines) if re.match(r" +x\[i\d, \d\] = ", line)]
+    assert len(writes) == 3 * kind.points
+    for k in writes:
+        point = re.search(r"x\[i(\d)", lines[k]).group(1)
+        indent = len(lines[k]) - len(lines[k].lstrip())
+        guard = next(line for line in reversed(lines[:k]) if len(line) - len(line.lstrip()) < indent)
+        assert guard.strip() == f"if w{point} > ZERO:"
 
 
 @precisions

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.solver.jacobi import chebyshev_weight
 
 G = 9.81
 precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -548,6 +549,28 @@ def test_momentum_of_each_sweep(sweep, compliance):
         assert drift > 1e3 * rounding
     else:
         assert drift < 3 * rounding
+
+
+def test_chebyshev_weights_and_what_they_gain():
+    """omega = 1, then 2 / (2 - rho^2), 4 / (4 - rho^2 omega), ... to the limit 2 / (1 + sqrt(1 - rho^2))."""
+    rho, weight, weights = 0.95, 1.0, []
+    for iteration in range(60):
+        weight = chebyshev_weight(iteration, weight, rho)
+        weights.append(weight)
+    first = weights.index(2 / (2 - rho**2))
+    assert set(weights[:first]) == {1.0}
+    for before, after in zip(weights[first:], weights[first + 1 :], strict=False):
+        assert after == pytest.approx(4 / (4 - rho**2 * before), rel=1e-15)
+    assert weights[-1] == pytest.approx(2 / (1 + np.sqrt(1 - rho**2)), rel=1e-9)
+    left = {}
+    for sweep in ("jacobi", "chebyshev"):
+        scene, _ = rope(count=20)
+        sim = sn.Simulation(
+            scene, sweep=sweep, iterations=60, substeps=1, spectral_radius=0.99, precision="float64", threads=1
+        )
+        sim.step()
+        left[sweep] = sim.residual().largest
+    assert left["chebyshev"] < left["jacobi"] / 2
 
 
 def test_things_of_every_kind_share_a_group():
