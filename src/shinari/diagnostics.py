@@ -155,9 +155,13 @@ class Diagnostics:
         """C of all rows at positions in solver order, (M, rows) float64."""
         values = np.empty((block.row_count, block.type.rows))
         parameters = block.parameters.astype(np.float64)
-        for driver in self._model.drivers:
-            if driver.block == block.type.name:
-                parameters[driver.rows] = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
+        groups = self._model.groups[block.indices[:, 0]]
+        for columns in block.type.place_columns:
+            parameters[:, columns] -= (state.origins - self._model.origins)[groups]
+            for driver in self._model.drivers:
+                if driver.block == block.type.name:
+                    target = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
+                    parameters[driver.rows, columns] = target - state.origins[groups[driver.rows]]
         measurement(block.type)(block.indices, parameters, x, values)
         return values
 

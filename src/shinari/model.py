@@ -22,7 +22,7 @@ class ConstraintBlock:
     Attributes:
         type: Their type.
         indices: Particles of each row in solver order, (M, points) uint32.
-        parameters: Parameters of each row, (M, width).
+        parameters: Parameters of each row, (M, width); places are relative to the start origin of the group.
         softness: Compliance (`"xpbd"`) or stiffness per iteration (`"pbd"`), (M, 1), or (M, 2) where the second
             column holds for C < 0.
         compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `softness`.
@@ -105,7 +105,7 @@ class Model:
         friction: Coulomb coefficients in solver order, (N,); negative: as the collider's.
         groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
         origins: Origin of each group at the start [m], (G, 3) float64.
-        anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that know where it is.
+        anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that depend on it.
         blocks: Rows by the name of their type.
         drivers: Motions of attachments.
         breakables: Rows that can break.

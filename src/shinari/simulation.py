@@ -333,6 +333,8 @@ class Simulation:
             shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
             state.origins[g] += shift
             state.x[members, :3] = points - shift
+            for solver in self._work.solvers:
+                solver.place(model, state)
 
     def _kernel_names(self) -> list[str]:
         names = [f"{solver.block.type.name}" for solver in self._work.solvers]

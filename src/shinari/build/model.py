@@ -38,17 +38,18 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     free = masses[order] > 0.0
     groups, origins, anchored = _groups(scene, rows)
 
+    sizes = [len(group.positions) for group in scene.groups]
+    near = origins[np.repeat(groups, sizes)]
     by_type: dict[str, list[Rows]] = {}
     for row in rows:
         by_type.setdefault(row.type, []).append(row)
     blocks, drivers, breakables = {}, [], []
     for name, added in by_type.items():
-        block = _block(constraint_type(name), added, scene, slots, free, settings, real)
+        block = _block(constraint_type(name), added, scene, slots, free, near, settings, real)
         blocks[name] = block
         _attach_motions(name, added, block, drivers, breakables)
 
     def per_particle(values: list, dtype: type) -> np.ndarray:
-        sizes = [len(group.positions) for group in scene.groups]
         return np.repeat(np.array(values, dtype), sizes)[order]
 
     return Model(
@@ -100,6 +101,7 @@ def _block(
     scene: Scene,
     slots: np.ndarray,
     free: np.ndarray,
+    near: np.ndarray,
     settings: Settings,
     real: type,
 ) -> ConstraintBlock:
@@ -110,6 +112,8 @@ def _block(
     else:
         places, offsets = np.arange(len(indices)), np.array([0, len(indices)])
     parameters = np.concatenate([_parameters(kind, row, scene) for row in added])
+    for columns in kind.place_columns:
+        parameters[:, columns] -= near[indices[:, 0]]
     raw = settings.stiffness_mode == "raw"
     compliance = row_softness(kind, added, "xpbd", settings.iterations, raw)
     damping = np.zeros(0)
@@ -183,7 +187,8 @@ def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.
         for column in things.T[1:]:
             for a, b in np.unique(np.stack([things[:, 0], column], axis=1), axis=0):
                 parent[root(int(b))] = root(int(a))
-        if not constraint_type(row.type).translation_invariant:
+        kind = constraint_type(row.type)
+        if not kind.translation_invariant and not kind.places:
             world.update(np.unique(things).tolist())
     roots = np.array([root(k) for k in range(len(scene.groups))])
     names, groups = np.unique(roots, return_inverse=True)

@@ -35,4 +35,5 @@ ATTACHMENT = register(
     rows=3,
     unit_gradients=True,
     translation_invariant=False,
+    places=("target",),
 )

@@ -32,6 +32,9 @@ class ConstraintType:
         gradient_squares: Compiled `gradient_squares(p)`: square of the length of each gradient wherever it is defined,
             for single rows in which the parameters alone determine it; the same use and the same test.
         translation_invariant: True when moving all points together leaves C unchanged; then the gradients sum to zero.
+        places: Parameters of width 3 that are places in the world [m]. The solver keeps positions relative to an origin
+            near the thing, and moves these along; a type that depends on where the world's origin is and declares none
+            costs its things that precision.
         compliance_unit: Unit of the compliance, for the documentation.
         one_sided: True when only C > 0 is resisted unless the row says otherwise.
         summary: First line of the documentation.
@@ -46,6 +49,7 @@ class ConstraintType:
     unit_gradients: bool = False
     gradient_squares: Any = None
     translation_invariant: bool = True
+    places: tuple[str, ...] = ()
     compliance_unit: str = "m/N"
     one_sided: bool = False
     summary: str = ""
@@ -54,6 +58,12 @@ class ConstraintType:
     def width(self) -> int:
         """Columns of the parameter table."""
         return sum(width for _, width in self.parameters)
+
+    @property
+    def place_columns(self) -> list[slice]:
+        """Columns of the parameters that are places in the world."""
+        starts = [sum(width for _, width in self.parameters[:k]) for k in range(len(self.parameters))]
+        return [slice(c, c + 3) for (name, _), c in zip(self.parameters, starts, strict=True) if name in self.places]
 
 
 _TYPES: dict[str, ConstraintType] = {}
@@ -70,6 +80,7 @@ def register(
     unit_gradients: bool = False,
     gradient_squares: Any = None,
     translation_invariant: bool = True,
+    places: Sequence[str] = (),
     compliance_unit: str = "m/N",
     one_sided: bool = False,
     summary: str = "",
@@ -93,11 +104,15 @@ def register(
         raise SceneError(f"register {name!r}: gradient_squares: is for single rows without unit_gradients")
     columns = tuple((item, 1) if isinstance(item, str) else (str(item[0]), int(item[1])) for item in parameters)
     names = [column for column, _ in columns]
+    if any((place, 3) not in columns for place in places):
+        raise SceneError(
+            f"register {name!r}: places: each must be one of the parameters, of width 3; got {list(places)}"
+        )
     if len(set(names)) != len(names):
         raise SceneError(f"register {name!r}: parameters: a name is repeated in {names}")
     constraint_type = ConstraintType(
         name, points, columns, evaluate, rest, rows, unit_gradients, gradient_squares, translation_invariant,
-        compliance_unit, one_sided, summary or _first_line(evaluate),
+        tuple(places), compliance_unit, one_sided, summary or _first_line(evaluate),
     )  # fmt: skip
     _TYPES[name] = constraint_type
     return constraint_type

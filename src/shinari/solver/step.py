@@ -32,7 +32,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         end = time + (substep + 1) * h
         apply_forces(model, state, work, end, h)
         predict(x, work.predicted, v, kick, real(h))
-        drive_targets(model, work, end)
+        drive_targets(model, state, work, end)
         if work.solids is not None:
             work.solids.advance(end, state.origins)
         if work.hierarchy is not None:
@@ -99,11 +99,11 @@ def apply_forces(model: Model, state: State, work: Workspace, time: float, h: fl
         gather_kicks(model.air.corners, model.air.corner_offsets, work.kicks, state.v)
 
 
-def drive_targets(model: Model, work: Workspace, time: float) -> None:
+def drive_targets(model: Model, state: State, work: Workspace, time: float) -> None:
     """Move the targets of attachments to where they are at a time."""
     for driver in model.drivers:
         solver = next(s for s in work.solvers if s.block.type.name == driver.block)
-        solver.parameters[driver.rows] = pose_at(driver.motion, time, NO_ROTATION)[0]
+        solver.drive(driver.rows, pose_at(driver.motion, time, NO_ROTATION)[0], state)
 
 
 def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:

@@ -46,13 +46,16 @@ class BlockSolver:
 
     Attributes:
         block: The block.
-        parameters: Its parameters; those of driven attachments change.
+        parameters: Its parameters; driven targets change, and places when the origin of their group does.
         softness: Its softness; a row that breaks becomes infinitely soft.
     """
 
     def __init__(self, block: ConstraintBlock, model: Model, state: State, settings: Settings, work: Workspace) -> None:
         self.block = block
-        self.parameters = block.parameters.copy() if _driven(block, model) else block.parameters
+        self.parameters = block.parameters.copy() if block.type.places else block.parameters
+        # group of each row, for rows that hold places
+        self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
+        self.place(model, state)
         self.softness = block.softness.copy() if block.type.name in state.broken else block.softness
         self._absent = np.inf if settings.method == "xpbd" else 0.0
         if block.type.name in state.broken:
@@ -79,6 +82,17 @@ class BlockSolver:
         kernel(threads, *self._arguments, *self._tail)
         if self._gather is not None:
             self._gather()
+
+    def place(self, model: Model, state: State) -> None:
+        """Bring the parameters that are places to the origins of the groups as they are now."""
+        for columns in self.block.type.place_columns:
+            moved = (state.origins - model.origins)[self._groups]
+            self.parameters[:, columns] = self.block.parameters[:, columns] - moved
+
+    def drive(self, rows: np.ndarray, target: np.ndarray, state: State) -> None:
+        """Put the target of rows (K,) to a place in the world [m], (3,)."""
+        for columns in self.block.type.place_columns:
+            self.parameters[rows, columns] = target - state.origins[self._groups[rows]]
 
     def release(self, rows: np.ndarray) -> None:
         """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
@@ -151,7 +165,3 @@ def rotation_matrix(q: np.ndarray) -> np.ndarray:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-
-
-def _driven(block: ConstraintBlock, model: Model) -> bool:
-    return any(driver.block == block.type.name for driver in model.drivers)
