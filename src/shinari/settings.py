@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shinari.errors import SceneError
 from shinari.scene import check
 
 METHODS = ("xpbd", "pbd")
@@ -35,6 +36,9 @@ class Settings:
         thing = "simulation"
         object.__setattr__(self, "dt", check.number(thing, "dt", self.dt, above=0.0))
         check.count(thing, "substeps", self.substeps)
+        # the solver divides by the square of a substep, in single precision too
+        if not 1e-15 <= self.substep <= 1e15:
+            raise SceneError(f"{thing}: dt: a substep of {self.substep:g} s cannot be computed with; 1e-15 to 1e15 can")
         check.count(thing, "iterations", self.iterations)
         check.choice(thing, "method", self.method, METHODS)
         check.choice(thing, "sweep", self.sweep, SWEEPS)

@@ -26,7 +26,7 @@ REACH = 64.0
 
 # Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
 # and far more when something else runs on the machine.
-WORTH_A_THREAD = 3000
+WORTH_A_THREAD = 5000
 
 
 class Simulation:
@@ -251,12 +251,15 @@ class Simulation:
 
         Returns:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
-            rows that are solved as a system.
+            rows that are solved as a system: an attachment gives the force with which the particle pulls at its
+            target, so a hanging weight reads (0, -m g, 0).
 
         Raises:
             SceneError: The scene has no such rows.
         """
         if isinstance(of, RowsHandle):
+            if of._scene is not self.scene:
+                raise SceneError(f"forces: {of!r} belongs to another scene")
             return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
         return self._diagnostics.forces(self.state, of)
 
@@ -321,6 +324,8 @@ class Simulation:
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if not isinstance(thing, Handle):
             raise SceneError(f"simulation: {handle!r} has no particles")
+        if thing._scene is not self.scene:
+            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
         return slice(thing.particles.start, thing.particles.stop)
 
     def _recentre(self) -> None:

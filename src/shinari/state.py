@@ -81,6 +81,8 @@ class State:
         Raises:
             SceneError: The other state belongs to another model.
         """
+        if not isinstance(other, State):
+            raise SceneError(f"state: restore: expected a State, got {other!r}")
         mine, theirs = self.arrays(), other.arrays()
         if {k: v.shape for k, v in mine.items()} != {k: v.shape for k, v in theirs.items()}:
             raise SceneError("state: restore: the other state belongs to another model")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shinari.errors import SceneError
+from shinari.scene import check
 
 #: Height over longest edge under which a triangle counts as degenerate: a float32 gradient across it is rounding.
 DEGENERATE_TOLERANCE = 1e-7
@@ -251,12 +252,12 @@ def grid(
     Raises:
         SceneError: Fewer than two vertices in a direction, a size that is not positive, or an unknown diagonal.
     """
-    nx, ny = shape
-    width, height = size
-    if nx < 2 or ny < 2:
-        raise SceneError(f"grid: shape must count two vertices at least in each direction, not {tuple(shape)}")
-    if not (0.0 < width < np.inf and 0.0 < height < np.inf):
-        raise SceneError(f"grid: size must be positive, not {tuple(size)}")
+    if np.shape(shape) != (2,):
+        raise SceneError(f"grid: shape: expected two whole numbers (nx, ny), got {shape!r}")
+    nx, ny = (check.count("grid", "shape", n, least=2) for n in shape)
+    width, height = check.array("grid", "size", size, (2,)).tolist()
+    if not (width > 0.0 and height > 0.0):
+        raise SceneError(f"grid: size: must be positive, got {tuple(size)}")
     if diagonal not in ("same", "alternating"):
         raise SceneError(f"grid: diagonal must be 'same' or 'alternating', not {diagonal!r}")
     z, x = np.meshgrid(np.linspace(-0.5, 0.5, ny) * height, np.linspace(-0.5, 0.5, nx) * width, indexing="ij")

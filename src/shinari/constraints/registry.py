@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import SceneError
+from shinari.scene import check
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class ConstraintType:
 
 
 _TYPES: dict[str, ConstraintType] = {}
+# What `Scene.add_constraint` and scene files take besides the parameters of a type.
+_ARGUMENTS = frozenset(
+    ("type", "indices", "compliance", "compression_compliance", "stiffness", "compression_stiffness", "damping")
+)
 
 
 def register(
@@ -93,16 +98,17 @@ def register(
     Raises:
         SceneError: An argument cannot describe a constraint.
     """
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         raise SceneError(f"register: name: {name!r} is not an identifier")
-    if points < 1 or rows < 1:
-        raise SceneError(f"register {name!r}: points and rows must be at least 1, got {points} and {rows}")
+    points = check.count(f"register {name!r}", "points", points)
+    rows = check.count(f"register {name!r}", "rows", rows)
+    check.callable_or_none(f"register {name!r}", "rest", rest)
     for field, function in (("evaluate", evaluate), ("gradient_squares", gradient_squares)):
         if function is not None and not hasattr(function, "py_func"):
             raise SceneError(f"register {name!r}: {field}: decorate it with @shinari.function so that it is compiled")
     if gradient_squares is not None and (unit_gradients or rows > 1):
         raise SceneError(f"register {name!r}: gradient_squares: is for single rows without unit_gradients")
-    columns = tuple((item, 1) if isinstance(item, str) else (str(item[0]), int(item[1])) for item in parameters)
+    columns = _columns(f"register {name!r}", parameters)
     names = [column for column, _ in columns]
     if any((place, 3) not in columns for place in places):
         raise SceneError(
@@ -126,13 +132,28 @@ def constraint_type(name: str) -> ConstraintType:
     """
     try:
         return _TYPES[name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise SceneError(f"constraint {name!r} is not registered; known are {', '.join(sorted(_TYPES))}") from None
 
 
 def constraint_types() -> tuple[ConstraintType, ...]:
     """All registered types, by name."""
     return tuple(_TYPES[name] for name in sorted(_TYPES))
+
+
+def _columns(thing: str, parameters: Any) -> tuple[tuple[str, int], ...]:
+    """Name and width of each parameter."""
+    if isinstance(parameters, str) or not isinstance(parameters, Sequence):
+        raise SceneError(f"{thing}: parameters: expected a list of names, got {parameters!r}")
+    columns = []
+    for item in parameters:
+        pair = (item, 1) if isinstance(item, str) else item
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise SceneError(f"{thing}: parameters: expected a name or (name, width), got {item!r}")
+        if not pair[0].isidentifier() or pair[0] in _ARGUMENTS:
+            raise SceneError(f"{thing}: parameters: {pair[0]!r} is no identifier, or an argument of add_constraint")
+        columns.append((pair[0], check.count(thing, f"parameters: width of {pair[0]!r}", pair[1])))
+    return tuple(columns)
 
 
 def _first_line(evaluate: Any) -> str:

@@ -76,6 +76,8 @@ def load(path: str | os.PathLike, scene: Scene | None = None) -> Simulation:
         FileError: The file is missing, cut short, changed, no checkpoint, or of another version.
         SceneError: The scene holds functions and was not given, or is not the one that was saved.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise FileError(f"checkpoint: expected a path, got {path!r}")
     h5py = require("h5py", "cache")
     _check_seal(path, h5py)
     try:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from shinari.build.shape_mesh import shape_mesh
+from shinari.errors import FileError
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.writers import open_writer
 from shinari.scene import check
@@ -70,6 +71,10 @@ class Recorder:
         title: str = "",
     ) -> None:
         frames_per_second = check.number("recorder", "frames_per_second", frames_per_second, above=0.0)
+        if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+            raise FileError(f"recorder: paths: expected a list of paths, got {paths!r}")
+        if len({os.path.abspath(path) for path in paths}) < len(paths):
+            raise FileError(f"recorder: paths: a file is named twice in {', '.join(map(str, paths))}")
         dt = simulation.settings.dt
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
         self.frames = 0

@@ -75,6 +75,8 @@ def load_scene(path: str | os.PathLike) -> Scene:
 
 def load_scene_file(path: str | os.PathLike) -> tuple[Scene, RunOptions]:
     """Read a scene file with its simulation settings; see `load_scene`."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise FileError(f"scene file: expected a path, got {path!r}")
     path = Path(path)
     file = _parse(path)
     try:

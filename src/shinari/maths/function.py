@@ -24,6 +24,9 @@ FLAGS: dict[str, Any] = {
     "fastmath": {"contract", "nsz", "arcp", "afn", "reassoc"},
     "error_model": "numpy",
     "boundscheck": False,
+    # What is inlined decides which products and sums are contracted, and LLVM decides it differently for code that is
+    # run at once and code that goes to the disk cache: the first run of a scene would have other last bits.
+    "forceinline": True,
 }
 
 

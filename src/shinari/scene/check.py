@@ -35,7 +35,7 @@ def number(
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: expected a number, got {_short(value)}") from None
+        raise SceneError(f"{thing}: {field}: expected a number, got {short(value)}") from None
     if isinstance(value, (bool, str)) or np.isnan(result) or (np.isinf(result) and not infinite):
         raise SceneError(f"{thing}: {field}: expected a{'' if infinite else ' finite'} number, got {value!r}")
     if result < least:
@@ -79,8 +79,9 @@ def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...]) -> 
     """
     try:
         result = np.array(value, dtype=np.float64, order="C")
+        _refuse_texts(value)
     except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {_short(value)}") from None
+        raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {short(value)}") from None
     if result.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(result.shape, shape, strict=True)
     ):
@@ -124,7 +125,7 @@ def indices(thing: str, field: str, value: Any, count: int) -> np.ndarray:
     if result.size == 0:
         return np.zeros(0, np.int64)
     if result.ndim != 1 or not np.issubdtype(result.dtype, np.integer):
-        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (K,), got {_short(value)}")
+        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (K,), got {short(value)}")
     return _within(thing, field, result.astype(np.int64), count)
 
 
@@ -138,7 +139,7 @@ def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> n
     if result.size == 0:
         raise SceneError(f"{thing}: {field}: no rows were given")
     if not np.issubdtype(result.dtype, np.integer):
-        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (M, {points}), got {_short(value)}")
+        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (M, {points}), got {short(value)}")
     if result.ndim == 1 and (points == 1 or result.shape[0] == points):
         result = result.reshape(-1, points)
     if result.ndim != 2 or result.shape[1] != points:
@@ -160,12 +161,13 @@ def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.
     """
     try:
         given = np.asarray(value, dtype=np.float64)
+        _refuse_texts(value)
     except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {_short(value)}") from None
+        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {short(value)}") from None
     if given.shape not in ((), (rows,)):
         raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {given.shape}")
     for extreme in (given.min(), given.max(), *given[np.isnan(given)][:1]):
-        number(thing, field, extreme, **bounds)
+        number(thing, field, float(extreme), **bounds)
     return np.array(np.broadcast_to(given, (rows,)))
 
 
@@ -176,7 +178,7 @@ def callable_or_none(thing: str, field: str, value: Any) -> Callable | None:
         SceneError: It is neither.
     """
     if value is not None and not callable(value):
-        raise SceneError(f"{thing}: {field}: expected a function, got {_short(value)}")
+        raise SceneError(f"{thing}: {field}: expected a function, got {short(value)}")
     return value
 
 
@@ -194,7 +196,7 @@ def _regular(thing: str, field: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value)
     except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: the rows differ in length: {_short(value)}") from None
+        raise SceneError(f"{thing}: {field}: the rows differ in length: {short(value)}") from None
 
 
 def _within(thing: str, field: str, result: np.ndarray, count: int) -> np.ndarray:
@@ -208,6 +210,16 @@ def _shape(shape: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("N" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def _refuse_texts(value: Any) -> None:
+    """NumPy reads `"1e-6"` and True as numbers; a user who wrote them meant something else."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "iufO" or (
+        given.dtype.kind == "O" and any(item is None or isinstance(item, (str, bool)) for item in given.flat)
+    ):
+        raise TypeError("texts, truth values or nothing")
+
+
+def short(value: Any) -> str:
+    """What a value is, in one short line for a message."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

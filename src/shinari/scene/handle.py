@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shinari.errors import SceneError
 from shinari.scene import check
 
 if TYPE_CHECKING:
@@ -60,10 +61,20 @@ class Handle:
         """Indices within this handle of the particles for which a predicate holds.
 
         Args:
-            predicate: Takes positions (N, 3) and returns truth values (N,): `lambda x: x[:, 1] > 0.5`.
+            predicate: Takes positions [m], (N, 3), and returns truth values (N,): `lambda x: x[:, 1] > 0.5`.
+
+        Raises:
+            SceneError: It is no function, or returns something of another shape.
         """
+        if not callable(predicate):
+            raise SceneError(f"{self.name}: where: expected a function of positions (N, 3), got {predicate!r}")
         chosen = np.asarray(predicate(self.positions))
-        if chosen.shape != (len(self.particles),) or chosen.dtype != np.bool_:
+        if chosen.shape != (len(self.particles),):
+            raise SceneError(
+                f"{self.name}: where: the predicate takes all positions (N, 3) at once and has to return shape "
+                f"({len(self.particles)},), got {chosen.shape}"
+            )
+        if chosen.dtype != np.bool_:
             check.array(self.name, "where: what the predicate returned", chosen, (len(self.particles),))
         return np.flatnonzero(chosen)
 
@@ -92,7 +103,8 @@ class RowsHandle:
         rows: Their places among the rows of that type, a range, as in `Simulation.forces`.
     """
 
-    def __init__(self, type: str, rows: range) -> None:
+    def __init__(self, scene: "Scene", type: str, rows: range) -> None:
+        self._scene = scene
         self.type = type
         self.rows = rows
 

@@ -85,8 +85,12 @@ class ClothMaterial:
         """A preset by name, with fields changed as asked.
 
         Raises:
-            SceneError: No such preset; the message lists those there are.
+            SceneError: No such preset or no such field; the message lists those there are.
         """
+        known = [field.name for field in fields(cls)]
+        for field in changes:
+            if field not in known:
+                raise SceneError(f"ClothMaterial: {field}: unknown field; known are {', '.join(known)}")
         return replace(_preset("ClothMaterial", name, CLOTH_PRESETS), **changes)
 
 

@@ -77,7 +77,7 @@ class Scene:
         """
         try:
             return self.handles[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise SceneError(f"scene: nothing is called {name!r}; known are {', '.join(self.handles)}") from None
 
     def add_particles(
@@ -383,8 +383,8 @@ class Scene:
             while name in self.handles:
                 number += 1
                 name = f"{kind}_{number + 1}"
-        if not isinstance(name, str) or not name:
-            raise SceneError(f"{kind}: name: expected a text, got {name!r}")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise SceneError(f"{kind}: name: expected a text on one line, got {name!r}")
         if name in self.handles:
             raise SceneError(f"{kind}: name: {name!r} is taken")
         return name
@@ -402,7 +402,7 @@ class Scene:
         start = sum(len(other.indices) for other in self.rows if other.type == rows.type)
         self.rows.append(rows)
         self.revision += 1
-        return RowsHandle(rows.type, range(start, start + len(rows.indices)))
+        return RowsHandle(self, rows.type, range(start, start + len(rows.indices)))
 
     def _particle(self, field: str, value: Any) -> int:
         if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Handle)):
@@ -452,7 +452,9 @@ def _mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
     try:
         vertices, faces = mesh
     except (TypeError, ValueError):
-        raise SceneError(f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {mesh!r:.60}") from None
+        raise SceneError(
+            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
+        ) from None
     return vertices, faces
 
 

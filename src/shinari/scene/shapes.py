@@ -22,9 +22,11 @@ class Plane:
 
     def __post_init__(self) -> None:
         normal = check.vector("Plane", "normal", self.normal)
-        length = float(np.linalg.norm(normal))
-        if length == 0.0:
+        largest = float(np.abs(normal).max())
+        if largest == 0.0:
             raise SceneError("Plane: normal: must not be zero")
+        normal = normal / largest  # so that squares neither overflow nor vanish
+        length = float(np.linalg.norm(normal))
         object.__setattr__(self, "normal", tuple((normal / length).tolist()))
         object.__setattr__(self, "offset", check.number("Plane", "offset", self.offset))
 
@@ -60,6 +62,7 @@ class Box:
         for length in size:
             check.number("Box", "size", length, above=0.0)
         object.__setattr__(self, "size", tuple(size.tolist()))
+        check.choice("Box", "inside", self.inside, (True, False))
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,23 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import numba
+from numba.core.errors import NumbaError
 
 import shinari
+from shinari.errors import SceneError
 from shinari.solver.rendered import kernel_folder
 
 
 @contextmanager
 def announce(kernels: Sequence[str]) -> Iterator[None]:
     """Print a line before and after work that compiles kernels not compiled on this machine before."""
-    text = "\0".join((*kernels, numba.__version__, shinari.__version__))
+    folder = Path(shinari.__file__).parent
+    # kernels that are not rendered are cached beside their source: another installation or an edit compiles anew
+    newest = max(path.stat().st_mtime_ns for path in folder.rglob("*.py"))
+    text = "\0".join((*kernels, numba.__version__, str(folder), str(newest)))
     mark = kernel_folder() / f"compiled-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if mark.exists():
         yield
@@ -25,3 +31,11 @@ def announce(kernels: Sequence[str]) -> Iterator[None]:
     yield
     print(f"shinari: compiled in {time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
     mark.touch()
+
+
+def uncompilable(thing: str, error: NumbaError) -> SceneError:
+    """What to raise when a function of the user cannot be compiled, in one line."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    noise = ("Failed in", "During:", "File ", "No implementation", "There are", "-", "Of which", "Overload", "<source")
+    told = [line for line in lines if line and not line.startswith(noise)]
+    return SceneError(f"{thing}: cannot be compiled as it is called: {(told or lines)[0][:200]}")

@@ -86,9 +86,10 @@ from shinari.maths.vec3 import dot, reciprocal
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 '''
 
+# Only what Python calls is cached: a callee from the cache could not be inlined.
 _SWEEP = """
 
-@numba.njit(cache={{cache}}, **FLAGS)
+@numba.njit(**FLAGS)
 def project(begin, end, {arguments}):
     for r in range(np.uint64(begin), np.uint64(end)):
 {body}

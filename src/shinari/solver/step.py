@@ -8,12 +8,15 @@ import math
 
 import numba
 import numpy as np
+from numba.core.errors import NumbaError
 
 from shinari.contact.collide import collide
 from shinari.model import Model
+from shinari.scene import check
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.air import corner_kicks, gather_kicks
+from shinari.solver.compiling import uncompilable
 from shinari.solver.integrate import predict, publish, take_in, update_velocities
 from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.workspace import Workspace
@@ -90,11 +93,21 @@ def apply_forces(model: Model, state: State, work: Workspace, time: float, h: fl
     """Forces that are not constraints: force fields, wind and drag."""
     real = model.real
     for push in work.force_fields:
-        push(state.x, state.v, model.groups, state.origins.astype(real), real(time), real(h))
+        try:
+            push(state.x, state.v, model.groups, state.origins.astype(real), real(time), real(h))
+        except NumbaError as error:
+            raise uncompilable("force field: function f(x, v, m, t) -> (fx, fy, fz)", error) from error
     if model.air is not None:
-        wind = np.asarray(model.wind(time) if callable(model.wind) else model.wind, real)
+        wind = check.vector("wind", f"at t = {time:g} s", model.wind(time)) if callable(model.wind) else model.wind
         corner_kicks(
-            model.air.triangles, model.air.drag, model.air.corner_offsets, state.x, state.v, wind, real(h), work.kicks
+            model.air.triangles,
+            model.air.drag,
+            model.air.corner_offsets,
+            state.x,
+            state.v,
+            np.asarray(wind, real),
+            real(h),
+            work.kicks,
         )
         gather_kicks(model.air.corners, model.air.corner_offsets, work.kicks, state.v)
 

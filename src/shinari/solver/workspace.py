@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
 from shinari.contact.shapes import encode
@@ -11,6 +12,7 @@ from shinari.model import ConstraintBlock, Model
 from shinari.scene.motion import pose_at
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
+from shinari.solver.compiling import uncompilable
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.jacobi import gather_corrections, relaxation_weights
@@ -79,7 +81,10 @@ class BlockSolver:
     def project(self, threads: int, first: bool) -> None:
         """Solve every row once on so many threads; `first` in the first iteration of a substep."""
         kernel = self._first if first else self._again
-        kernel(threads, *self._arguments, *self._tail)
+        try:
+            kernel(threads, *self._arguments, *self._tail)
+        except NumbaError as error:
+            raise uncompilable(f"constraint {self.block.type.name!r}: evaluate", error) from error
         if self._gather is not None:
             self._gather()
 
