@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.constraints import registry
 from shinari.files.writers import open_writer
 
 VERTICES, FACES = sn.grid(shape=(3, 3))
@@ -35,6 +36,10 @@ def simulate(**settings: object) -> Callable[[sn.Scene], object]:
     return run
 
 
+def registered(**options: object) -> object:
+    return sn.register("odd", **{"points": 1, "evaluate": sn.function(lambda x, p: 0.0), **options})  # type: ignore[arg-type]
+
+
 def moved(index: int, value: float) -> np.ndarray:
     vertices = VERTICES.copy()
     vertices[index] = value
@@ -44,6 +49,22 @@ def moved(index: int, value: float) -> np.ndarray:
 FIN = ([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 1]], [[0, 1, 2], [0, 1, 3], [0, 1, 4]])
 
 SCENE_CASES = {
+    "grid shape": (lambda s: sn.grid(shape=5), r"grid: shape"),
+    "grid size": (lambda s: sn.grid(shape=(5, 5), size=("1", "1")), r"grid: size"),
+    "preset field": (lambda s: sn.ClothMaterial.preset("denim", densty=1), r"ClothMaterial: densty.*density"),
+    "mass text": (lambda s: s.add_particles(np.eye(3), mass="1", name="dust"), r"'dust': mass"),
+    "mass truth": (lambda s: s.add_particles(np.eye(3), mass=[True, False, True], name="dust"), r"'dust': mass"),
+    "positions text": (lambda s: s.add_particles([["1", "2", "3"]], name="dust"), r"'dust': positions"),
+    "compliance text": (rows("distance", [[0, 1]], compliance="1e-6"), r"'distance': compliance"),
+    "constraint name a list": (rows(["distance"], [[0, 1]]), r"constraint \['distance'\]"),  # type: ignore[arg-type]
+    "name of two lines": (lambda s: s.add_particles(np.eye(3), name="a\nb"), r"particles: name"),
+    "box inside": (lambda s: sn.Box((1, 1, 1), inside="no"), r"Box: inside"),  # type: ignore[arg-type]
+    "dt too small": (simulate(dt=1e-300), r"simulation: dt"),
+    "predicate by point": (lambda s: cloth()(s).where(lambda p: p[1] > 0), r"flag: where.*\(9,\)"),  # type: ignore
+    "register width": (lambda s: registered(parameters=[("n", 0)]), r"register 'odd': parameters: width"),
+    "register reserved": (lambda s: registered(parameters=["compliance"]), r"register 'odd': parameters: 'compliance'"),
+    "register one text": (lambda s: registered(parameters="height"), r"register 'odd': parameters"),
+    "register points": (lambda s: registered(points=1.5), r"register 'odd': points"),
     "density negative": (lambda s: sn.ClothMaterial(density=-1), r"ClothMaterial: density"),
     "density nan": (lambda s: sn.ClothMaterial(density=NAN), r"ClothMaterial: density"),
     "density text": (lambda s: sn.ClothMaterial(density="1"), r"ClothMaterial: density"),
@@ -246,3 +267,50 @@ def test_divergence_names_frame_thing_and_particle() -> None:
         simulation.step(10)
     assert isinstance(raised.value, ArithmeticError)
     assert np.isfinite(simulation.state.positions).all()
+
+
+def test_handles_of_another_scene_are_refused() -> None:
+    first, second = sn.Scene(), sn.Scene()
+    for scene in (first, second):
+        scene.add_particles(np.eye(3), name="dust")
+        scene.add_constraint("distance", [[0, 1]])
+    other = second.add_constraint("distance", [[1, 2]])
+    simulation = sn.Simulation(first)
+    with pytest.raises(sn.SceneError, match=r"'dust' belongs to another scene"):
+        simulation.positions(second["dust"])  # type: ignore[arg-type]
+    with pytest.raises(sn.SceneError, match=r"forces: <distance.* belongs to another scene"):
+        simulation.forces(other)
+
+
+@pytest.mark.parametrize("value", [(1.0, 2.0), (NAN, 0.0, 0.0), None, "x", 3.0])
+def test_wind_that_is_no_velocity_is_named(value: object) -> None:
+    scene = sn.Scene(wind=lambda time: value)
+    scene.add_cloth((VERTICES, FACES))
+    with pytest.raises(sn.SceneError, match=r"wind: at t = "):
+        sn.Simulation(scene).step()
+
+
+def test_functions_that_do_not_compile_are_named_in_one_line() -> None:
+    scene = sn.Scene()
+    scene.add_particles(np.eye(3))
+    scene.add_force_field(sn.function(lambda x, v: (0.0, 0.0, 0.0)))
+    with pytest.raises(sn.SceneError, match=r"force field: function") as raised:
+        sn.Simulation(scene).step()
+    assert "\n" not in str(raised.value)
+    registered(parameters=["height"], translation_invariant=False)
+    scene = sn.Scene()
+    scene.add_particles(np.eye(3))
+    scene.add_constraint("odd", [[0]], height=1.0)
+    try:
+        with pytest.raises(sn.SceneError, match=r"constraint 'odd': evaluate") as raised:
+            sn.Simulation(scene).step()
+        assert "\n" not in str(raised.value)
+    finally:
+        registry._TYPES.pop("odd")
+
+
+def test_a_file_recorded_twice_is_refused(tmp_path: Path) -> None:
+    scene = sn.Scene()
+    scene.add_particles(np.eye(3))
+    with pytest.raises(sn.FileError, match="named twice"):
+        sn.Simulation(scene).run(0.1, record=[tmp_path / "a.npz", str(tmp_path / "a.npz")])

@@ -144,7 +144,15 @@ def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
         values = kind.rest(scene.positions[row.indices])
         if not isinstance(values, tuple):
             values = (values,)
-        rest = {name: np.asarray(v) for (name, _), v in zip(kind.parameters, values, strict=True)}
+        if len(values) != len(kind.parameters):
+            raise SceneError(
+                f"constraint {kind.name!r}: rest: {len(values)} arrays for {len(kind.parameters)} parameters"
+            )
+        for (name, width), v in zip(kind.parameters, values, strict=True):
+            if np.size(v) != len(row.indices) * width:
+                wanted = (len(row.indices), width)
+                raise SceneError(f"constraint {kind.name!r}: rest: {name} has shape {np.shape(v)}, expected {wanted}")
+            rest[name] = np.asarray(v)
     columns = [
         np.asarray(row.parameters.get(name, rest.get(name)), np.float64).reshape(len(row.indices), width)
         for name, width in kind.parameters
