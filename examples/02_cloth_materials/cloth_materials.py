@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     scene, sheets = build()
-    simulation = sn.Simulation(scene, substeps=SUBSTEPS, precision="float64")
+    simulation = sn.Simulation(scene, substeps=SUBSTEPS, precision="float64", threads=1)
     simulation.run(SETTLE, progress=False)
     hanging = np.array([mean_strain(simulation, sheet) for sheet in sheets])
     print("strain of the height, hanging still:")

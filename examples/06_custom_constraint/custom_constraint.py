@@ -84,7 +84,7 @@ def draw(keep_area: bool, frames: int) -> tuple[np.ndarray, np.ndarray]:
         corner = (np.arange(CELLS[1])[:, None] * nx + np.arange(CELLS[0])).ravel()
         quads = np.stack([corner, corner + 1, corner + nx + 1, corner + nx], axis=1)
         scene.add_constraint("quad_area", film.particles.start + quads, compliance=0.0)
-    simulation = sn.Simulation(scene, dt=DT, substeps=40, precision="float64")
+    simulation = sn.Simulation(scene, dt=DT, substeps=40, precision="float64", threads=1)
 
     middle, history = slice(CELLS[0] // 2 - 1, CELLS[0] // 2 + 2), []
     for frame in range(frames):
