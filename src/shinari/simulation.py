@@ -39,7 +39,8 @@ class Simulation:
         iterations: Iterations of the solver in each substep.
         method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
         sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
-            (each particle by its number of rows, does not keep momentum) or `"chebyshev"` (accelerated Jacobi).
+            (each particle by its number of rows: does not keep momentum, and its forces are not those of the
+            compliances) or `"chebyshev"` (accelerated Jacobi).
         precision: `"float32"` or `"float64"`.
         threads: Threads to use; None: as many as pay. The result does not depend on it.
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
@@ -130,6 +131,7 @@ class Simulation:
 
     def _take_steps(self, count: int) -> None:
         for _ in range(count):
+            broken = {name: rows.copy() for name, rows in self.state.broken.items()}
             if not self._announced:
                 with announce(self._kernel_names()):
                     good = step(self.model, self.state, self._work, self.settings)
@@ -137,7 +139,7 @@ class Simulation:
             else:
                 good = step(self.model, self.state, self._work, self.settings)
             if not good:
-                self._diverged()
+                self._diverged(broken)
             if self.settings.precision == "float32":
                 self._recentre()
 
@@ -346,7 +348,7 @@ class Simulation:
         settings = self.settings
         return [*sorted(names), settings.method, settings.sweep, settings.precision]
 
-    def _diverged(self) -> None:
+    def _diverged(self, broken: dict[str, np.ndarray]) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
@@ -354,17 +356,20 @@ class Simulation:
         thing = next((name for name, members in model.things if first in members), "?")
         worst = self._diagnostics.worst_block(state)
         frame = state.frame + 1
-        self._restore_published()
+        self._restore_published(broken)
         raise DivergenceError(
             f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no "
             f"finite number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
             f"a smaller dt or a larger compliance may help."
         )
 
-    def _restore_published(self) -> None:
-        """Bring the solver back to the last step that the user has seen."""
+    def _restore_published(self, broken: dict[str, np.ndarray]) -> None:
+        """Bring the solver back to the last step that the user has seen, with the rows that were broken then."""
         state, model = self.state, self.model
         state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
             values[...] = 0.0
+        for name, rows in broken.items():
+            state.broken[name][...] = rows
+        self._work = Workspace(self.scene, model, state, self.settings)

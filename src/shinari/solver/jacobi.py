@@ -5,7 +5,8 @@ Corrections added as they are overshoot where rows meet, and diverge. Two remedi
 - one global factor below 2 / (most rows of one block at one particle); it keeps momentum, since every row still
   pushes its points equally;
 - averaging, each particle divides by its own number of rows (Macklin et al. 2014, section 4.2): it converges faster,
-  but the two ends of a row are no longer pushed equally, so momentum is NOT kept where these numbers differ.
+  but the two ends of a row are no longer pushed equally, so momentum is NOT kept where these numbers differ, and no
+  multiplier fits both ends: with XPBD compliances it settles at other forces than the other sweeps do.
 
 Chebyshev acceleration (Wang 2015, A Chebyshev Semi-Iterative Approach) extrapolates from the two iterations before:
 z(k+1) = omega (z^ - z(k-1)) + z(k-1), with omega from the spectral radius rho: 1, 2 / (2 - rho^2), then
