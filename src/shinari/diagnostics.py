@@ -20,7 +20,9 @@ class Energy:
     Attributes:
         kinetic: Of all free particles.
         gravitational: Of all free particles, zero at the world's origin.
-        elastic: 1/2 C^2 / compliance of all rows that have a compliance; a rigid row stores none.
+        elastic: 1/2 C^2 / compliance of all rows that have a compliance; a rigid row stores none. It is that of the
+            positions as they are: stiff rows that the solver has not brought to their solution, as with one iteration
+            on a stiff sheet, show far more here than ever acts on the motion. See `Simulation.residual`.
     """
 
     kinetic: float

@@ -39,8 +39,8 @@ class Simulation:
         iterations: Iterations of the solver in each substep.
         method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
         sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
-            (each particle by its number of rows: does not keep momentum, and its forces are not those of the
-            compliances) or `"chebyshev"` (accelerated Jacobi).
+            (each particle by its number of rows: keeps neither momentum nor the static forces of the compliances) or
+            `"chebyshev"` (Jacobi, accelerated from its fourth iteration on).
         precision: `"float32"` or `"float64"`.
         threads: Threads to use; None: as many as pay. The result does not depend on it.
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
@@ -89,9 +89,10 @@ class Simulation:
         )
         self.scene = scene
         self._revision = scene.revision
-        self.model = build_model(scene, self.settings)
-        self.state = start(self.model, scene)
-        self._work = Workspace(scene, self.model, self.state, self.settings)
+        with announce(["build"]):
+            self.model = build_model(scene, self.settings)
+            self.state = start(self.model, scene)
+            self._work = Workspace(scene, self.model, self.state, self.settings)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._announced = False
@@ -134,14 +135,22 @@ class Simulation:
             broken = {name: rows.copy() for name, rows in self.state.broken.items()}
             if not self._announced:
                 with announce(self._kernel_names()):
-                    good = step(self.model, self.state, self._work, self.settings)
+                    good = self._step_or_undo(broken)
                 self._announced = True
             else:
-                good = step(self.model, self.state, self._work, self.settings)
+                good = self._step_or_undo(broken)
             if not good:
                 self._diverged(broken)
             if self.settings.precision == "float32":
                 self._recentre()
+
+    def _step_or_undo(self, broken: dict[str, np.ndarray]) -> bool:
+        """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
+        try:
+            return step(self.model, self.state, self._work, self.settings)
+        except BaseException:
+            self._restore_published(broken)
+            raise
 
     def run(
         self,

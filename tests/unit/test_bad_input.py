@@ -314,3 +314,32 @@ def test_a_file_recorded_twice_is_refused(tmp_path: Path) -> None:
     scene.add_particles(np.eye(3))
     with pytest.raises(sn.FileError, match="named twice"):
         sn.Simulation(scene).run(0.1, record=[tmp_path / "a.npz", str(tmp_path / "a.npz")])
+
+
+def test_a_negative_rest_length_is_refused() -> None:
+    scene = sn.Scene()
+    scene.add_particles([[0, 0, 0], [1, 0, 0]])
+    for kind in ("distance", "tether"):
+        with pytest.raises(sn.SceneError, match=f"'{kind}': rest_length: must be at least 0"):
+            scene.add_constraint(kind, [[0, 1]], rest_length=-1.0)
+
+
+def test_gradients_must_be_one_for_each_point() -> None:
+    from shinari.constraints import registry
+
+    @sn.function
+    def evaluate(x, p):
+        """Returns a gradient too many."""
+        return x[0][0], (x[0], x[0])
+
+    known = dict(registry._TYPES)
+    try:
+        sn.register("too_many", points=1, evaluate=evaluate, translation_invariant=False)
+        scene = sn.Scene()
+        scene.add_particles([[0, 0, 0]])
+        scene.add_constraint("too_many", [[0]])
+        with pytest.raises(sn.SceneError, match=r"too_many.*cannot be compiled"):
+            sn.Simulation(scene, threads=1).step()
+    finally:
+        registry._TYPES.clear()
+        registry._TYPES.update(known)

@@ -593,3 +593,25 @@ def test_things_of_every_kind_share_a_group():
     assert np.linalg.norm(sim.positions(cord)[8] - sim.positions(weight)[0]) == pytest.approx(0.5, abs=1.1 * stretch)
     top = sim.forces("distance")[1]  # after the attachment of the weight, the first segment of the rope
     assert top == pytest.approx(G * m.sum(), rel=0.02)
+
+
+def test_a_function_that_fails_in_the_middle_of_a_step_leaves_the_state_before_it():
+    scene, handle = rope()
+    calls = []
+
+    def motion(time):
+        calls.append(time)
+        if len(calls) > 30:
+            raise RuntimeError("sensor lost")
+        return 0.0, 5.0, 0.0
+
+    scene.add_collider(sn.Sphere(0.1), motion=motion)
+    sim = sn.Simulation(scene, substeps=10, threads=1)
+    with pytest.raises(RuntimeError, match="sensor lost"):
+        sim.step(10)
+    frame, before = sim.state.frame, sim.positions(handle).copy()
+    x = sim.state.origins[sim.model.groups] + sim.state.x[:, :3]
+    np.testing.assert_allclose(x[sim.model.slots], before, atol=1e-6)
+    calls.clear()
+    sim.step()
+    assert sim.state.frame == frame + 1

@@ -14,6 +14,10 @@ from shinari.scene.things import Particles, Rows
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
 DIAGONAL = 1.05
 
+# Part of a triangle's area that counts for the rows of a quad with both diagonals: a square lattice of axis springs k
+# and diagonal springs k / 2 is isotropic, with Young's modulus x thickness = 4 k / 3 and Poisson's ratio 1/3.
+QUAD_SHARE = 0.75
+
 # Distances along a domed surface may come out up to half a per cent short; a tether must never hold back a taut cloth.
 TETHER_SLACK = 1.005
 
@@ -48,9 +52,12 @@ def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
     assert isinstance(material, ClothMaterial)
     assert faces is not None
     pairs = edges(faces)
-    share = _edge_areas(x, faces, pairs)
     bends = hinges(faces, f"cloth {cloth.name!r}")
     diagonal = _diagonals(x, bends)
+    # with the second diagonal of a quad there are four families of rows where three hold a sheet of triangles
+    in_quad = QUAD_SHARE if material.shear_compliance is None else 1.0
+    weights = _quad_weights(faces, bends[diagonal, :2], in_quad)
+    share = _edge_areas(x, faces, pairs, weights)
     across = cross_edges(bends)
 
     shear_pairs = np.concatenate([bends[diagonal, :2], across[diagonal]])
@@ -62,7 +69,7 @@ def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
     if is_shear.any():
         rows.append(_springs(x, pairs[is_shear], start, *shear, material.damping, share[is_shear]))
         opposite = across[diagonal]
-        quads = _pair_areas(x, bends[diagonal])
+        quads = in_quad * dihedral.face_areas(x[bends[diagonal]])
         rows.append(_springs(x, opposite, start, *shear, material.damping, quads))
     return rows + _bending_rows(material, x, bends, across, diagonal, start)
 
@@ -199,9 +206,16 @@ def _nonempty(rows: Rows) -> list[Rows]:
     return [rows] if len(rows.indices) else []
 
 
-def _edge_areas(x: np.ndarray, faces: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Area of the triangles at each edge together [m^2], (E,)."""
+def _quad_weights(faces: np.ndarray, diagonals: np.ndarray, weight: float) -> np.ndarray:
+    """The weight for triangles that have a diagonal (D, 2) as a side, one for the others, (F,)."""
+    sides = np.stack([_key(faces[:, [a, b]]) for a, b in ((0, 1), (1, 2), (2, 0))], axis=1)
+    return np.where(np.isin(sides, _key(diagonals)).any(axis=1), weight, 1.0)
+
+
+def _edge_areas(x: np.ndarray, faces: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted area of the triangles at each edge together [m^2], (E,)."""
     _, areas = face_normals_areas(x, faces)
+    areas = weights * areas
     keys = _key(pairs)
     order = np.argsort(keys)
     total = np.zeros(len(pairs))
@@ -209,11 +223,6 @@ def _edge_areas(x: np.ndarray, faces: np.ndarray, pairs: np.ndarray) -> np.ndarr
         at = order[np.searchsorted(keys[order], _key(faces[:, [a, b]]))]
         np.add.at(total, at, areas)
     return total
-
-
-def _pair_areas(x: np.ndarray, bends: np.ndarray) -> np.ndarray:
-    """Area of the two triangles of each hinge [m^2], (H,)."""
-    return dihedral.face_areas(x[bends])
 
 
 def _diagonals(x: np.ndarray, bends: np.ndarray) -> np.ndarray:

@@ -27,5 +27,11 @@ def rest(x: np.ndarray) -> np.ndarray:
 
 
 DISTANCE = register(
-    "distance", points=2, parameters=("rest_length",), evaluate=evaluate, rest=rest, unit_gradients=True
+    "distance",
+    points=2,
+    parameters=("rest_length",),
+    evaluate=evaluate,
+    rest=rest,
+    unit_gradients=True,
+    non_negative=("rest_length",),
 )

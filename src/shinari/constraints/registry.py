@@ -36,6 +36,7 @@ class ConstraintType:
         places: Parameters of width 3 that are places in the world [m]. The solver keeps positions relative to an origin
             near the thing, and moves these along; a type that depends on where the world's origin is and declares none
             costs its things that precision.
+        non_negative: Parameters that must not be negative.
         compliance_unit: Unit of the compliance, for the documentation.
         one_sided: True when only C > 0 is resisted unless the row says otherwise.
         summary: First line of the documentation.
@@ -51,6 +52,7 @@ class ConstraintType:
     gradient_squares: Any = None
     translation_invariant: bool = True
     places: tuple[str, ...] = ()
+    non_negative: tuple[str, ...] = ()
     compliance_unit: str = "m/N"
     one_sided: bool = False
     summary: str = ""
@@ -86,6 +88,7 @@ def register(
     gradient_squares: Any = None,
     translation_invariant: bool = True,
     places: Sequence[str] = (),
+    non_negative: Sequence[str] = (),
     compliance_unit: str = "m/N",
     one_sided: bool = False,
     summary: str = "",
@@ -118,7 +121,7 @@ def register(
         raise SceneError(f"register {name!r}: parameters: a name is repeated in {names}")
     constraint_type = ConstraintType(
         name, points, columns, evaluate, rest, rows, unit_gradients, gradient_squares, translation_invariant,
-        tuple(places), compliance_unit, one_sided, summary or _first_line(evaluate),
+        tuple(places), tuple(non_negative), compliance_unit, one_sided, summary or _first_line(evaluate),
     )  # fmt: skip
     _TYPES[name] = constraint_type
     return constraint_type

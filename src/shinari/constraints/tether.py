@@ -20,5 +20,6 @@ TETHER = register(
     rest=rest,
     unit_gradients=True,
     one_sided=True,
+    non_negative=("rest_length",),
     summary="Keeps a particle within a given distance of its pin.",
 )

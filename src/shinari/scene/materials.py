@@ -30,8 +30,10 @@ class ClothMaterial:
     """Material of a sheet.
 
     The compliance of a row follows from that of the sheet: an edge of length L between triangles of areas A0 and A1
-    stands for a strip of width (A0 + A1) / L, hence the row has L^2 / (A0 + A1) times the compliance given here. On
-    a square grid with one diagonal that factor is 1 for the rows along the axes.
+    stands for a strip of width (A0 + A1) / L, hence the row has L^2 / (A0 + A1) times the compliance given here, and
+    4/3 of that in quads, which get a row along their other diagonal too. So a sheet of equilateral triangles or of
+    squares has the stiffness asked for in every direction, with Poisson's ratio 1/3. With a shear compliance of its own
+    the rows along the axes of a square grid have the compliance given here, those along diagonals twice that of shear.
 
     Attributes:
         density: Mass per area [kg/m^2].

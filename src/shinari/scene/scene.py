@@ -477,4 +477,6 @@ def _parameters(thing: str, kind: Any, given: dict[str, Any], rows: int) -> dict
             value = np.broadcast_to(np.asarray(value), (rows,) if width == 1 else (rows, np.size(value)))
         shape = (rows,) if width == 1 else (rows, width)
         result[name] = check.array(thing, name, value, shape).reshape(rows, width)
+        if name in kind.non_negative:
+            check.number(thing, name, result[name].min(), least=0.0)
     return result

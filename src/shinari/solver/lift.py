@@ -159,6 +159,12 @@ def _gather(kind: ConstraintType) -> list[str]:
         lines.append(f"square = gradient_squares(({columns}))")
     values = "c" if kind.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(kind)) + ")"
     lines.append(f"{values}, g = evaluate(({points}), ({columns}))")
+    # one gradient for each point of each row: fewer or more do not compile
+    if kind.rows == 1:
+        lines.append(f"({'_, ' * kind.points}) = g")
+    else:
+        lines.append(f"({''.join(f'row{k}, ' for k in range(kind.rows))}) = g")
+        lines += [f"({'_, ' * kind.points}) = row{k}" for k in range(kind.rows)]
     return lines
 
 

@@ -1,13 +1,14 @@
-"""The bending stiffness of a sheet against that of a plate."""
+"""The stiffness of a sheet, in its plane and against bending, against that of a plate."""
 
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.build.topology import face_normals_areas, grid
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
-from shinari.verify.ledger import Measurement, check, equal
+from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 
 STIFFNESS = 1e-3
@@ -55,3 +56,37 @@ def bending_stiffness(precision: str) -> Iterator[Measurement]:
             yield equal(f"energy over that of the plate, {model}, rolled along {degrees:g} degrees", 1.0,
                         sim.energy().elastic / plate, relative=2.0 * (1.0 / columns + 1.0 / rows),
                         theory="the rim, 2 / columns + 2 / rows of the sheet, has hinges on one side")  # fmt: skip
+
+
+@check(
+    "stiffness of a sheet in its plane",
+    "plane stress, E t e^2 A / 2 at strain e with Poisson's ratio 1/3; Ostoja-Starzewski 2002 for the lattices",
+)
+def membrane_stiffness(precision: str) -> Iterator[Measurement]:
+    """Stretch sheets uniformly along several directions, narrowed by a third across; their rows store E t e^2 A / 2."""
+    strain, stiffness, size = 1e-3, 50.0, 0.5
+    sheets = {
+        "equilateral": equilateral_sheet(12, 14, size / 12),
+        "squares": grid(shape=(13, 13), size=(size, size)),
+        "squares, alternating": grid(shape=(13, 13), size=(size, size), diagonal="alternating"),
+    }
+    for name, (vertices, faces) in sheets.items():
+        scene = Scene(gravity=(0.0, 0.0, 0.0))
+        material = ClothMaterial(stretch_compliance=1.0 / stiffness, bend_stiffness=0.0)
+        scene.add_cloth((vertices, faces), material=material)
+        sim = small(scene, precision)
+        area = face_normals_areas(vertices, faces)[1].sum()
+        for degrees in (0.0, 25.0, 45.0, 90.0):
+            along = np.array([math.cos(math.radians(degrees)), 0.0, math.sin(math.radians(degrees))])
+            across = np.array([-along[2], 0.0, along[0]])
+            sim.state.positions = (
+                vertices
+                + strain * np.outer(vertices @ along, along)
+                - strain / 3.0 * np.outer(vertices @ across, across)
+            )
+            expected = 0.5 * stiffness * strain**2 * area
+            # a row of 0.04 m is 4e-5 m longer; positions of 0.35 m are rounded
+            rounding = 4.0 * roundoff(precision) * 0.35 / (strain * size / 12)
+            yield equal(f"energy over that of the plate, {name}, along {degrees:g} degrees", 1.0,
+                        sim.energy().elastic / expected, relative=2.0 * strain + rounding,
+                        theory="length of a row to second order in the strain, and rounding")  # fmt: skip
