@@ -81,8 +81,7 @@ def run(
         if options is None:
             raise SceneError("run: duration: give it when a checkpoint is resumed without its scene file")
         duration = options.duration
-    name = scene or resume
-    assert name is not None
+    name = scene or resume or Path()
     report = execute(
         simulation,
         output or [Path(f"{name.stem.removesuffix('.checkpoint')}.npz")],
