@@ -18,7 +18,7 @@ test: check
 check: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 verify: $(TEST)
 	$(BIN)/shinari verify
