@@ -71,7 +71,7 @@ def _scene(path: Path) -> dict[str, Any]:
         "particles": scene.particle_count,
         "pinned": len(scene.pinned),
         "things": things,
-        "rows": sum(len(rows.indices) for rows in scene.rows),
+        "rows added": sum(len(rows.indices) for rows in scene.rows),
         "wind": "none" if scene.wind is None else str(scene.wind),
         "duration": options.duration,
         "frames_per_second": options.frames_per_second,

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +15,13 @@ import shinari
 from shinari.errors import SceneError
 from shinari.solver.rendered import kernel_folder
 
+# Seconds after which work that may be compiling says so; what is found in the cache is loaded sooner.
+PATIENCE = 0.4
+
 
 @contextmanager
 def announce(kernels: Sequence[str]) -> Iterator[None]:
-    """Print a line before and after work that compiles kernels not compiled on this machine before."""
+    """Print a line during and after work that compiles kernels not compiled on this machine before."""
     folder = Path(shinari.__file__).parent
     # kernels that are not rendered are cached beside their source: another installation or an edit compiles anew
     newest = max(path.stat().st_mtime_ns for path in folder.rglob("*.py"))
@@ -26,10 +30,22 @@ def announce(kernels: Sequence[str]) -> Iterator[None]:
     if mark.exists():
         yield
         return
-    print("shinari: compiling for this machine, once; later runs start at once ...", file=sys.stderr, flush=True)
+    told = threading.Event()
+
+    def tell() -> None:
+        told.set()
+        print("shinari: compiling for this machine, once; later runs start at once ...", file=sys.stderr, flush=True)
+
     begun = time.perf_counter()
-    yield
-    print(f"shinari: compiled in {time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
+    timer = threading.Timer(PATIENCE, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+    if told.is_set():
+        print(f"shinari: compiled in {time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
     mark.touch()
 
 
