@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,9 @@ class Simulation:
     def _take_steps(self, count: int) -> None:
         for _ in range(count):
             broken = {name: rows.copy() for name, rows in self.state.broken.items()}
-            if not self._announced:
-                with announce(self._kernel_names()):
-                    good = self._step_or_undo(broken)
-                self._announced = True
-            else:
+            with nullcontext() if self._announced else announce(self._kernel_names()):
                 good = self._step_or_undo(broken)
+            self._announced = True
             if not good:
                 self._diverged(broken)
             if self.settings.precision == "float32":

@@ -13,12 +13,13 @@ from test_files_writers import LAYOUT, frame, write
 from shinari.errors import FileError
 from shinari.files.html import frame_camera, moving_box
 from shinari.files.npz import read_npz
-from shinari.files.ply import PlyWriter, rotation_matrix
+from shinari.files.ply import PlyWriter
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.usd import prim_names
 from shinari.files.vtkhdf import read_cache
 from shinari.files.writers import open_writer
+from shinari.scene.motion import rotation_matrix
 
 COUNT = 3
 CURVES_ONLY = Layout((Part("rope", "curve", 0, 4),), (), 4, 25.0)

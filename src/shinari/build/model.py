@@ -1,7 +1,5 @@
 """Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
 
-from dataclasses import replace
-
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
@@ -74,24 +72,22 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     )
 
 
-def row_softness(kind: ConstraintType, added: list[Rows], method: str, iterations: int, raw: bool) -> np.ndarray:
+def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:
     """Softness of rows of one type in the order in which they were added, (M, 1) or (M, 2) float64.
 
     `"xpbd"` takes the compliance. `"pbd"` takes the stiffness k, by default as k' = 1 - (1 - k)^(1/n) for n
     iterations, so that n projections leave (1 - k) of the error (Mueller et al. 2006, section 3.3); raw: k itself.
     """
     if method == "xpbd":
-        first = [row.compliance for row in added]
-        second = [row.compression_compliance for row in added]
+        sides = [(row.compliance, row.compression_compliance) for row in rows]
     else:
-        first = [row.stiffness for row in added]
-        second = [row.compression_stiffness for row in added]
-    columns = [np.concatenate(first)]
-    if any(side is not None for side in second):
-        columns.append(np.concatenate([a if b is None else b for a, b in zip(first, second, strict=True)]))
+        sides = [(row.stiffness, row.compression_stiffness) for row in rows]
+    columns = [np.concatenate([above for above, _ in sides])]
+    if any(below is not None for _, below in sides):
+        columns.append(np.concatenate([above if below is None else below for above, below in sides]))
     softness = np.stack(columns, axis=1)
-    if method == "pbd" and not raw:
-        softness = 1.0 - (1.0 - softness) ** (1.0 / iterations)
+    if method == "pbd" and settings.stiffness_mode != "raw":
+        softness = 1.0 - (1.0 - softness) ** (1.0 / settings.iterations)
     return softness
 
 
@@ -114,16 +110,13 @@ def _block(
     parameters = np.concatenate([_parameters(kind, row, scene) for row in added])
     for columns in kind.place_columns:
         parameters[:, columns] -= near[indices[:, 0]]
-    raw = settings.stiffness_mode == "raw"
-    compliance = row_softness(kind, added, "xpbd", settings.iterations, raw)
     damping = np.zeros(0)
     if settings.method == "xpbd" and any(row.damping is not None for row in added):
         damping = np.concatenate([np.zeros(len(r.indices)) if r.damping is None else r.damping for r in added])[places]
-    compliance = np.ascontiguousarray(compliance[places], real)
+    compliance = np.ascontiguousarray(_softness(added, "xpbd", settings)[places], real)
     softness = compliance
     if settings.method == "pbd":
-        stiffness = row_softness(kind, added, "pbd", settings.iterations, raw)
-        softness = np.ascontiguousarray(stiffness[places], real)
+        softness = np.ascontiguousarray(_softness(added, "pbd", settings)[places], real)
     return ConstraintBlock(
         type=kind,
         indices=np.ascontiguousarray(internal[places]),
@@ -233,8 +226,3 @@ def _air_surface(scene: Scene, slots: np.ndarray, real: type) -> AirSurface | No
         corners=entries.astype(np.uint32),
         corner_offsets=offsets,
     )
-
-
-def with_softness(block: ConstraintBlock, softness: np.ndarray) -> ConstraintBlock:
-    """The block with another softness, (M, 1) or (M, 2) in solver order."""
-    return replace(block, softness=np.ascontiguousarray(softness, block.softness.dtype))

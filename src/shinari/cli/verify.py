@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from shinari.cli import FAILED, OK
 from shinari.verify.ledger import PRECISIONS, Measurement, run_checks
 
 
@@ -33,7 +34,7 @@ def verify(
         print(json_module.dumps({"passed": not failed, "measurements": lines}, indent=1))
     else:
         _print_table(measurements)
-    return 1 if failed else 0
+    return FAILED if failed else OK
 
 
 def _progress():

@@ -18,6 +18,7 @@ import numpy as np
 
 from shinari.files.partial import FileWriter, reserve
 from shinari.files.results import Frame, Layout
+from shinari.scene.motion import rotation_matrix
 
 
 class PlyWriter(FileWriter):
@@ -73,18 +74,6 @@ def merged_vertices(layout: Layout, frame: Frame) -> np.ndarray:
     for body, position, rotation in zip(layout.bodies, frame.body_positions, frame.body_rotations, strict=True):
         pieces.append(np.asarray(body.vertices) @ rotation_matrix(rotation).T + position)
     return np.concatenate([np.zeros((0, 3)), *pieces]).astype("<f4")
-
-
-def rotation_matrix(rotation: np.ndarray) -> np.ndarray:
-    """Matrix, shape (3, 3), of a unit quaternion w x y z, shape (4,)."""
-    w, x, y, z = np.asarray(rotation, np.float64)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def face_bytes(faces: np.ndarray) -> bytes:

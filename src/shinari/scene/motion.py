@@ -106,6 +106,18 @@ def pose_at(motion: Motion, time: float, rotation: np.ndarray) -> Pose:
     return check.vector("motion", f"position at t = {time:g} s", value), rotation
 
 
+def rotation_matrix(rotation: np.ndarray) -> np.ndarray:
+    """Matrix (3, 3) of a unit quaternion w x y z, (4,)."""
+    w, x, y, z = np.asarray(rotation, np.float64)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 def _slerp(first: np.ndarray, second: np.ndarray, s: float) -> np.ndarray:
     cosine = float(first @ second)
     if cosine < 0.0:

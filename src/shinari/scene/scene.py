@@ -9,12 +9,12 @@ from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.motion import Motion, pose_at
+from shinari.scene.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.shapes import Shape
 from shinari.scene.things import Collider, ForceField, Particles, Rows
 
 M = TypeVar("M")
-_NO_ROTATION = (1.0, 0.0, 0.0, 0.0)
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
 
 
 class Scene:
@@ -293,7 +293,7 @@ class Scene:
             kind = "coincidence" if apart < 1e-9 else "distance"
         elif callable(second):
             kind, motion = "attachment", second
-            parameters = {"target": pose_at(second, 0.0, np.array(_NO_ROTATION))[0][None]}
+            parameters = {"target": pose_at(second, 0.0, NO_ROTATION)[0][None]}
         else:
             kind = "attachment"
             parameters = {"target": check.vector("attach", "second", second)[None]}

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numba
@@ -22,10 +23,7 @@ PATIENCE = 0.4
 @contextmanager
 def announce(kernels: Sequence[str]) -> Iterator[None]:
     """Print a line during and after work that compiles kernels not compiled on this machine before."""
-    folder = Path(shinari.__file__).parent
-    # kernels that are not rendered are cached beside their source: another installation or an edit compiles anew
-    newest = max(path.stat().st_mtime_ns for path in folder.rglob("*.py"))
-    text = "\0".join((*kernels, numba.__version__, str(folder), str(newest)))
+    text = "\0".join((*kernels, numba.__version__, _installation()))
     mark = kernel_folder() / f"compiled-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if mark.exists():
         yield
@@ -47,6 +45,13 @@ def announce(kernels: Sequence[str]) -> Iterator[None]:
     if told.is_set():
         print(f"shinari: compiled in {time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
     mark.touch()
+
+
+@lru_cache(maxsize=1)
+def _installation() -> str:
+    """Where the package is and how old: kernels that are not rendered are cached beside their source."""
+    folder = Path(shinari.__file__).parent
+    return f"{folder} {max(path.stat().st_mtime_ns for path in folder.rglob('*.py'))}"
 
 
 def uncompilable(thing: str, error: NumbaError) -> SceneError:

@@ -9,7 +9,7 @@ from numba.core.errors import NumbaError
 from shinari.build.colouring import incidence
 from shinari.contact.shapes import encode
 from shinari.model import ConstraintBlock, Model
-from shinari.scene.motion import pose_at
+from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import uncompilable
@@ -158,15 +158,3 @@ class Solids:
         for k, q in enumerate(rotations):
             self.after[:, k, :9] = rotation_matrix(q).ravel()
         self.after[:, :, 9:] = positions[None] - origins[:, None]
-
-
-def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """Matrix (3, 3) of a unit quaternion w x y z."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

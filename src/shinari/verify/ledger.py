@@ -14,7 +14,6 @@ import numpy as np
 from shinari.errors import ShinariError
 
 PRECISIONS = ("float64", "float32")
-BOUNDS = ("equal", "at most", "at least")
 
 # Modules that register checks, in the order of the ledger.
 SUBJECTS = (
