@@ -273,7 +273,7 @@ def test_shape_meshes_are_closed_and_lie_on_the_surface(shape: object, segments:
 
     vertices, faces = shape_mesh(shape, segments=segments)  # type: ignore[arg-type]
     kind, numbers = shapes.encode(shape)  # type: ignore[arg-type]
-    assert max(abs(shapes.distance.py_func(kind, tuple(p), numbers)) for p in vertices) < 1e-12
+    assert max(abs(shapes.distance.py_func(kind, tuple(p), numbers, ())) for p in vertices) < 1e-12
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     assert set(np.unique(pairs, axis=0, return_counts=True)[1]) == {2}
     a, b, c = (vertices[faces[:, k]] for k in range(3))

@@ -22,12 +22,12 @@ precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
 
 def signed(name: str, points: np.ndarray) -> np.ndarray:
     kind, numbers = encode(SHAPES[name])
-    return np.array([distance(kind, tuple(p), tuple(numbers)) for p in points.tolist()])
+    return np.array([distance(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
 
 
 def normals(name: str, points: np.ndarray) -> np.ndarray:
     kind, numbers = encode(SHAPES[name])
-    return np.array([surface_normal(kind, tuple(p), tuple(numbers)) for p in points.tolist()])
+    return np.array([surface_normal(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
 
 
 def surface_points(name: str, count: int) -> np.ndarray:
@@ -104,7 +104,7 @@ THIN = {
 def depths(shape: object, points: np.ndarray, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     kind, numbers = encode(shape)
     local = (points - position) @ matrix(rotation)
-    return np.array([distance(kind, tuple(p), tuple(numbers)) for p in local.tolist()])
+    return np.array([distance(kind, tuple(p), tuple(numbers), ()) for p in local.tolist()])
 
 
 def matrix(q: np.ndarray) -> np.ndarray:

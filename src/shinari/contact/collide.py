@@ -45,7 +45,7 @@ def turn_back(m, v):
 
 
 @function
-def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
+def touching_plane(kind, s, fields, a, b, radius, gap_a, gap_b):
     """Normal of the contact and depth of b below its plane, for a way from a to b; depth 0 when there is none.
 
     `gap_a` and `gap_b` are the distances of the particle's surface, negative inside.
@@ -53,7 +53,7 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
     way = sub(b, a)
     length = norm(way)
     if kind <= LAST_UNBOUNDED or length == ZERO:
-        return surface_normal(kind, b, s), max(-gap_b, ZERO)
+        return surface_normal(kind, b, s, fields), max(-gap_b, ZERO)
     # march along the way, each time to the plane that touches the solid where it is nearest: a convex solid lies behind
     # it; what starts inside, be it by rounding alone, has entered where it is
     t, gap = length - length, gap_a
@@ -61,21 +61,21 @@ def touching_plane(kind, s, a, b, radius, gap_a, gap_b):
         if gap <= TOUCH * length or t >= length:
             break
         at = add(a, scale(way, t / length))
-        closing = -dot(surface_normal(kind, at, s), way)
+        closing = -dot(surface_normal(kind, at, s, fields), way)
         t = t + gap * length / closing if closing > ZERO else length
-        gap = distance(kind, add(a, scale(way, t / length)), s) - radius
+        gap = distance(kind, add(a, scale(way, t / length)), s, fields) - radius
     if t >= length:
-        return surface_normal(kind, b, s), max(-gap_b, ZERO)
+        return surface_normal(kind, b, s, fields), max(-gap_b, ZERO)
     hit = add(a, scale(way, t / length))
-    n = surface_normal(kind, hit, s)
-    here = surface_normal(kind, b, s)
+    n = surface_normal(kind, hit, s, fields)
+    here = surface_normal(kind, b, s, fields)
     if gap_b < ZERO and dot(n, here) > SAME_SIDE:
         return here, -gap_b
     return n, max(-dot(n, sub(b, hit)) - min(gap, ZERO), ZERO)
 
 
 @function
-def resolve(kind, size, a, b, reach, friction, escape):
+def resolve(kind, size, fields, a, b, reach, friction, escape):
     """Correction of b and the part of it that brings no velocity, in the frame of the solid.
 
     Returns:
@@ -85,11 +85,11 @@ def resolve(kind, size, a, b, reach, friction, escape):
     # a ball in a container is a point in a smaller one: its corners are as sharp
     margin = min(reach, min(size[0], min(size[1], size[2]))) if kind == CONTAINER else reach - reach
     s, radius = (size[0] - margin, size[1] - margin, size[2] - margin, size[3]), reach - margin
-    gap_b = distance(kind, b, s) - radius
+    gap_b = distance(kind, b, s, fields) - radius
     if gap_b >= norm(sub(b, a)):
         return zero, zero
-    gap_a = distance(kind, a, s) - radius
-    n, depth = touching_plane(kind, s, a, b, radius, gap_a, gap_b)
+    gap_a = distance(kind, a, s, fields) - radius
+    n, depth = touching_plane(kind, s, fields, a, b, radius, gap_a, gap_b)
     if depth <= ZERO:
         return zero, zero
     before = max(-gap_a, ZERO)
@@ -104,7 +104,7 @@ def resolve(kind, size, a, b, reach, friction, escape):
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def collide(
-    x, predicted, velocities, radii, particle_friction, groups, kinds, sizes, friction, before, after, h, speed
+    x, predicted, velocities, radii, particle_friction, groups, kinds, sizes, fields, friction, before, after, h, speed
 ):
     """Keep all free particles out of all solids.
 
@@ -117,6 +117,7 @@ def collide(
         groups: Group of each particle, (N,).
         kinds: Kind of each solid, (K,).
         sizes: Numbers of each solid, (K, 4).
+        fields: Distance fields of the meshes among them.
         friction: Coulomb coefficients, (K,).
         before: Pose of each solid at the start of the substep relative to each group, (G, K, 12): matrix, position.
         after: The same at its end.
@@ -142,7 +143,7 @@ def collide(
             mu = friction[k]
             mine = particle_friction[i]
             mu = mu if mine < ZERO else np.sqrt(mu * mine)
-            correction, silent = resolve(kinds[k], sizes[k], a, b, radii[i], mu, h * speed)
+            correction, silent = resolve(kinds[k], sizes[k], fields, a, b, radii[i], mu, h * speed)
             correction, silent = turn(p1, correction), turn(p1, silent)
             for c in range(3):
                 x[i, c] = now[c] + correction[c]

@@ -82,4 +82,38 @@ class Capsule:
         object.__setattr__(self, "length", check.number("Capsule", "length", self.length, least=0.0))
 
 
-Shape = Plane | Sphere | Box | Capsule
+@dataclass(frozen=True)
+class Cylinder:
+    """Cylinder along Y, with flat ends.
+
+    Attributes:
+        radius: Radius [m].
+        length: Length from end to end [m].
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", check.number("Cylinder", "radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", check.number("Cylinder", "length", self.length, above=0.0))
+
+
+@dataclass(frozen=True)
+class Cone:
+    """Cone along Y: its base at y = -height / 2, its tip at y = height / 2.
+
+    Attributes:
+        radius: Radius of the base [m].
+        height: Height from the base to the tip [m].
+    """
+
+    radius: float
+    height: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", check.number("Cone", "radius", self.radius, above=0.0))
+        object.__setattr__(self, "height", check.number("Cone", "height", self.height, above=0.0))
+
+
+Shape = Plane | Sphere | Box | Capsule | Cylinder | Cone

@@ -119,6 +119,7 @@ class Solids:
     Attributes:
         kinds: Kind of each shape, (K,).
         sizes: Numbers of each shape, (K, 4).
+        fields: Distance fields of the meshes among them.
         friction: Coulomb coefficients, (K,).
         before: Poses relative to each group at the start of the substep, (G, K, 12): matrix, position.
         after: The same at its end.
@@ -129,6 +130,7 @@ class Solids:
         encoded = [encode(collider.shape) for collider in model.colliders]
         self.kinds = np.array([kind for kind, _ in encoded], np.int64)
         self.sizes = np.stack([numbers for _, numbers in encoded]).astype(model.real)
+        self.fields = ()
         self.friction = np.array([collider.friction for collider in model.colliders], model.real)
         self.before = np.zeros((len(model.origins), len(encoded), 12), model.real)
         self.after = np.zeros_like(self.before)
