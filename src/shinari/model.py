@@ -101,8 +101,10 @@ class Model:
         real: Floating point type of the solver.
         slots: Place in solver order of each particle as added, (N,) uint32.
         masses: Masses [kg] as added, (N,) float64; 0 where fixed or pinned.
-        radii: Distance kept from colliders [m] in solver order, (N,).
-        friction: Coulomb coefficients in solver order, (N,); negative: as the collider's.
+        radii: Distance kept from what is touched [m] in solver order, (N,).
+        owners: Thing of each particle in solver order, (N,) uint16.
+        surfaces: Friction, static friction (negative: as that of what is touched), restitution and compliance [m/N] of
+            each thing, (T, 4).
         groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
         origins: Origin of each group at the start [m], (G, 3) float64.
         anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that depend on it.
@@ -122,7 +124,8 @@ class Model:
     slots: np.ndarray
     masses: np.ndarray
     radii: np.ndarray
-    friction: np.ndarray
+    owners: np.ndarray
+    surfaces: np.ndarray
     groups: np.ndarray
     origins: np.ndarray
     anchored: np.ndarray

@@ -104,7 +104,7 @@ def resolve(kind, size, fields, a, b, reach, friction, escape):
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def collide(
-    x, predicted, velocities, radii, particle_friction, groups, kinds, sizes, fields, friction, before, after, h, speed
+    x, predicted, velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, h, speed
 ):
     """Keep all free particles out of all solids.
 
@@ -113,12 +113,14 @@ def collide(
         predicted: Predicted positions, (N, 3); they move with the positions.
         velocities: Velocities of the prediction [m/s], (N, 3); contacts change them.
         radii: Distance to keep [m], (N,).
-        particle_friction: Coulomb coefficients, (N,); negative: as the solid's.
+        owners: Thing of each particle, (N,).
+        mine: Friction, static friction, restitution and compliance of each thing, (T, 4); negative friction: as the
+            solid's.
         groups: Group of each particle, (N,).
         kinds: Kind of each solid, (K,).
         sizes: Numbers of each solid, (K, 4).
         fields: Distance fields of the meshes among them.
-        friction: Coulomb coefficients, (K,).
+        theirs: The same of each solid, (K, 4).
         before: Pose of each solid at the start of the substep relative to each group, (G, K, 12): matrix, position.
         after: The same at its end.
         h: Substep [s].
@@ -140,9 +142,8 @@ def collide(
             start = sub(now, was)
             a = turn_back(p0, (start[0] - p0[9], start[1] - p0[10], start[2] - p0[11]))
             b = turn_back(p1, (now[0] - p1[9], now[1] - p1[10], now[2] - p1[11]))
-            mu = friction[k]
-            mine = particle_friction[i]
-            mu = mu if mine < ZERO else np.sqrt(mu * mine)
+            mu, own = theirs[k, 0], mine[owners[i], 0]
+            mu = mu if own < ZERO else np.sqrt(mu * own)
             correction, silent = resolve(kinds[k], sizes[k], fields, a, b, radii[i], mu, h * speed)
             correction, silent = turn(p1, correction), turn(p1, silent)
             for c in range(3):

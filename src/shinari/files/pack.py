@@ -21,13 +21,14 @@ import numpy as np
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.shapes import Box, Capsule, Plane, Sphere
+from shinari.scene.surface import Surface
 from shinari.scene.things import Collider, Particles, Rows
 from shinari.scene.wind import Gusts
 
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(Particles, Rows, Collider, ClothMaterial, RopeMaterial),
+        *(Particles, Rows, Collider, ClothMaterial, RopeMaterial, Surface),
         *(Plane, Sphere, Box, Capsule, Keyframes, Oscillation, Gusts),
     )
 }

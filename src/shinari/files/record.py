@@ -28,7 +28,9 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
     for group in scene.groups:
         stop = start + len(group.positions)
         kind = KINDS[group.kind]
-        parts.append(Part(group.name, kind, start, stop, group.faces if kind == "mesh" else None, group.radius))
+        parts.append(
+            Part(group.name, kind, start, stop, group.faces if kind == "mesh" else None, float(group.radii.max()))
+        )
         start = stop
     bodies = [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
     return Layout(tuple(parts), tuple(bodies), start, frames_per_second)

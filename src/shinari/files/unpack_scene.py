@@ -9,6 +9,7 @@ from shinari.files.pack import Packed
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.scene import Scene
+from shinari.scene.surface import Surface
 from shinari.scene.things import Collider, Particles, Rows
 
 _PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "colliders", "force_fields")
@@ -17,6 +18,7 @@ _PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "collid
 def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
     """The node of a scene; its functions are kept by name only."""
     node = {name: packed.pack(getattr(scene, name)) for name in _PLAIN}
+    node["ignored"] = packed.pack([list(pair) for pair in sorted(scene.ignored)])
     node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
     places = {
         name: [handle.particles.start, handle.particles.stop] if isinstance(handle, Handle) else handle.index
@@ -43,6 +45,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
     scene.colliders = [_expect(collider, Collider) for collider in unpack(node["colliders"])]
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
+    scene.ignored = {(str(first), str(second)) for first, second in unpack(node["ignored"])}
     for name, place in unpack(node["handles"]).items():
         if isinstance(place, list):
             start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
@@ -67,6 +70,9 @@ def _group(group: Any) -> Particles:
     n = len(check.array(group.name, "positions", group.positions, (None, 3)))
     check.array(group.name, "masses", group.masses, (n,))
     check.array(group.name, "velocities", group.velocities, (n, 3))
+    check.array(group.name, "radii", group.radii, (n,))
+    _expect(group.surface, Surface)
+    check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     return group

@@ -10,6 +10,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.surface import checked_surface
 
 # Compliance per area [m^2/N], the inverse of Young's modulus [Pa]: concrete 25 GPa, wood 6 GPa, leather 0.1 GPa,
 # tendon 0.05 GPa, rubber 1 MPa, muscle 5 kPa, fat 1 kPa. The table goes with M. Macklin's account of compliance in
@@ -37,8 +38,11 @@ class ClothMaterial:
 
     Attributes:
         density: Mass per area [kg/m^2].
-        thickness: Thickness [m]; the middle surface keeps half of it from colliders.
-        friction: Coulomb coefficient against colliders.
+        thickness: Thickness [m]; the middle surface keeps half of it from what it touches.
+        friction: Coulomb coefficient of sliding in contact.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1.
+        contact_compliance: Inverse stiffness of a contact [m/N].
         stretch_compliance: Compliance of the sheet against stretch [m/N]: 1 / (Young's modulus x thickness).
         compression_compliance: The same against compression [m/N]; None: as stretch; infinity: folds freely.
         shear_compliance: Compliance of the rows along the diagonals of quads [m/N]; None: as stretch.
@@ -61,6 +65,9 @@ class ClothMaterial:
     density: float = 0.2
     thickness: float = 0.001
     friction: float = 0.3
+    static_friction: float | None = None
+    restitution: float = 0.0
+    contact_compliance: float = 0.0
     stretch_compliance: float = 1e-5
     compression_compliance: float | None = None
     shear_compliance: float | None = None
@@ -103,7 +110,10 @@ class RopeMaterial:
     Attributes:
         density: Mass per length [kg/m].
         radius: Radius [m].
-        friction: Coulomb coefficient against colliders.
+        friction: Coulomb coefficient of sliding in contact.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1.
+        contact_compliance: Inverse stiffness of a contact [m/N].
         stretch_compliance: Strain per newton [1/N], 1 / (Young's modulus x cross section); a segment of length L has
             the compliance L times this.
         compression_compliance: The same against compression [1/N]; None: as stretch; infinity: a string.
@@ -118,6 +128,9 @@ class RopeMaterial:
     density: float = 0.1
     radius: float = 0.005
     friction: float = 0.3
+    static_friction: float | None = None
+    restitution: float = 0.0
+    contact_compliance: float = 0.0
     stretch_compliance: float = 0.0
     compression_compliance: float | None = None
     bend_compliance: float = np.inf
@@ -135,6 +148,8 @@ class RopeMaterial:
 
 def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, ...], ratios: tuple[str, ...]) -> None:
     thing = type(material).__name__
+    surface = (getattr(material, name) for name in ("friction", "static_friction", "restitution", "contact_compliance"))
+    checked_surface(thing, *surface)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)
         if value is None or field.name == "bend_model":

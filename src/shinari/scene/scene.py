@@ -1,19 +1,29 @@
 """The scene: what the user describes, before anything is built."""
 
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.arguments import (
+    check_thickness,
+    given_material,
+    mesh_arrays,
+    optional,
+    self_collision_mode,
+    surface_of,
+)
+from shinari.scene.arguments import (
+    parameters as checked_parameters,
+)
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.shapes import Shape
+from shinari.scene.surface import checked_surface
 from shinari.scene.things import Collider, ForceField, Particles, Rows
 
-M = TypeVar("M")
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
 
@@ -47,6 +57,7 @@ class Scene:
         self.colliders: list[Collider] = []
         self.force_fields: list[ForceField] = []
         self.pinned: set[int] = set()
+        self.ignored: set[tuple[str, str]] = set()
         self.handles: dict[str, Handle | ColliderHandle] = {}
         self._positions: np.ndarray | None = None
         self.revision = 0
@@ -86,8 +97,12 @@ class Scene:
         *,
         mass: Any = 1.0,
         velocity: Any = None,
-        radius: float = 0.0,
+        radius: Any = 0.0,
         friction: float | None = None,
+        static_friction: float | None = None,
+        restitution: float = 0.0,
+        contact_compliance: float = 0.0,
+        self_collision: bool = False,
         name: str | None = None,
     ) -> Handle:
         """Add loose particles.
@@ -96,8 +111,13 @@ class Scene:
             positions: Positions [m], (N, 3) or one (3,).
             mass: Mass [kg], one or (N,); 0 fixes the particle.
             velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
-            radius: Distance kept from colliders [m].
-            friction: Coulomb coefficient; None: as the collider's.
+            radius: Distance kept from colliders and other things [m], one or (N,); particles without one pass through
+                other things.
+            friction: Coulomb coefficient; None: as that of what is touched.
+            static_friction: Coulomb coefficient of sticking; None: as `friction`.
+            restitution: Ratio of the speeds after and before an impact, 0 to 1.
+            contact_compliance: Inverse stiffness of a contact [m/N].
+            self_collision: Whether they collide with each other.
             name: Name in messages and results.
 
         Raises:
@@ -112,10 +132,10 @@ class Scene:
             raise SceneError(f"{thing}: positions: no particles were given")
         masses = check.per_row(thing, "mass", mass, len(x), least=0.0)
         velocities = self._velocities(thing, velocity, masses)
-        radius = check.number(thing, "radius", radius, least=0.0)
-        if friction is not None:
-            friction = check.number(thing, "friction", friction, least=0.0)
-        return self._add_group(Particles(name, "particles", x, masses, velocities, radius, friction))
+        radii = check.per_row(thing, "radius", radius, len(x), least=0.0)
+        surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
+        among = self_collision_mode(thing, self_collision, {True: "particles"})
+        return self._add_group(Particles(name, "particles", x, masses, velocities, radii, surface, among))
 
     def add_cloth(
         self,
@@ -134,7 +154,9 @@ class Scene:
             mesh: `(vertices (V, 3) [m], faces (F, 3))`, an object with `vertices` and `faces` such as a trimesh, or
                 the path of a mesh file.
             material: Its material; None: `ClothMaterial()`.
-            self_collision: Only False so far.
+            self_collision: `"triangles"`: vertices keep off triangles and edges off edges, with continuous detection;
+                `"particles"`: vertices keep off each other, which is cheaper and has no holes only when the thickness
+                is about the length of an edge; False: it passes through itself.
             position: Where the origin of the mesh goes [m].
             rotation: Rotation of the mesh about its origin, a unit quaternion w x y z.
             velocity: Velocity [m/s], (3,) or (V, 3); None: at rest.
@@ -148,10 +170,12 @@ class Scene:
 
         name = self._name("cloth", name)
         thing = f"cloth {name!r}"
-        cloth = _material(thing, material, ClothMaterial)
-        if self_collision is not False:
-            raise SceneError(f"{thing}: self_collision: {self_collision!r} is not available yet, only False is")
-        vertices, faces = check_mesh(*_mesh_arrays(thing, mesh), thing)
+        cloth = given_material(thing, material, ClothMaterial)
+        modes = {"particles": "particles", "triangles": "triangles"}
+        among = self_collision_mode(thing, self_collision, modes)
+        vertices, faces = check_mesh(*mesh_arrays(thing, mesh), thing)
+        if among is not None:
+            check_thickness(thing, vertices, faces, cloth.thickness)
         if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
             hinges(faces, thing)
         masses = vertex_masses(vertices, faces, cloth.density)
@@ -164,8 +188,9 @@ class Scene:
                 vertices,
                 masses,
                 velocities,
-                0.5 * cloth.thickness,
-                cloth.friction,
+                np.full(len(vertices), 0.5 * cloth.thickness),
+                surface_of(cloth),
+                among,
                 faces,
                 cloth,
             )
@@ -176,6 +201,7 @@ class Scene:
         points: Any,
         *,
         material: RopeMaterial | None = None,
+        self_collision: bool = False,
         velocity: Any = None,
         name: str | None = None,
     ) -> Handle:
@@ -184,6 +210,7 @@ class Scene:
         Args:
             points: Points along the rope [m], (N, 3) with N at least 2.
             material: Its material; None: `RopeMaterial()`.
+            self_collision: Whether its segments, as capsules, keep off each other, so that a knot holds.
             velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
             name: Name in messages and results.
 
@@ -192,7 +219,7 @@ class Scene:
         """
         name = self._name("rope", name)
         thing = f"rope {name!r}"
-        rope = _material(thing, material, RopeMaterial)
+        rope = given_material(thing, material, RopeMaterial)
         x = check.array(thing, "points", points, (None, 3))
         if len(x) < 2:
             raise SceneError(f"{thing}: points: a rope needs at least two points, got {len(x)}")
@@ -204,7 +231,13 @@ class Scene:
         masses[:-1] += 0.5 * rope.density * lengths
         masses[1:] += 0.5 * rope.density * lengths
         velocities = self._velocities(thing, velocity, masses)
-        return self._add_group(Particles(name, "rope", x, masses, velocities, rope.radius, rope.friction, None, rope))
+        among = self_collision_mode(thing, self_collision, {True: "segments"})
+        if among is not None and rope.radius == 0.0:
+            raise SceneError(f"{thing}: self_collision: a rope of radius 0 cannot touch itself; give the radius")
+        radii = np.full(len(x), rope.radius)
+        return self._add_group(
+            Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope)
+        )
 
     def add_constraint(
         self,
@@ -254,10 +287,10 @@ class Scene:
                 rows,
                 check.per_row(thing, "compliance", compliance, m, least=0.0, infinite=True),
                 check.per_row(thing, "stiffness", stiffness, m, least=0.0, most=1.0),
-                _optional(thing, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
-                _optional(thing, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
+                optional(thing, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
+                optional(thing, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
                 rates if rates.any() else None,
-                _parameters(thing, kind, parameters, m),
+                checked_parameters(thing, kind, parameters, m),
             )
         )
 
@@ -319,6 +352,9 @@ class Scene:
         position: Any = (0.0, 0.0, 0.0),
         rotation: Any = _NO_ROTATION,
         friction: float = 0.3,
+        static_friction: float | None = None,
+        restitution: float = 0.0,
+        contact_compliance: float = 0.0,
         motion: Motion | None = None,
         name: str | None = None,
     ) -> ColliderHandle:
@@ -329,6 +365,9 @@ class Scene:
             position: Where the origin of the shape is [m].
             rotation: Its rotation, a unit quaternion w x y z.
             friction: Coulomb coefficient. With a thing that has one of its own, the geometric mean of both acts.
+            static_friction: Coulomb coefficient of sticking; None: as `friction`.
+            restitution: Ratio of the speeds after and before an impact, 0 to 1; the larger of both acts.
+            contact_compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
             motion: Function of time [s] that returns a position, or a position and a rotation; it replaces
                 `position` (and `rotation`).
             name: Name in messages and results.
@@ -345,12 +384,30 @@ class Scene:
         check.callable_or_none(thing, "motion", motion)
         if motion is not None:
             at, turn = pose_at(motion, 0.0, turn)
-        mu = check.number(thing, "friction", friction, least=0.0)
+        check.number(thing, "friction", friction, least=0.0)
+        surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
         handle = ColliderHandle(name, len(self.colliders))
-        self.colliders.append(Collider(name, shape, at, turn, mu, motion))
+        self.colliders.append(Collider(name, shape, at, turn, surface, motion))
         self.handles[name] = handle
         self.revision += 1
         return handle
+
+    def ignore_contact(self, first: Handle | ColliderHandle | str, second: Handle | ColliderHandle | str) -> None:
+        """Let two things, or a thing and a collider, pass through each other.
+
+        Raises:
+            SceneError: One of them is not in this scene, both are the same or both are colliders.
+        """
+        pair = [self[item].name if isinstance(item, str) else getattr(item, "name", None) for item in (first, second)]
+        for item, name in zip((first, second), pair, strict=True):
+            if name not in self.handles or not (isinstance(item, str) or self.handles[name] is item):
+                raise SceneError(f"ignore_contact: {item!r} is not in this scene")
+        if pair[0] == pair[1]:
+            raise SceneError(f"ignore_contact: {pair[0]!r} and itself: see self_collision")
+        if all(isinstance(self.handles[str(name)], ColliderHandle) for name in pair):
+            raise SceneError(f"ignore_contact: {pair[0]!r} and {pair[1]!r} are colliders and never push each other")
+        self.ignored.add((min(pair), max(pair)))
+        self.revision += 1
 
     def add_force_field(self, function: ForceField) -> None:
         """Add a force that acts on every free particle.
@@ -432,51 +489,3 @@ class Scene:
         if moving.any():
             raise SceneError(f"{thing}: velocity: particle {int(np.argmax(moving))} is fixed by mass 0 and cannot move")
         return velocities
-
-
-def _material(thing: str, material: Any, kind: type[M]) -> M:
-    if material is None:
-        return kind()
-    if not isinstance(material, kind):
-        raise SceneError(f"{thing}: material: expected a {kind.__name__}, got {material!r}")
-    return material
-
-
-def _mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
-    if isinstance(mesh, (str, Path)):
-        from shinari.files.meshes import read_mesh
-
-        return read_mesh(mesh)
-    if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
-        return mesh.vertices, mesh.faces
-    try:
-        vertices, faces = mesh
-    except (TypeError, ValueError):
-        raise SceneError(
-            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
-        ) from None
-    return vertices, faces
-
-
-def _optional(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.ndarray | None:
-    return None if value is None else check.per_row(thing, field, value, rows, **bounds)
-
-
-def _parameters(thing: str, kind: Any, given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
-    widths = dict(kind.parameters)
-    unknown = sorted(set(given) - set(widths))
-    if unknown:
-        raise SceneError(f"{thing}: {unknown[0]}: unknown parameter; known are {', '.join(widths) or 'none'}")
-    if kind.rest is None and set(widths) - set(given):
-        missing = next(name for name in widths if name not in given)
-        raise SceneError(f"{thing}: {missing}: has no default and must be given")
-    result = {}
-    for name, value in given.items():
-        width = widths[name]
-        if check.dimensions(thing, name, value) == (0 if width == 1 else 1):
-            value = np.broadcast_to(np.asarray(value), (rows,) if width == 1 else (rows, np.size(value)))
-        shape = (rows,) if width == 1 else (rows, width)
-        result[name] = check.array(thing, name, value, shape).reshape(rows, width)
-        if name in kind.non_negative:
-            check.number(thing, name, result[name].min(), least=0.0)
-    return result

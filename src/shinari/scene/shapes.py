@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.mesh_shape import Heightfield, Mesh
 
 
 @dataclass(frozen=True)
@@ -116,4 +117,4 @@ class Cone:
         object.__setattr__(self, "height", check.number("Cone", "height", self.height, above=0.0))
 
 
-Shape = Plane | Sphere | Box | Capsule | Cylinder | Cone
+Shape = Plane | Sphere | Box | Capsule | Cylinder | Cone | Mesh | Heightfield

@@ -9,6 +9,7 @@ import numpy as np
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
 from shinari.scene.shapes import Shape
+from shinari.scene.surface import Surface
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,9 @@ class Particles:
         positions: Positions [m], (N, 3).
         masses: Masses [kg], (N,); 0 fixes.
         velocities: Velocities [m/s], (N, 3).
-        radius: Distance kept from colliders [m].
-        friction: Coulomb coefficient; None: as the collider's.
+        radii: Distance kept from what is touched [m], (N,).
+        surface: How it behaves in contact.
+        self_collision: What of it collides with itself: None, `"particles"`, `"segments"` or `"triangles"`.
         faces: Triangles of a cloth, (F, 3), local indices.
         material: What the rows of a cloth or rope are made of.
     """
@@ -32,8 +34,9 @@ class Particles:
     positions: np.ndarray
     masses: np.ndarray
     velocities: np.ndarray
-    radius: float = 0.0
-    friction: float | None = None
+    radii: np.ndarray
+    surface: Surface
+    self_collision: str | None = None
     faces: np.ndarray | None = None
     material: ClothMaterial | RopeMaterial | None = None
 
@@ -76,7 +79,7 @@ class Collider:
         shape: Its shape.
         position: Position of its origin [m], (3,).
         rotation: Unit quaternion w x y z, (4,).
-        friction: Coulomb coefficient.
+        surface: How it behaves in contact.
         motion: Pose as a function of time, or None when it stands still.
     """
 
@@ -84,7 +87,7 @@ class Collider:
     shape: Shape
     position: np.ndarray
     rotation: np.ndarray
-    friction: float
+    surface: Surface
     motion: Motion | None = None
 
 

@@ -63,8 +63,8 @@ def project(model: Model, state: State, work: Workspace, settings: Settings) -> 
             history.extrapolate(iteration, settings.spectral_radius)
         if work.solids is not None:
             s = work.solids
-            collide(x, work.predicted, state.v, model.radii, model.friction, model.groups, s.kinds, s.sizes, s.fields,
-                    s.friction, s.before, s.after, real(settings.substep),
+            collide(x, work.predicted, state.v, model.radii, model.owners, model.surfaces, model.groups, s.kinds,
+                    s.sizes, s.fields, s.surfaces, s.before, s.after, real(settings.substep),
                     real(settings.depenetration_speed))  # fmt: skip
 
 

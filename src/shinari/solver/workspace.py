@@ -120,7 +120,7 @@ class Solids:
         kinds: Kind of each shape, (K,).
         sizes: Numbers of each shape, (K, 4).
         fields: Distance fields of the meshes among them.
-        friction: Coulomb coefficients, (K,).
+        surfaces: Friction, static friction, restitution and compliance [m/N] of each, (K, 4).
         before: Poses relative to each group at the start of the substep, (G, K, 12): matrix, position.
         after: The same at its end.
     """
@@ -131,7 +131,7 @@ class Solids:
         self.kinds = np.array([kind for kind, _ in encoded], np.int64)
         self.sizes = np.stack([numbers for _, numbers in encoded]).astype(model.real)
         self.fields = ()
-        self.friction = np.array([collider.friction for collider in model.colliders], model.real)
+        self.surfaces = np.array([collider.surface.numbers for collider in model.colliders], model.real)
         self.before = np.zeros((len(model.origins), len(encoded), 12), model.real)
         self.after = np.zeros_like(self.before)
         self._moves = any(collider.motion is not None for collider in model.colliders)

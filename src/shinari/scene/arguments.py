@@ -1,0 +1,104 @@
+"""What the `add_*` functions of a scene do with their arguments."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.surface import Surface
+
+M = TypeVar("M")
+
+
+def surface_of(material: ClothMaterial | RopeMaterial) -> Surface:
+    """How a material behaves in contact."""
+    return Surface(material.friction, material.static_friction, material.restitution, material.contact_compliance)
+
+
+def self_collision_mode(thing: str, value: Any, modes: dict[Any, str]) -> str | None:
+    """What of a thing collides with itself; None: nothing.
+
+    Raises:
+        SceneError: It is neither False nor one of the modes.
+    """
+    check.choice(thing, "self_collision", value, (False, *modes))
+    return None if value is False else modes[value]
+
+
+def check_thickness(thing: str, vertices: np.ndarray, faces: np.ndarray, thickness: float) -> None:
+    """A sheet that collides with itself has a thickness, no larger than its shortest edge.
+
+    Raises:
+        SceneError: It has not; the message names the edge and offers a value.
+    """
+    from shinari.build.topology import edges
+
+    pairs = edges(faces)
+    lengths = np.linalg.norm(vertices[pairs[:, 0]] - vertices[pairs[:, 1]], axis=1)
+    shortest = int(np.argmin(lengths))
+    if thickness == 0.0:
+        raise SceneError(
+            f"{thing}: thickness: a sheet without one cannot collide with itself; {0.2 * lengths[shortest]:.3g} m "
+            f"would be a fifth of its shortest edge"
+        )
+    if thickness > lengths[shortest]:
+        a, b = pairs[shortest].tolist()
+        raise SceneError(
+            f"{thing}: thickness: {thickness:g} m is more than its shortest edge at rest, {lengths[shortest]:.3g} m "
+            f"between vertices {a} and {b}: it would push itself apart; take at most {lengths[shortest]:.3g} m"
+        )
+
+
+def given_material(thing: str, material: Any, kind: type[M]) -> M:
+    """The material given, or the default one."""
+    if material is None:
+        return kind()
+    if not isinstance(material, kind):
+        raise SceneError(f"{thing}: material: expected a {kind.__name__}, got {material!r}")
+    return material
+
+
+def mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
+    """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
+    if isinstance(mesh, (str, Path)):
+        from shinari.files.meshes import read_mesh
+
+        return read_mesh(mesh)
+    if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
+        return mesh.vertices, mesh.faces
+    try:
+        vertices, faces = mesh
+    except (TypeError, ValueError):
+        raise SceneError(
+            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
+        ) from None
+    return vertices, faces
+
+
+def optional(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.ndarray | None:
+    """Numbers for rows, or None."""
+    return None if value is None else check.per_row(thing, field, value, rows, **bounds)
+
+
+def parameters(thing: str, kind: Any, given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
+    """Parameters of rows as given, checked against those of their type."""
+    widths = dict(kind.parameters)
+    unknown = sorted(set(given) - set(widths))
+    if unknown:
+        raise SceneError(f"{thing}: {unknown[0]}: unknown parameter; known are {', '.join(widths) or 'none'}")
+    if kind.rest is None and set(widths) - set(given):
+        missing = next(name for name in widths if name not in given)
+        raise SceneError(f"{thing}: {missing}: has no default and must be given")
+    result = {}
+    for name, value in given.items():
+        width = widths[name]
+        if check.dimensions(thing, name, value) == (0 if width == 1 else 1):
+            value = np.broadcast_to(np.asarray(value), (rows,) if width == 1 else (rows, np.size(value)))
+        shape = (rows,) if width == 1 else (rows, width)
+        result[name] = check.array(thing, name, value, shape).reshape(rows, width)
+        if name in kind.non_negative:
+            check.number(thing, name, result[name].min(), least=0.0)
+    return result

@@ -1,0 +1,53 @@
+"""How the surface of a thing behaves in contact."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shinari.errors import SceneError
+from shinari.scene import check
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Contact properties of a thing or of a collider.
+
+    Where two of them meet, the geometric mean of the coefficients of friction acts (the other's alone where one is
+    None, and 0 where both are), the larger restitution, and the sum of the compliances.
+
+    Attributes:
+        friction: Coulomb coefficient of sliding; None: as that of what is touched.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1.
+        compliance: Inverse stiffness of a contact [m/N].
+    """
+
+    friction: float | None = None
+    static_friction: float | None = None
+    restitution: float = 0.0
+    compliance: float = 0.0
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """Friction, static friction (-1 where the other's acts), restitution, compliance."""
+        sliding = -1.0 if self.friction is None else self.friction
+        sticking = sliding if self.static_friction is None else self.static_friction
+        return sliding, sticking, self.restitution, self.compliance
+
+
+def checked_surface(thing: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any) -> Surface:
+    """A surface from what a user gave.
+
+    Raises:
+        SceneError: A value is no number or outside its bounds.
+    """
+    if friction is not None:
+        friction = check.number(thing, "friction", friction, least=0.0)
+    if static_friction is not None:
+        static_friction = check.number(thing, "static_friction", static_friction, least=0.0)
+        if friction is None or static_friction < friction:
+            raise SceneError(
+                f"{thing}: static_friction: {static_friction:g} has to be at least friction, which is {friction}"
+            )
+    restitution = check.number(thing, "restitution", restitution, least=0.0, most=1.0)
+    compliance = check.number(thing, "contact_compliance", compliance, least=0.0)
+    return Surface(friction, static_friction, restitution, compliance)
