@@ -11,10 +11,12 @@ import numba
 import numpy as np
 
 from shinari.build.model import build_model
+from shinari.contact.family import Touches
+from shinari.contact.report import Contacts, report
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.scene import check
-from shinari.scene.handle import Handle, RowsHandle
+from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import announce
@@ -251,26 +253,38 @@ class Simulation:
         """How far each block is from being solved, and its strains; see `Residual`."""
         return self._diagnostics.residual(self.state)
 
-    def forces(self, of: str | RowsHandle) -> np.ndarray:
-        """Forces of constraint rows in the last substep.
+    def forces(self, of: str | RowsHandle | Handle | ColliderHandle) -> np.ndarray:
+        """Forces of constraint rows in the last substep, or the contact force on a thing over the last step.
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
-                and ropes last), or what `add_constraint` or `attach` returned, for its rows.
+                and ropes last); what `add_constraint` or `attach` returned, for its rows; or a thing or a collider.
 
         Returns:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
             rows that are solved as a system: an attachment gives the force with which the particle pulls at its
-            target, so a hanging weight reads (0, -m g, 0).
+            target, so a hanging weight reads (0, -m g, 0). For a thing or a collider the sum of its contact forces,
+            (3,) [N], see `contacts`.
 
         Raises:
-            SceneError: The scene has no such rows.
+            SceneError: The scene has no such rows or no such thing.
         """
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
                 raise SceneError(f"forces: {of!r} belongs to another scene")
             return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
+        if isinstance(of, (Handle, ColliderHandle)):
+            if self.scene.handles.get(of.name) is not of:
+                raise SceneError(f"forces: {of!r} belongs to another scene")
+            contacts = self.contacts()
+            on, back = contacts.first == of.name, contacts.second == of.name
+            return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
         return self._diagnostics.forces(self.state, of)
+
+    def contacts(self) -> Contacts:
+        """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
+        touches = Touches.joined([family.touches() for family in self._work.contacts])
+        return report(touches, self.model, self.state, self.settings.dt)
 
     def strains(self, of: str = "distance") -> np.ndarray:
         """Strain C / rest value of each row of a type, (M,), in the order in which they were added.

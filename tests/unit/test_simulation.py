@@ -63,8 +63,8 @@ def test_pinned_particles_go_evenly_where_they_are_written(precision):
     target = np.array([0.6, 0.3, -0.9], sim.state.positions.dtype)
     sim.positions(h)[0] = target
     sim.step()
-    # asked after the prediction of each substep
-    np.testing.assert_allclose(sorted(set(seen))[1:], 0.6 * np.arange(1, 5) / 4, rtol=1e-6)
+    # asked before the prediction of each substep
+    np.testing.assert_allclose(sorted(set(seen))[1:], 0.6 * np.arange(1, 4) / 4, rtol=1e-6)
     np.testing.assert_array_equal(sim.positions(h)[0], target)
     np.testing.assert_allclose(sim.velocities(h)[0], target * 60.0, rtol=1e-5)
     sim.step()

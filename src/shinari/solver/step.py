@@ -10,7 +10,6 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from shinari.contact.collide import collide
 from shinari.model import Model
 from shinari.scene import check
 from shinari.scene.motion import NO_ROTATION, pose_at
@@ -29,19 +28,24 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     time = state.frame * settings.dt
     kick, decay = (h * model.gravity).astype(real), real(math.exp(-model.damping * h))
     take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
-    if work.solids is not None:
-        work.solids.place(time, state.origins)
+    threads = numba.get_num_threads()
+    for family in work.contacts:
+        family.begin(time)
     for substep in range(settings.substeps):
         end = time + (substep + 1) * h
         apply_forces(model, state, work, end, h)
+        for family in work.contacts:
+            family.prepare(end, threads)
         predict(x, work.predicted, v, kick, real(h))
         drive_targets(model, state, work, end)
-        if work.solids is not None:
-            work.solids.advance(end, state.origins)
         if work.hierarchy is not None:
-            work.hierarchy.project(numba.get_num_threads(), substep)
-        project(model, state, work, settings)
+            work.hierarchy.project(threads, substep)
+        project(state, work, settings, threads)
+        for family in work.contacts:
+            family.settle(threads)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
+        for family in work.contacts:
+            family.bounce(threads)
         break_rows(model, state, work, h)
     if not math.isfinite(float(x.sum()) + float(v.sum())):
         return False
@@ -50,22 +54,17 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     return True
 
 
-def project(model: Model, state: State, work: Workspace, settings: Settings) -> None:
-    """The solver loop of a substep: every block, then the solids, once per iteration."""
-    x, real = state.x, model.real
+def project(state: State, work: Workspace, settings: Settings, threads: int) -> None:
+    """The solver loop of a substep: every block, then the contacts, once per iteration."""
     accelerated = settings.sweep == "chebyshev"
     history = Chebyshev(state) if accelerated else None
-    threads = numba.get_num_threads()
     for iteration in range(settings.iterations):
         for solver in work.solvers:
             solver.project(threads, iteration == 0)
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
-        if work.solids is not None:
-            s = work.solids
-            collide(x, work.predicted, state.v, model.radii, model.owners, model.surfaces, model.groups, s.kinds,
-                    s.sizes, s.fields, s.surfaces, s.before, s.after, real(settings.substep),
-                    real(settings.depenetration_speed))  # fmt: skip
+        for family in work.contacts:
+            family.project(threads, iteration == 0)
 
 
 class Chebyshev:

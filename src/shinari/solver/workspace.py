@@ -7,9 +7,9 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
-from shinari.contact.shapes import encode
+from shinari.contact.family import Family
+from shinari.contact.solids import Solids
 from shinari.model import ConstraintBlock, Model
-from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import uncompilable
@@ -28,6 +28,7 @@ class Workspace:
         solvers: One for each block, in the order in which they are solved.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
+        contacts: Families of contacts, in the order in which they are solved.
         kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
         force_fields: Compiled kernels of the force fields.
     """
@@ -37,7 +38,10 @@ class Workspace:
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
-        self.solids = Solids(model) if model.colliders else None
+        self.contacts: list[Family] = []
+        self.solids = Solids(model, state, settings, self.predicted) if model.colliders else None
+        if self.solids is not None:
+            self.contacts.append(self.solids)
         faces = 0 if model.air is None else len(model.air.triangles)
         self.kicks = np.zeros((3 * faces, 3), real)
         self.force_fields = [force_kernel(function) for function in model.force_fields]
@@ -111,52 +115,3 @@ class BlockSolver:
         places = entries.astype(np.uint32)
         self._gather = lambda: gather_corrections(places, offsets, corrections, weights, state.x)
         return [corrections, weights]
-
-
-class Solids:
-    """Colliders as arrays, with their poses at both ends of the substep.
-
-    Attributes:
-        kinds: Kind of each shape, (K,).
-        sizes: Numbers of each shape, (K, 4).
-        fields: Distance fields of the meshes among them.
-        surfaces: Friction, static friction, restitution and compliance [m/N] of each, (K, 4).
-        before: Poses relative to each group at the start of the substep, (G, K, 12): matrix, position.
-        after: The same at its end.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._colliders = model.colliders
-        encoded = [encode(collider.shape) for collider in model.colliders]
-        self.kinds = np.array([kind for kind, _ in encoded], np.int64)
-        self.sizes = np.stack([numbers for _, numbers in encoded]).astype(model.real)
-        self.fields = ()
-        self.surfaces = np.array([collider.surface.numbers for collider in model.colliders], model.real)
-        self.before = np.zeros((len(model.origins), len(encoded), 12), model.real)
-        self.after = np.zeros_like(self.before)
-        self._moves = any(collider.motion is not None for collider in model.colliders)
-
-    def place(self, time: float, origins: np.ndarray) -> None:
-        """Set the poses at a time [s] as those at both ends of the substep."""
-        self._write(time, origins)
-        self.before[...] = self.after
-
-    def advance(self, time: float, origins: np.ndarray) -> None:
-        """Take the poses at the end of a substep as those at the start of the next, which ends at `time`."""
-        if self._moves:
-            self.before[...] = self.after
-            self._write(time, origins)
-
-    def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (K, 3) [m] and rotations (K, 4), w x y z, at a time [s]."""
-        poses = [
-            (c.position, c.rotation) if c.motion is None else pose_at(c.motion, time, c.rotation)
-            for c in self._colliders
-        ]
-        return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
-
-    def _write(self, time: float, origins: np.ndarray) -> None:
-        positions, rotations = self.poses(time)
-        for k, q in enumerate(rotations):
-            self.after[:, k, :9] = rotation_matrix(q).ravel()
-        self.after[:, :, 9:] = positions[None] - origins[:, None]

@@ -1,0 +1,53 @@
+"""Contacts as the user sees them: where, between which things, and how hard."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.contact.family import Touches
+from shinari.model import Model
+from shinari.state import State
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Contacts that pushed in the last step.
+
+    Attributes:
+        positions: Where the surface of the first thing touches [m], (K, 3).
+        normals: Unit vectors from the second to the first, (K, 3).
+        forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
+        first: Names of the first things, (K,).
+        second: Names of the second things, (K,): things or colliders.
+        particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were
+            added.
+    """
+
+    positions: np.ndarray
+    normals: np.ndarray
+    forces: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    particle_forces: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.forces)
+
+
+def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:
+    """Contacts of a step of length dt [s]."""
+    p, b = touches.particles, touches.weights
+    world = state.origins[model.groups[p]] + state.x[p, :3]
+    first = np.where(b > 0.0, b, 0.0)
+    lead = np.argmax(first, axis=1)
+    radius = np.take_along_axis(model.radii[p], lead[:, None], 1)
+    positions = (first[:, :, None] * world).sum(axis=1) - radius * touches.normals
+    forces = touches.impulses / dt
+    names = np.array([name for name, _ in model.things] + [collider.name for collider in model.colliders])
+    owners = model.owners[p].astype(np.int64)
+    one = np.take_along_axis(owners, lead[:, None], 1)[:, 0]
+    other = np.take_along_axis(owners, np.argmin(b, axis=1)[:, None], 1)[:, 0]
+    other = np.where(touches.colliders >= 0, len(model.things) + touches.colliders, other)
+    on_particles = np.zeros((model.particle_count, 3))
+    np.add.at(on_particles, p.ravel(), (b[:, :, None] * forces[:, None, :]).reshape(-1, 3))
+    return Contacts(positions, touches.normals, forces, names[one], names[other], on_particles[model.slots])
