@@ -124,8 +124,8 @@ class Grid:
         cells = (high - low) * self.inverse
         if not cells.max() < MOST_CELLS:
             raise ShinariError(
-                f"points are spread over {(high - low).max():.3g} m, too far to find those within {reach:.3g} m of each "
-                "other: a point has flown away"
+                f"points are spread over {(high - low).max():.3g} m, too far to find neighbours within "
+                f"{reach:.3g} m: a point has flown away"
             )
         self.low = (float(low[0]), float(low[1]), float(low[2]))
         # one empty cell at the end keeps the two ends of a table that does not repeat apart
