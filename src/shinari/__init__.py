@@ -7,7 +7,7 @@ from shinari.errors import DivergenceError, FileError, MissingExtraError, SceneE
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Plane, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ __all__ = [
     "Box",
     "Capsule",
     "ClothMaterial",
+    "Cone",
+    "Cylinder",
     "DivergenceError",
     "FileError",
     "Gusts",
+    "Heightfield",
     "Keyframes",
+    "Mesh",
     "MissingExtraError",
     "Oscillation",
     "Plane",

@@ -159,9 +159,9 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_the_process(tmp_path):
     total, *_ = run(tmp_path, blocked)
     assert float(total) == float(run(tmp_path, tmp_path / "cache")[0])
     assert blocked.read_text() == "in the way"
-    folder = _writable_folder(str(blocked))
+    folder = _writable_folder(str(blocked), "kernels")
     assert folder.is_dir()
-    assert folder == _writable_folder(str(blocked))
+    assert folder == _writable_folder(str(blocked), "kernels")
 
 
 def test_two_first_runs_at_once(tmp_path):

@@ -1,10 +1,10 @@
-"""Triangle meshes of the collider shapes, to draw them; the solver knows the shapes exactly and never sees these."""
+"""Triangle meshes of the collider shapes, to draw them; the solver knows the shapes exactly and needs none of these."""
 
 import math
 
 import numpy as np
 
-from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
 
 SEGMENTS = 32
 PLANE_SIZE = 6.0
@@ -28,6 +28,13 @@ def shape_mesh(shape: Shape, *, segments: int = SEGMENTS) -> tuple[np.ndarray, n
         return vertices, faces[:, ::-1].copy() if shape.inside else faces
     if isinstance(shape, Capsule):
         return _capsule(shape.radius, shape.length, segments)
+    if isinstance(shape, Cylinder):
+        return _turned([(shape.radius, -0.5 * shape.length), (shape.radius, 0.5 * shape.length)], segments)
+    if isinstance(shape, Cone):
+        return _turned([(shape.radius, -0.5 * shape.height), (0.0, 0.5 * shape.height)], segments)
+    if isinstance(shape, (Mesh, Heightfield)):
+        mesh = shape.mesh if isinstance(shape, Heightfield) else shape
+        return mesh.vertices.copy(), mesh.faces.astype(np.int32)
     assert isinstance(shape, Sphere)
     return _capsule(shape.radius, 0.0, segments)
 
@@ -47,6 +54,25 @@ def _box(half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     faces = [triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))]
     return signs * half, np.array(faces, np.int32)
+
+
+def _turned(profile: list[tuple[float, float]], segments: int) -> tuple[np.ndarray, np.ndarray]:
+    """A disc at the bottom of a profile (radius, y) of two points, and a disc or the tip at its top."""
+    (radius, bottom), (upper, top) = profile
+    angles = 2.0 * math.pi * np.arange(segments) / segments
+    here = np.arange(segments)
+    beside = (here + 1) % segments
+    ring = np.stack([np.cos(angles), np.zeros(segments), np.sin(angles)], axis=1)
+    points = [radius * ring + [0.0, bottom, 0.0], np.array([[0.0, bottom, 0.0], [0.0, top, 0.0]])]
+    south, north = np.full(segments, segments), np.full(segments, segments + 1)
+    faces = [np.stack([south, here, beside], axis=1)]
+    if upper == 0.0:
+        faces.append(np.stack([here, north, beside], axis=1))
+    else:
+        points.append(upper * ring + [0.0, top, 0.0])
+        a, b = here + segments + 2, beside + segments + 2
+        faces += [np.stack([here, a, beside], 1), np.stack([beside, a, b], 1), np.stack([a, north, b], 1)]
+    return np.concatenate(points), np.concatenate(faces).astype(np.int32)
 
 
 def _capsule(radius: float, length: float, segments: int) -> tuple[np.ndarray, np.ndarray]:

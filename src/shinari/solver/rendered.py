@@ -23,11 +23,16 @@ from shinari.maths.function import FLAGS
 
 
 def kernel_folder() -> Path:
-    """Folder of the rendered modules: `SHINARI_CACHE_DIR`, or `shinari` in the user's cache folder.
+    """Folder of the rendered modules."""
+    return cache_folder("kernels")
+
+
+def cache_folder(kind: str) -> Path:
+    """Folder for what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
 
     A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
     """
-    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache())
+    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache(), kind)
 
 
 def render(name: str, template: str, functions: dict[str, Any]) -> ModuleType:
@@ -142,11 +147,11 @@ def _user_cache() -> str:
 
 
 @cache
-def _writable_folder(wanted: str) -> Path:
-    folder = Path(wanted) / "kernels"
+def _writable_folder(wanted: str, kind: str) -> Path:
+    folder = Path(wanted) / kind
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="shinari-kernels-"))
+        return Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-"))

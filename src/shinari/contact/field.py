@@ -1,0 +1,184 @@
+"""Distance to triangle meshes: the nearest triangle exactly, and on which side of it a point lies.
+
+The triangles are the leaves of a binary tree of boxes in preorder: a point either enters a node, which is the next one,
+or skips its whole subtree. A regular grid over the mesh gives each search a good start: every cell knows the triangle
+nearest to its centre, and a cell near the surface the stretch of the tree in which all triangles lie that can be
+nearest to any of its points. So a search near the surface looks at a few boxes and triangles.
+
+A point is outside when it lies on the outer side of the pseudonormal of the feature it is nearest to: the normal of a
+face, the sum of both at an edge, the sum weighted by the angles at a vertex (Baerentzen and Aanaes 2005, Signed
+distance computation using the angle weighted pseudonormal).
+
+The distance is exact up to `FAR` cells from the surface, unless a point is about equally far from so many triangles
+that the search stops, after `VISITS` nodes, before it has seen them all. Beyond, a point inside is taken to be as deep
+as the nearest triangle found, and outside the distance is a lower bound, within the grid short by less than the
+diagonal of a cell. So no distance is ever more than the true one; normals point from or to a triangle nearby.
+
+`fields` is a tuple of arrays that holds all meshes of a scene, one after another; `shinari.build.field` makes it.
+
+    frames     (M, 8) origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] (negative for
+               a solid), distance [m] under which the direction to the surface is rounding, unused
+    extents    (M, 8) cells along x, y, z, first cell, first node, end of the nodes, unused
+    cells      (C, 3) triangle nearest to the centre, first node and end of the search
+    boxes      (N, 6) lower and upper corner of each node [m]
+    links      (N, 3) next node when this one is skipped, first triangle and end of a leaf (equal for inner nodes)
+    triangles  (T, 9) corner a, edges b - a and c - a [m]
+    normals    (T, 7, 3) pseudonormals: face; edges ab, ac, bc; corners a, b, c
+"""
+
+import numpy as np
+
+from shinari.maths.function import function
+from shinari.maths.vec3 import ONE, ZERO, dot, norm, reciprocal, scale, sub
+
+VISITS = 1024
+FAR = np.float32(8.0)
+HALF = np.float32(0.5)
+
+
+@function
+def row(array, i, first):
+    """Three numbers of a row, as a tuple."""
+    return array[i, first], array[i, first + 1], array[i, first + 2]
+
+
+@function
+def part(value):
+    """Brought between 0 and 1."""
+    return min(max(value, ZERO), ONE)
+
+
+@function
+def closest_on_triangle(ap, ab, ac):
+    """Vector from the nearest point of a triangle to a point, its square, and the feature on which that point lies.
+
+    The face counts only where it is not farther than the edges: in a needle of a triangle its coordinates are rounding.
+
+    Args:
+        ap: The point, seen from corner a.
+        ab: Edge b - a.
+        ac: Edge c - a.
+    """
+    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
+    pb, pc = dot(ap, ab), dot(ap, ac)
+    over = ONE / (bb * cc - bc * bc)
+    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
+    r, s = part(pb / bb), part(pc / cc)
+    t = part((bb - bc + pc - pb) / (bb + cc - bc - bc))
+    on_ab = sub(ap, scale(ab, r))
+    on_ac = sub(ap, scale(ac, s))
+    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
+    on_face = sub(sub(ap, scale(ab, u)), scale(ac, v))
+    d1, d2, d3, d0 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc), dot(on_face, on_face)
+    w, best, feature = on_ab, d1, 4 if r <= ZERO else (5 if r >= ONE else 1)
+    if d2 < best:
+        w, best, feature = on_ac, d2, 4 if s <= ZERO else (6 if s >= ONE else 2)
+    if d3 < best:
+        w, best, feature = on_bc, d3, 5 if t <= ZERO else (6 if t >= ONE else 3)
+    if u >= ZERO and v >= ZERO and u + v <= ONE and d0 <= best:
+        w, best, feature = on_face, d0, 0
+    return w, best, feature
+
+
+@function
+def to_triangle(q, i, triangles):
+    """`closest_on_triangle` for triangle i."""
+    return closest_on_triangle(sub(q, row(triangles, i, 0)), row(triangles, i, 3), row(triangles, i, 6))
+
+
+@function
+def square_to_box(q, i, boxes):
+    """Square of the distance of q from a node."""
+    x = max(max(boxes[i, 0] - q[0], q[0] - boxes[i, 3]), ZERO)
+    y = max(max(boxes[i, 1] - q[1], q[1] - boxes[i, 4]), ZERO)
+    z = max(max(boxes[i, 2] - q[2], q[2] - boxes[i, 5]), ZERO)
+    return x * x + y * y + z * z
+
+
+@function
+def search(q, near, node, end, visits, boxes, links, triangles):
+    """Triangle nearest to q among `near` and those in the nodes from `node` to `end`.
+
+    Returns:
+        The triangle, and whether the search looked at all that it had to.
+    """
+    best = to_triangle(q, near, triangles)[1]
+    while node < end and visits > 0:
+        visits -= 1
+        following = np.int64(links[node, 0])
+        if square_to_box(q, node, boxes) < best:
+            following = node + 1
+            for i in range(np.int64(links[node, 1]), np.int64(links[node, 2])):
+                square = to_triangle(q, i, triangles)[1]
+                closer = square < best
+                best = square if closer else best
+                near = i if closer else near
+        node = following
+    return near, node >= end
+
+
+@function
+def step_of(value, count):
+    """Index of the cell that holds a coordinate, or of the last one on that side; 0 for NaN."""
+    last = count - 1
+    return np.int64(value) if value > ZERO and value < last else (last if value >= last else last - last)
+
+
+@function
+def cell_of(q, m, frames, extents):
+    """Cell of mesh m that holds q or is the nearest in its grid, its centre, and whether it holds q."""
+    nx, ny, nz = np.int64(extents[m, 0]), np.int64(extents[m, 1]), np.int64(extents[m, 2])
+    x, y, z = (
+        (q[0] - frames[m, 0]) * frames[m, 4],
+        (q[1] - frames[m, 1]) * frames[m, 4],
+        (q[2] - frames[m, 2]) * frames[m, 4],
+    )
+    i, j, k = step_of(x, nx), step_of(y, ny), step_of(z, nz)
+    centre = (
+        frames[m, 0] + frames[m, 3] * (np.float32(i) + HALF),
+        frames[m, 1] + frames[m, 3] * (np.float32(j) + HALF),
+        frames[m, 2] + frames[m, 3] * (np.float32(k) + HALF),
+    )
+    holds = x >= ZERO and y >= ZERO and z >= ZERO and x <= nx and y <= ny and z <= nz
+    return np.int64(extents[m, 3]) + (i * ny + j) * nz + k, centre, holds
+
+
+@function
+def pseudonormal(normals, i, feature):
+    """Normal of a feature of triangle i."""
+    return normals[i, feature, 0], normals[i, feature, 1], normals[i, feature, 2]
+
+
+@function
+def mesh_distance_and_normal(q, m, fields):
+    """Signed distance [m] of q from mesh m and its gradient; a sheet is solid within half its thickness."""
+    frames, extents, cells, boxes, links, triangles, normals = fields
+    cell, centre, holds = cell_of(q, m, frames, extents)
+    start = np.int64(cells[cell, 0])
+    first = np.int64(cells[cell, 1]) if holds else np.int64(extents[m, 4])
+    end = np.int64(cells[cell, 2]) if holds else np.int64(extents[m, 5])
+    from_start, square, feature = to_triangle(centre, start, triangles)
+    centre_side = dot(from_start, pseudonormal(normals, start, feature))
+    certain = max(np.sqrt(square) - norm(sub(q, centre)), np.sqrt(square_to_box(q, np.int64(extents[m, 4]), boxes)))
+    visits = 0 if certain > FAR * frames[m, 3] else VISITS
+    near, complete = search(q, start, first, end, visits, boxes, links, triangles)
+    w, square, feature = to_triangle(q, near, triangles)
+    n = pseudonormal(normals, near, feature)
+    # only the nearest feature tells the side; a point that is certainly not at the surface is where its centre is
+    sure = complete or certain <= ZERO
+    height = dot(w, n)
+    side = height if sure else (centre_side if holds else ONE)
+    up = ONE if side >= ZERO else -ONE
+    length = np.sqrt(square)
+    flat = sure and (feature == 0 or length <= frames[m, 6])
+    span = up * abs(height) if flat and feature == 0 else up * length
+    per_length = ZERO if flat else up * reciprocal(length)
+    out = (
+        n[0] if flat else per_length * w[0],
+        n[1] if flat else per_length * w[1],
+        n[2] if flat else per_length * w[2],
+    )
+    sheet = frames[m, 5] >= ZERO
+    if not complete and (sheet or span > ZERO):
+        span = up * max(min(certain, abs(span)), ZERO)
+    return (abs(span) - frames[m, 5], scale(out, up)) if sheet else (span, out)
