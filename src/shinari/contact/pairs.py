@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shinari.contact.buffers import grown
 from shinari.contact.grid import SHARE, Grid, share_of
-from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, RANGES, U, gather, ranges_around
+from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, RANGES, U, ranges_around
 from shinari.errors import ShinariError
 
 # Radii of a level differ by a factor of two; what is smaller than 2^-9 of the largest shares the last one.
@@ -98,6 +98,7 @@ class PairFinder:
                 _look(
                     fine.columns,
                     fine.order,
+                    fine.entries,
                     coarse.columns,
                     coarse.order,
                     coarse.starts,
@@ -122,44 +123,42 @@ def entry_of(columns, p, low, inverse, sides):
 
 
 @numba.njit(parallel=True, cache=True, **EXACT)
-def _look(columns, order, columns_b, order_b, starts, sides, low, inverse, margin, same, threads, cursors, pairs):
+def _look(
+    columns, order, entries, columns_b, order_b, starts, sides, low, inverse, margin, same, threads, cursors, pairs
+):
     """Pairs of one level with another, or with itself: then those where the partner has the larger index.
 
     Each ball writes its own pairs, at its cursor, and moves it by their number. Without room for pairs it only moves.
     """
+    write = len(pairs) > 0
     for t in numba.prange(threads):
-        near, places = np.empty((4, FIRST_ROOM), columns.dtype), np.empty(FIRST_ROOM, np.uint32)
-        close, hits = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
+        hits = np.empty(FIRST_ROOM, np.uint32)
         ranges = np.empty((RANGES, 2), np.int64)
         held, n, total = np.int64(-1), 0, 0
         for p in range(share_of(len(order), t, threads), share_of(len(order), t + 1, threads)):
-            entry = entry_of(columns, p, low, inverse, sides)
+            entry = np.int64(entries[p]) if same else entry_of(columns, p, low, inverse, sides)
             if entry != held:
                 held = entry
                 n, total = ranges_around(entry, starts, sides, ranges)
-                if total > len(places):
-                    near, places = np.empty((4, 2 * total), columns.dtype), np.empty(2 * total, np.uint32)
-                    close, hits = np.empty(2 * total, np.uint8), np.empty(2 * total, np.uint32)
-                gather(columns_b, ranges, n, near, places)
-                for k in range(total):
-                    places[k] = order_b[places[k]]
+                if total > len(hits):
+                    hits = np.empty(2 * total, np.uint32)
             x, y, z, r, i = columns[0, p], columns[1, p], columns[2, p], columns[3, p], order[p]
-            least = i if same else np.uint32(0)
+            # within a level the ball with the smaller index has the pair
+            least = np.uint32(i + 1) if same else np.uint32(0)
+            # write always, keep what is close: no branch to guess
             found = U(0)
-            for k in range(total):
-                dx, dy, dz, reach = x - near[0, k], y - near[1, k], z - near[2, k], r + near[3, k] + margin
-                close[k] = (dx * dx + dy * dy + dz * dz < reach * reach) & ((places[k] > least) | (not same))
-                found += U(close[k])
+            for row in range(n):
+                for k in range(U(ranges[row, 0]), U(ranges[row, 1])):
+                    dx, dy, dz = x - columns_b[0, k], y - columns_b[1, k], z - columns_b[2, k]
+                    reach = r + columns_b[3, k] + margin
+                    j = order_b[k]
+                    hits[found] = j
+                    found += U((dx * dx + dy * dy + dz * dz < reach * reach) & (j >= least))
             at = cursors[i]
             cursors[i] = at + np.int64(found)
-            if len(pairs) > 0 and found > U(0):
-                found = U(0)
-                for k in range(total):
-                    hits[found] = k
-                    found += U(close[k])
+            if write:
                 for k in range(found):
-                    j = places[hits[k]]
-                    pairs[U(at) + U(k), 0], pairs[U(at) + U(k), 1] = min(i, j), max(i, j)
+                    pairs[U(at) + k, 0], pairs[U(at) + k, 1] = min(i, hits[k]), max(i, hits[k])
 
 
 @numba.njit(cache=True, **EXACT)
