@@ -20,7 +20,7 @@ import numpy as np
 
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
-from shinari.scene.shapes import Box, Capsule, Plane, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.surface import Surface
 from shinari.scene.things import Collider, Particles, Rows
 from shinari.scene.wind import Gusts
@@ -29,7 +29,7 @@ RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
         *(Particles, Rows, Collider, ClothMaterial, RopeMaterial, Surface),
-        *(Plane, Sphere, Box, Capsule, Keyframes, Oscillation, Gusts),
+        *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )
 }
 """What can be packed, by name."""

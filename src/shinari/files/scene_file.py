@@ -34,7 +34,7 @@ from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Motion, Oscillation
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
 from shinari.scene.wind import Gusts
 from shinari.settings import Settings
 
@@ -136,7 +136,7 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
     for index, rope in enumerate(file.rope):
         _locate("rope", index, lambda table=rope: _add_rope(scene, table))
     for index, collider in enumerate(file.collider):
-        _locate("collider", index, lambda table=collider: _add_collider(scene, table))
+        _locate("collider", index, lambda table=collider: _add_collider(scene, table, folder))
     for index, rows in enumerate(file.constraint):
         _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
     for index, attach in enumerate(file.attach):
@@ -198,9 +198,9 @@ def _add_rope(scene: Scene, table: schema.RopeTable) -> None:
     _pin(handle, table)
 
 
-def _add_collider(scene: Scene, table: schema.ColliderTable) -> None:
+def _add_collider(scene: Scene, table: schema.ColliderTable, folder: Path) -> None:
     scene.add_collider(
-        _shape(table.shape),
+        _shape(table.shape, folder),
         position=table.position,
         rotation=table.rotation,
         friction=table.friction,
@@ -309,12 +309,17 @@ def _given(table: Any) -> dict[str, Any]:
     return {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
 
 
-def _shape(table: Any) -> Shape:
+def _shape(table: Any, folder: Path) -> Shape:
+    if isinstance(table, schema.MeshTable):
+        return Mesh(inside(folder, table.path), solid=table.solid, thickness=table.thickness)
     kinds = {
         schema.SphereTable: Sphere,
         schema.PlaneTable: Plane,
         schema.BoxTable: Box,
         schema.CapsuleTable: Capsule,
+        schema.CylinderTable: Cylinder,
+        schema.ConeTable: Cone,
+        schema.HeightfieldTable: Heightfield,
     }
     return kinds[type(table)](**msgspec.structs.asdict(table))
 

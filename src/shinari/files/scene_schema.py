@@ -254,6 +254,63 @@ class CapsuleTable(Table, tag_field="type", tag="capsule"):
     length: NonNegative
 
 
+class CylinderTable(Table, tag_field="type", tag="cylinder"):
+    """Cylinder along Y, with flat ends.
+
+    Attributes:
+        radius: Radius [m].
+        length: Length from end to end [m].
+    """
+
+    radius: Positive
+    length: Positive
+
+
+class ConeTable(Table, tag_field="type", tag="cone"):
+    """Cone along Y, its tip up; its origin is half-way up.
+
+    Attributes:
+        radius: Radius of the base [m].
+        height: Height from the base to the tip [m].
+    """
+
+    radius: Positive
+    height: Positive
+
+
+class MeshTable(Table, tag_field="type", tag="mesh"):
+    """Triangle mesh from a file.
+
+    Attributes:
+        path: Mesh file, relative to the folder of the scene file and inside it.
+        solid: True: closed, or an error; false: a sheet; left out: a solid if it is closed.
+        thickness: Of a sheet [m].
+    """
+
+    path: Name
+    solid: bool | None = None
+    thickness: NonNegative = 0.0
+
+
+class HeightfieldTable(Table, tag_field="type", tag="heightfield"):
+    """Ground, centred in X and Z.
+
+    Attributes:
+        heights: Heights [m], one row after another along Z.
+        size: Lengths along X and Z [m].
+        depth: From the lowest height to the bottom [m]; left out: the larger of the lengths.
+    """
+
+    heights: Annotated[list[Annotated[list[float], Meta(min_length=2)]], Meta(min_length=2)]
+    size: tuple[Positive, Positive]
+    depth: Positive | None = None
+
+
+ShapeTable = (
+    SphereTable | PlaneTable | BoxTable | CapsuleTable | CylinderTable | ConeTable | MeshTable | HeightfieldTable
+)
+
+
 class KeyframesTable(Table, tag_field="type", tag="keyframes"):
     """Poses at given times, linear in between, held outside.
 
@@ -299,7 +356,7 @@ class ColliderTable(Table):
         motion: How it moves; replaces `position` and `rotation`.
     """
 
-    shape: SphereTable | PlaneTable | BoxTable | CapsuleTable
+    shape: ShapeTable
     name: Name | None = None
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)

@@ -169,7 +169,7 @@ def _refuse_open(codes: np.ndarray, counts: np.ndarray, base: int) -> None:
     single, crowded = codes[counts == 1], codes[counts > 2]
     shown = single if len(single) else crowded
     ends = divmod(int(shown[0]), base)
-    what = f"{len(single)} edges have only one face ({_holes(single, base)} holes)"
+    what = f"{len(single)} edges have only one face (holes: {_holes(single, base)})"
     if not len(single):
         what = f"{len(crowded)} edges have more than two faces"
     raise SceneError(

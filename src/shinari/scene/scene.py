@@ -361,7 +361,7 @@ class Scene:
         """Add a solid that pushes particles and is not pushed.
 
         Args:
-            shape: `Plane`, `Sphere`, `Box` or `Capsule`.
+            shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `Mesh` or `Heightfield`.
             position: Where the origin of the shape is [m].
             rotation: Its rotation, a unit quaternion w x y z.
             friction: Coulomb coefficient. With a thing that has one of its own, the geometric mean of both acts.
@@ -378,7 +378,7 @@ class Scene:
         name = self._name("collider", name)
         thing = f"collider {name!r}"
         if not isinstance(shape, Shape):
-            raise SceneError(f"{thing}: shape: expected Plane, Sphere, Box or Capsule, got {shape!r}")
+            raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
         at = check.vector(thing, "position", position)
         turn = check.unit_quaternion(thing, "rotation", rotation)
         check.callable_or_none(thing, "motion", motion)
