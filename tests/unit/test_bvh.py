@@ -12,6 +12,7 @@ PRECISIONS = (np.float32, np.float64)
 def wake_threads_early(monkeypatch):
     """Few boxes suffice for a second thread, so that small sets test it."""
     monkeypatch.setattr("shinari.contact.bvh.SHARE", 16)
+    monkeypatch.setattr("shinari.contact.bvh.SHARE_OF_REFIT", 16)
 
 
 def touching(low_a, high_a, low_b, high_b):

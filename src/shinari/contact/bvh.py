@@ -19,8 +19,9 @@ from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, U
 
 # Boxes in a leaf, at most, and queries in a packet.
 LEAF = 8
-# Boxes for which it is worth waking one more thread.
+# Queries, and boxes of a refit, for which it is worth waking one more thread.
 SHARE = 1024
+SHARE_OF_REFIT = 8192
 DEPTH = 64
 
 
@@ -62,7 +63,7 @@ class Tree:
             high: High corners, (M, 3).
             threads: Threads to work on, at most.
         """
-        threads = max(1, min(threads, len(self.order) // SHARE))
+        threads = max(1, min(threads, len(self.order) // SHARE_OF_REFIT))
         _refit(low, high, self.order, self.firsts, self.boxes, self.nodes, threads)
 
     def overlaps(self, low: NDArray[np.floating], high: NDArray[np.floating], threads: int) -> NDArray[np.uint32]:
@@ -149,6 +150,31 @@ def join_children(nodes, n):
         nodes[n, 3 + c] = max(nodes[a, 3 + c], nodes[b, 3 + c])
 
 
+@numba.njit(**EXACT)
+def refit_part(t, low, high, order, firsts, boxes, nodes, threads):
+    """One thread's part of `_refit`."""
+    leaves = len(firsts) - 1
+    # each thread has whole subtrees below this level
+    tops = 1
+    while tops < 4 * threads and tops < leaves:
+        tops *= 2
+    for top in range(share_of(tops, t, threads), share_of(tops, t + 1, threads)):
+        for leaf in range(top * (leaves // tops), (top + 1) * (leaves // tops)):
+            for p in range(firsts[leaf], firsts[leaf + 1]):
+                q = order[p]
+                boxes[0, p], boxes[1, p], boxes[2, p] = low[q, 0], low[q, 1], low[q, 2]
+                boxes[3, p], boxes[4, p], boxes[5, p] = high[q, 0], high[q, 1], high[q, 2]
+            box = around_boxes(boxes, firsts[leaf], firsts[leaf + 1])
+            n = leaves + leaf
+            nodes[n, 0], nodes[n, 1], nodes[n, 2] = box[0], box[1], box[2]
+            nodes[n, 3], nodes[n, 4], nodes[n, 5] = box[3], box[4], box[5]
+        width = leaves // tops // 2
+        while width > 0:
+            for n in range((tops + top) * width, (tops + top + 1) * width):
+                join_children(nodes, n)
+            width //= 2
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _refit(low, high, order, firsts, boxes, nodes, threads):
     """Bring the boxes into the order of the tree and set the boxes of the nodes, from the leaves up."""
@@ -157,22 +183,11 @@ def _refit(low, high, order, firsts, boxes, nodes, threads):
     tops = 1
     while tops < 4 * threads and tops < leaves:
         tops *= 2
-    for t in numba.prange(threads):
-        for top in range(share_of(tops, t, threads), share_of(tops, t + 1, threads)):
-            for leaf in range(top * (leaves // tops), (top + 1) * (leaves // tops)):
-                for p in range(firsts[leaf], firsts[leaf + 1]):
-                    q = order[p]
-                    boxes[0, p], boxes[1, p], boxes[2, p] = low[q, 0], low[q, 1], low[q, 2]
-                    boxes[3, p], boxes[4, p], boxes[5, p] = high[q, 0], high[q, 1], high[q, 2]
-                box = around_boxes(boxes, firsts[leaf], firsts[leaf + 1])
-                n = leaves + leaf
-                nodes[n, 0], nodes[n, 1], nodes[n, 2] = box[0], box[1], box[2]
-                nodes[n, 3], nodes[n, 4], nodes[n, 5] = box[3], box[4], box[5]
-            width = leaves // tops // 2
-            while width > 0:
-                for n in range((tops + top) * width, (tops + top + 1) * width):
-                    join_children(nodes, n)
-                width //= 2
+    if threads == 1:
+        refit_part(0, low, high, order, firsts, boxes, nodes, threads)
+    else:
+        for t in numba.prange(threads):
+            refit_part(t, low, high, order, firsts, boxes, nodes, threads)
     for n in range(tops - 1, 0, -1):
         join_children(nodes, n)
 
@@ -235,6 +250,53 @@ def collect(box, boxes, firsts, found, n, near, places):
     return np.int64(m)
 
 
+@numba.njit(**EXACT)
+def search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed):
+    """One thread's part of `_search`."""
+    leaves = len(firsts) - 1
+    count = queries.shape[1]
+    packets = leaves if own else (count + LEAF - 1) // LEAF
+    near, places = np.empty((6, FIRST_ROOM), boxes.dtype), np.empty(FIRST_ROOM, np.uint32)
+    close, list_ = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
+    stack, found = np.empty(DEPTH, np.int64), np.empty(leaves, np.int64)
+    at, end = t * room, (t + 1) * room
+    for packet in range(share_of(packets, t, threads), share_of(packets, t + 1, threads)):
+        first = firsts[packet] if own else packet * LEAF
+        last = firsts[packet + 1] if own else min(count, first + LEAF)
+        box = around_boxes(queries, first, last)
+        n = leaves_touching(box, nodes, packet if own else 0, stack, found)
+        if n * LEAF + 1 > len(places):
+            wide = 2 * n * LEAF
+            near, places = np.empty((6, wide), boxes.dtype), np.empty(wide, np.uint32)
+            close, list_ = np.empty(wide, np.uint8), np.empty(wide, np.uint32)
+        total = collect(box, boxes, firsts, found, n, near, places)
+        for p in range(first, last):
+            x0, y0, z0 = queries[0, p], queries[1, p], queries[2, p]
+            x1, y1, z1 = queries[3, p], queries[4, p], queries[5, p]
+            # the boxes of the packet come first
+            start = U(p - first + 1) if own else U(0)
+            for k in range(start, U(total)):
+                close[k] = (
+                    (x0 <= near[3, k])
+                    & (near[0, k] <= x1)
+                    & (y0 <= near[4, k])
+                    & (near[1, k] <= y1)
+                    & (z0 <= near[5, k])
+                    & (near[2, k] <= z1)
+                )
+            # write always, keep what touches: no branch to guess
+            m = U(0)
+            for k in range(start, U(total)):
+                list_[m] = places[k]
+                m += U(close[k])
+            starts[p], counts[p] = at, m
+            if at + np.int64(m) <= end:
+                for k in range(np.int64(m)):
+                    hits[U(at) + U(k)] = list_[U(k)]
+            at += np.int64(m)
+    needed[t] = at - t * room
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _search(queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed):
     """Boxes that touch each query, as lists in the thread's share of the hits.
@@ -252,49 +314,11 @@ def _search(queries, boxes, nodes, firsts, own, room, threads, starts, counts, h
         hits: Places, (room * threads,).
         needed: Receives the number of hits of each thread, (threads,).
     """
-    leaves = len(firsts) - 1
-    count = queries.shape[1]
-    packets = leaves if own else (count + LEAF - 1) // LEAF
-    for t in numba.prange(threads):
-        near, places = np.empty((6, FIRST_ROOM), boxes.dtype), np.empty(FIRST_ROOM, np.uint32)
-        close, list_ = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
-        stack, found = np.empty(DEPTH, np.int64), np.empty(leaves, np.int64)
-        at, end = t * room, (t + 1) * room
-        for packet in range(share_of(packets, t, threads), share_of(packets, t + 1, threads)):
-            first = firsts[packet] if own else packet * LEAF
-            last = firsts[packet + 1] if own else min(count, first + LEAF)
-            box = around_boxes(queries, first, last)
-            n = leaves_touching(box, nodes, packet if own else 0, stack, found)
-            if n * LEAF + 1 > len(places):
-                wide = 2 * n * LEAF
-                near, places = np.empty((6, wide), boxes.dtype), np.empty(wide, np.uint32)
-                close, list_ = np.empty(wide, np.uint8), np.empty(wide, np.uint32)
-            total = collect(box, boxes, firsts, found, n, near, places)
-            for p in range(first, last):
-                x0, y0, z0 = queries[0, p], queries[1, p], queries[2, p]
-                x1, y1, z1 = queries[3, p], queries[4, p], queries[5, p]
-                # the boxes of the packet come first
-                start = U(p - first + 1) if own else U(0)
-                for k in range(start, U(total)):
-                    close[k] = (
-                        (x0 <= near[3, k])
-                        & (near[0, k] <= x1)
-                        & (y0 <= near[4, k])
-                        & (near[1, k] <= y1)
-                        & (z0 <= near[5, k])
-                        & (near[2, k] <= z1)
-                    )
-                # write always, keep what touches: no branch to guess
-                m = U(0)
-                for k in range(start, U(total)):
-                    list_[m] = places[k]
-                    m += U(close[k])
-                starts[p], counts[p] = at, m
-                if at + np.int64(m) <= end:
-                    for k in range(np.int64(m)):
-                        hits[U(at) + U(k)] = list_[U(k)]
-                at += np.int64(m)
-        needed[t] = at - t * room
+    if threads == 1:
+        search_part(0, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed)
+    else:
+        for t in numba.prange(threads):
+            search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed)
 
 
 @numba.njit(cache=True, **EXACT)
@@ -308,14 +332,23 @@ def _sum(counts, names, own, offsets):
         offsets[q + 1] += offsets[q]
 
 
+@numba.njit(**EXACT)
+def join_part(t, names, order, own, threads, starts, counts, offsets, hits, pairs):
+    """One thread's part of `_join`."""
+    for p in range(share_of(len(names), t, threads), share_of(len(names), t + 1, threads)):
+        query = names[p]
+        first, at = U(starts[p]), U(offsets[p if own else query])
+        for k in range(counts[p]):
+            box = order[hits[first + U(k)]]
+            pairs[at + U(k), 0] = min(query, box) if own else query
+            pairs[at + U(k), 1] = max(query, box) if own else box
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _join(names, order, own, threads, starts, counts, offsets, hits, pairs):
     """Write the pairs of each query where they go."""
-    for t in numba.prange(threads):
-        for p in range(share_of(len(names), t, threads), share_of(len(names), t + 1, threads)):
-            query = names[p]
-            first, at = U(starts[p]), U(offsets[p if own else query])
-            for k in range(counts[p]):
-                box = order[hits[first + U(k)]]
-                pairs[at + U(k), 0] = min(query, box) if own else query
-                pairs[at + U(k), 1] = max(query, box) if own else box
+    if threads == 1:
+        join_part(0, names, order, own, threads, starts, counts, offsets, hits, pairs)
+    else:
+        for t in numba.prange(threads):
+            join_part(t, names, order, own, threads, starts, counts, offsets, hits, pairs)

@@ -162,21 +162,30 @@ def share_of(count, part, parts):
     return count * part // parts
 
 
+@function
+def bounds_part(t, points, members, threads, extrema):
+    """One thread's part of `_bounds`."""
+    first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
+    m = members[first]
+    x0, y0, z0 = points[m, 0], points[m, 1], points[m, 2]
+    x1, y1, z1 = x0, y0, z0
+    for p in range(first, last):
+        m = members[p]
+        x, y, z = points[m, 0], points[m, 1], points[m, 2]
+        x0, y0, z0 = min(x0, x), min(y0, y), min(z0, z)
+        x1, y1, z1 = max(x1, x), max(y1, y), max(z1, z)
+    extrema[t, 0], extrema[t, 1], extrema[t, 2] = x0, y0, z0
+    extrema[t, 3], extrema[t, 4], extrema[t, 5] = x1, y1, z1
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def _bounds(points, members, threads, extrema):
     """Smallest and largest coordinates of each thread's points, (threads, 6)."""
-    for t in numba.prange(threads):
-        first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
-        m = members[first]
-        x0, y0, z0 = points[m, 0], points[m, 1], points[m, 2]
-        x1, y1, z1 = x0, y0, z0
-        for p in range(first, last):
-            m = members[p]
-            x, y, z = points[m, 0], points[m, 1], points[m, 2]
-            x0, y0, z0 = min(x0, x), min(y0, y), min(z0, z)
-            x1, y1, z1 = max(x1, x), max(y1, y), max(z1, z)
-        extrema[t, 0], extrema[t, 1], extrema[t, 2] = x0, y0, z0
-        extrema[t, 3], extrema[t, 4], extrema[t, 5] = x1, y1, z1
+    if threads == 1:
+        bounds_part(0, points, members, threads, extrema)
+    else:
+        for t in numba.prange(threads):
+            bounds_part(t, points, members, threads, extrema)
 
 
 @function
@@ -190,20 +199,41 @@ def cell_number(x, low, inverse, side):
     return cell % side if cell >= side else cell
 
 
+@function
+def number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram):
+    """One thread's part of `_number`."""
+    first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
+    histogram[t, :] = 0
+    for p in range(first, last):
+        m = members[p]
+        x = cell_number(points[m, 0], low[0], inverse, sides[0])
+        y = cell_number(points[m, 1], low[1], inverse, sides[1])
+        z = cell_number(points[m, 2], low[2], inverse, sides[2])
+        entry = np.uint32((z * sides[1] + y) * sides[0] + x)
+        numbers[p] = entry
+        histogram[t, entry >> shift] += 1
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def _number(points, members, low, inverse, sides, shift, threads, numbers, histogram):
     """Entry of each point, and for each thread how many fall into each bucket."""
-    for t in numba.prange(threads):
-        first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
-        histogram[t, :] = 0
-        for p in range(first, last):
-            m = members[p]
-            x = cell_number(points[m, 0], low[0], inverse, sides[0])
-            y = cell_number(points[m, 1], low[1], inverse, sides[1])
-            z = cell_number(points[m, 2], low[2], inverse, sides[2])
-            entry = np.uint32((z * sides[1] + y) * sides[0] + x)
-            numbers[p] = entry
-            histogram[t, entry >> shift] += 1
+    if threads == 1:
+        number_part(0, points, members, low, inverse, sides, shift, threads, numbers, histogram)
+    else:
+        for t in numba.prange(threads):
+            number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram)
+
+
+@function
+def into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved):
+    """One thread's part of `_into_buckets`."""
+    for p in range(share_of(len(members), t, threads), share_of(len(members), t + 1, threads)):
+        entry = numbers[p]
+        bucket = entry >> shift
+        at = histogram[t, bucket]
+        histogram[t, bucket] = at + 1
+        moved[at, 0] = entry
+        moved[at, 1] = members[p]
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
@@ -217,41 +247,47 @@ def _into_buckets(members, numbers, shift, threads, histogram, edges, moved):
             histogram[t, b] = total
             total += n
     edges[histogram.shape[1]] = total
-    for t in numba.prange(threads):
-        for p in range(share_of(len(members), t, threads), share_of(len(members), t + 1, threads)):
-            entry = numbers[p]
-            bucket = entry >> shift
-            at = histogram[t, bucket]
-            histogram[t, bucket] = at + 1
-            moved[at, 0] = entry
-            moved[at, 1] = members[p]
+    if threads == 1:
+        into_buckets_part(0, members, numbers, shift, threads, histogram, edges, moved)
+    else:
+        for t in numba.prange(threads):
+            into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved)
+
+
+@function
+def within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
+    """One thread's part of `_within_buckets`."""
+    starts[0] = 0
+    buckets, size, last_entry = len(edges) - 1, 1 << shift, len(starts) - 1
+    begin, end = share_of(len(order), t, threads), share_of(len(order), t + 1, threads)
+    for b in range(buckets):
+        if (edges[b + 1] <= begin and t > 0) or (edges[b + 1] > end and t < threads - 1):
+            continue
+        low, high = min(b * size, last_entry), min((b + 1) * size, last_entry)
+        for e in range(low, high):
+            starts[e + 1] = 0
+        for p in range(edges[b], edges[b + 1]):
+            starts[moved[p, 0] + 1] += 1
+        at = edges[b]
+        for e in range(low, high):
+            n = starts[e + 1]
+            starts[e + 1] = at
+            at += n
+        for p in range(edges[b], edges[b + 1]):
+            entry, m = moved[p, 0], moved[p, 1]
+            at = starts[entry + 1]
+            starts[entry + 1] = at + 1
+            order[at] = m
+            entries[at] = entry
+            columns[0, at], columns[1, at], columns[2, at] = points[m, 0], points[m, 1], points[m, 2]
+            columns[3, at] = fourth[m] if len(fourth) else 0
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def _within_buckets(points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
     """Sort each bucket by counting; buckets are divided among the threads by the number of their points."""
-    starts[0] = 0
-    buckets, size, last_entry = len(edges) - 1, 1 << shift, len(starts) - 1
-    for t in numba.prange(threads):
-        begin, end = share_of(len(order), t, threads), share_of(len(order), t + 1, threads)
-        for b in range(buckets):
-            if (edges[b + 1] <= begin and t > 0) or (edges[b + 1] > end and t < threads - 1):
-                continue
-            low, high = min(b * size, last_entry), min((b + 1) * size, last_entry)
-            for e in range(low, high):
-                starts[e + 1] = 0
-            for p in range(edges[b], edges[b + 1]):
-                starts[moved[p, 0] + 1] += 1
-            at = edges[b]
-            for e in range(low, high):
-                n = starts[e + 1]
-                starts[e + 1] = at
-                at += n
-            for p in range(edges[b], edges[b + 1]):
-                entry, m = moved[p, 0], moved[p, 1]
-                at = starts[entry + 1]
-                starts[entry + 1] = at + 1
-                order[at] = m
-                entries[at] = entry
-                columns[0, at], columns[1, at], columns[2, at] = points[m, 0], points[m, 1], points[m, 2]
-                columns[3, at] = fourth[m] if len(fourth) else 0
+    if threads == 1:
+        within_buckets_part(0, points, fourth, moved, shift, threads, edges, starts, order, columns, entries)
+    else:
+        for t in numba.prange(threads):
+            within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts, order, columns, entries)

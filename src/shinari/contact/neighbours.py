@@ -59,62 +59,80 @@ class NeighbourLists:
         return offsets, indices
 
 
+@numba.njit(**EXACT)
+def count_part(t, columns, entries, starts, sides, squared, threads, offsets):
+    """One thread's part of `_count`."""
+    near, places = np.empty((4, FIRST_ROOM), columns.dtype), np.empty(FIRST_ROOM, np.uint32)
+    ranges = np.empty((RANGES, 2), np.int64)
+    p, end = first_of_cell(entries, t, threads), first_of_cell(entries, t + 1, threads)
+    while p < end:
+        entry = np.int64(entries[p])
+        n, total = ranges_around(entry, starts, sides, ranges)
+        if total > len(places):
+            near, places = np.empty((4, 2 * total), columns.dtype), np.empty(2 * total, np.uint32)
+        gather(columns, ranges, n, near, places)
+        last = np.int64(starts[entry + 1])
+        for a in range(p, last):
+            x, y, z = columns[0, a], columns[1, a], columns[2, a]
+            found = np.int32(-1)
+            for k in range(total):
+                dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
+                found += np.int32(dx * dx + dy * dy + dz * dz < squared)
+            offsets[a + 1] = found
+        p = last
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _count(columns, entries, starts, sides, squared, threads, offsets):
     """Where each list starts, (N + 1,)."""
-    for t in numba.prange(threads):
-        near, places = np.empty((4, FIRST_ROOM), columns.dtype), np.empty(FIRST_ROOM, np.uint32)
-        ranges = np.empty((RANGES, 2), np.int64)
-        p, end = first_of_cell(entries, t, threads), first_of_cell(entries, t + 1, threads)
-        while p < end:
-            entry = np.int64(entries[p])
-            n, total = ranges_around(entry, starts, sides, ranges)
-            if total > len(places):
-                near, places = np.empty((4, 2 * total), columns.dtype), np.empty(2 * total, np.uint32)
-            gather(columns, ranges, n, near, places)
-            last = np.int64(starts[entry + 1])
-            for a in range(p, last):
-                x, y, z = columns[0, a], columns[1, a], columns[2, a]
-                found = np.int32(-1)
-                for k in range(total):
-                    dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
-                    found += np.int32(dx * dx + dy * dy + dz * dz < squared)
-                offsets[a + 1] = found
-            p = last
+    if threads == 1:
+        count_part(0, columns, entries, starts, sides, squared, threads, offsets)
+    else:
+        for t in numba.prange(threads):
+            count_part(t, columns, entries, starts, sides, squared, threads, offsets)
     offsets[0] = 0
     for a in range(len(entries)):
         offsets[a + 1] += offsets[a]
 
 
+@numba.njit(**EXACT)
+def fill_part(t, columns, entries, starts, sides, squared, threads, offsets, indices):
+    """One thread's part of `_fill`."""
+    near, places = np.empty((4, FIRST_ROOM), columns.dtype), np.empty(FIRST_ROOM, np.uint32)
+    close, hits = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
+    ranges = np.empty((RANGES, 2), np.int64)
+    p, end = first_of_cell(entries, t, threads), first_of_cell(entries, t + 1, threads)
+    while p < end:
+        entry = np.int64(entries[p])
+        n, total = ranges_around(entry, starts, sides, ranges)
+        if total > len(places):
+            near, places = np.empty((4, 2 * total), columns.dtype), np.empty(2 * total, np.uint32)
+            close, hits = np.empty(2 * total, np.uint8), np.empty(2 * total, np.uint32)
+        gather(columns, ranges, n, near, places)
+        last = np.int64(starts[entry + 1])
+        for a in range(p, last):
+            x, y, z = columns[0, a], columns[1, a], columns[2, a]
+            for k in range(total):
+                dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
+                close[k] = dx * dx + dy * dy + dz * dz < squared
+            # write always, keep what is close: no branch to guess
+            found = U(0)
+            for k in range(total):
+                hits[found] = k
+                found += U(close[k])
+            # the point itself is among them, where its own place would stand: what follows moves up by one
+            at = U(offsets[a])
+            for k in range(offsets[a + 1] - offsets[a]):
+                place = places[hits[U(k)]]
+                indices[at + U(k)] = places[hits[U(k) + U(place >= a)]]
+        p = last
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _fill(columns, entries, starts, sides, squared, threads, offsets, indices):
     """Write the lists."""
-    for t in numba.prange(threads):
-        near, places = np.empty((4, FIRST_ROOM), columns.dtype), np.empty(FIRST_ROOM, np.uint32)
-        close, hits = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
-        ranges = np.empty((RANGES, 2), np.int64)
-        p, end = first_of_cell(entries, t, threads), first_of_cell(entries, t + 1, threads)
-        while p < end:
-            entry = np.int64(entries[p])
-            n, total = ranges_around(entry, starts, sides, ranges)
-            if total > len(places):
-                near, places = np.empty((4, 2 * total), columns.dtype), np.empty(2 * total, np.uint32)
-                close, hits = np.empty(2 * total, np.uint8), np.empty(2 * total, np.uint32)
-            gather(columns, ranges, n, near, places)
-            last = np.int64(starts[entry + 1])
-            for a in range(p, last):
-                x, y, z = columns[0, a], columns[1, a], columns[2, a]
-                for k in range(total):
-                    dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
-                    close[k] = dx * dx + dy * dy + dz * dz < squared
-                # write always, keep what is close: no branch to guess
-                found = U(0)
-                for k in range(total):
-                    hits[found] = k
-                    found += U(close[k])
-                # the point itself is among them, where its own place would stand: what follows moves up by one
-                at = U(offsets[a])
-                for k in range(offsets[a + 1] - offsets[a]):
-                    place = places[hits[U(k)]]
-                    indices[at + U(k)] = places[hits[U(k) + U(place >= a)]]
-            p = last
+    if threads == 1:
+        fill_part(0, columns, entries, starts, sides, squared, threads, offsets, indices)
+    else:
+        for t in numba.prange(threads):
+            fill_part(t, columns, entries, starts, sides, squared, threads, offsets, indices)

@@ -122,6 +122,41 @@ def entry_of(columns, p, low, inverse, sides):
     return (z * sides[1] + y) * sides[0] + x
 
 
+@numba.njit(**EXACT)
+def look_part(
+    t, columns, order, entries, columns_b, order_b, starts, sides, low, inverse, margin, same, threads, cursors, pairs
+):
+    """One thread's part of `_look`."""
+    write = len(pairs) > 0
+    hits = np.empty(FIRST_ROOM, np.uint32)
+    ranges = np.empty((RANGES, 2), np.int64)
+    held, n, total = np.int64(-1), 0, 0
+    for p in range(share_of(len(order), t, threads), share_of(len(order), t + 1, threads)):
+        entry = np.int64(entries[p]) if same else entry_of(columns, p, low, inverse, sides)
+        if entry != held:
+            held = entry
+            n, total = ranges_around(entry, starts, sides, ranges)
+            if total > len(hits):
+                hits = np.empty(2 * total, np.uint32)
+        x, y, z, r, i = columns[0, p], columns[1, p], columns[2, p], columns[3, p], order[p]
+        # within a level the ball with the smaller index has the pair
+        least = np.uint32(i + 1) if same else np.uint32(0)
+        # write always, keep what is close: no branch to guess
+        found = U(0)
+        for row in range(n):
+            for k in range(U(ranges[row, 0]), U(ranges[row, 1])):
+                dx, dy, dz = x - columns_b[0, k], y - columns_b[1, k], z - columns_b[2, k]
+                reach = r + columns_b[3, k] + margin
+                j = order_b[k]
+                hits[found] = j
+                found += U((dx * dx + dy * dy + dz * dz < reach * reach) & (j >= least))
+        at = cursors[i]
+        cursors[i] = at + np.int64(found)
+        if write:
+            for k in range(found):
+                pairs[U(at) + k, 0], pairs[U(at) + k, 1] = min(i, hits[k]), max(i, hits[k])
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _look(
     columns, order, entries, columns_b, order_b, starts, sides, low, inverse, margin, same, threads, cursors, pairs
@@ -130,35 +165,43 @@ def _look(
 
     Each ball writes its own pairs, at its cursor, and moves it by their number. Without room for pairs it only moves.
     """
-    write = len(pairs) > 0
-    for t in numba.prange(threads):
-        hits = np.empty(FIRST_ROOM, np.uint32)
-        ranges = np.empty((RANGES, 2), np.int64)
-        held, n, total = np.int64(-1), 0, 0
-        for p in range(share_of(len(order), t, threads), share_of(len(order), t + 1, threads)):
-            entry = np.int64(entries[p]) if same else entry_of(columns, p, low, inverse, sides)
-            if entry != held:
-                held = entry
-                n, total = ranges_around(entry, starts, sides, ranges)
-                if total > len(hits):
-                    hits = np.empty(2 * total, np.uint32)
-            x, y, z, r, i = columns[0, p], columns[1, p], columns[2, p], columns[3, p], order[p]
-            # within a level the ball with the smaller index has the pair
-            least = np.uint32(i + 1) if same else np.uint32(0)
-            # write always, keep what is close: no branch to guess
-            found = U(0)
-            for row in range(n):
-                for k in range(U(ranges[row, 0]), U(ranges[row, 1])):
-                    dx, dy, dz = x - columns_b[0, k], y - columns_b[1, k], z - columns_b[2, k]
-                    reach = r + columns_b[3, k] + margin
-                    j = order_b[k]
-                    hits[found] = j
-                    found += U((dx * dx + dy * dy + dz * dz < reach * reach) & (j >= least))
-            at = cursors[i]
-            cursors[i] = at + np.int64(found)
-            if write:
-                for k in range(found):
-                    pairs[U(at) + k, 0], pairs[U(at) + k, 1] = min(i, hits[k]), max(i, hits[k])
+    if threads == 1:
+        look_part(
+            0,
+            columns,
+            order,
+            entries,
+            columns_b,
+            order_b,
+            starts,
+            sides,
+            low,
+            inverse,
+            margin,
+            same,
+            threads,
+            cursors,
+            pairs,
+        )
+    else:
+        for t in numba.prange(threads):
+            look_part(
+                t,
+                columns,
+                order,
+                entries,
+                columns_b,
+                order_b,
+                starts,
+                sides,
+                low,
+                inverse,
+                margin,
+                same,
+                threads,
+                cursors,
+                pairs,
+            )
 
 
 @numba.njit(cache=True, **EXACT)
@@ -187,19 +230,28 @@ def _group(pairs, cursors, offsets, grouped):
         grouped[at, 0], grouped[at, 1] = pairs[k, 0], pairs[k, 1]
 
 
+@numba.njit(**EXACT)
+def sort_part(t, pairs, offsets, threads):
+    """One thread's part of `_sort`."""
+    count = len(offsets) - 1
+    for i in range(share_of(count, t, threads), share_of(count, t + 1, threads)):
+        first, last = offsets[i], offsets[i + 1]
+        if last - first > FEW:
+            pairs[first:last, 1] = np.sort(pairs[first:last, 1].copy())
+            continue
+        for k in range(first + 1, last):
+            j, hole = pairs[k, 1], k
+            while hole > first and pairs[hole - 1, 1] > j:
+                pairs[hole, 1] = pairs[hole - 1, 1]
+                hole -= 1
+            pairs[hole, 1] = j
+
+
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _sort(pairs, offsets, threads):
     """Sort the pairs of each first index by the second."""
-    count = len(offsets) - 1
-    for t in numba.prange(threads):
-        for i in range(share_of(count, t, threads), share_of(count, t + 1, threads)):
-            first, last = offsets[i], offsets[i + 1]
-            if last - first > FEW:
-                pairs[first:last, 1] = np.sort(pairs[first:last, 1].copy())
-                continue
-            for k in range(first + 1, last):
-                j, hole = pairs[k, 1], k
-                while hole > first and pairs[hole - 1, 1] > j:
-                    pairs[hole, 1] = pairs[hole - 1, 1]
-                    hole -= 1
-                pairs[hole, 1] = j
+    if threads == 1:
+        sort_part(0, pairs, offsets, threads)
+    else:
+        for t in numba.prange(threads):
+            sort_part(t, pairs, offsets, threads)
