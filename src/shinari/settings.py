@@ -8,6 +8,7 @@ from shinari.scene import check
 METHODS = ("xpbd", "pbd")
 SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
 PRECISIONS = ("float32", "float64")
+DETECTIONS = ("frame", "substep")
 STIFFNESS_MODES = ("per-step", "raw")
 
 
@@ -31,6 +32,7 @@ class Settings:
     spectral_radius: float = 0.9
     depenetration_speed: float = 1.0
     hierarchy: bool = False
+    contact_detection: str = "frame"
 
     def __post_init__(self) -> None:
         thing = "simulation"
@@ -49,6 +51,7 @@ class Settings:
         if self.relaxation is not None:
             check.number(thing, "relaxation", self.relaxation, above=0.0, most=2.0)
         check.number(thing, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
+        check.choice(thing, "contact_detection", self.contact_detection, DETECTIONS)
         check.choice(thing, "hierarchy", self.hierarchy, (True, False))
         check.number(thing, "depenetration_speed", self.depenetration_speed, least=0.0)
 

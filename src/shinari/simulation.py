@@ -52,6 +52,8 @@ class Simulation:
         depenetration_speed: Speed at which what overlaps a collider at the start is pushed out [m/s].
         hierarchy: Solve coarse levels of the distance rows first (Mueller 2008): large cloth stretches far less for a
             few per cent more time.
+        contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
+            leaves the way it was to go, or `"substep"`, in each.
 
     Raises:
         SceneError: A setting or the scene is unusable; the message names the thing and the field.
@@ -73,6 +75,7 @@ class Simulation:
         spectral_radius: float = 0.9,
         depenetration_speed: float = 1.0,
         hierarchy: bool = False,
+        contact_detection: str = "frame",
     ) -> None:
         if not isinstance(scene, Scene):
             raise SceneError(f"simulation: scene: expected a Scene, got {scene!r}")
@@ -89,6 +92,7 @@ class Simulation:
             spectral_radius=spectral_radius,
             depenetration_speed=depenetration_speed,
             hierarchy=hierarchy,
+            contact_detection=contact_detection,
         )
         self.scene = scene
         self._revision = scene.revision

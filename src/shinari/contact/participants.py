@@ -1,0 +1,143 @@
+"""What of a scene can touch what: its points, edges and triangles, and which of them may meet."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.build.colouring import incidence
+from shinari.build.topology import edges
+from shinari.model import Model
+from shinari.scene.scene import Scene
+
+# A loop of rope cannot be bent to less than its own radius: points nearer along it than half such a loop never touch.
+HALF_TURN = math.pi
+
+
+@dataclass(frozen=True)
+class Participants:
+    """Points, edges and triangles that keep off each other, in solver order.
+
+    Attributes:
+        points: Particles that keep off triangles: vertices of sheets, points of ropes, loose particles, (P,) uint32.
+        edges: Edges of sheets and segments of ropes, (E, 2) uint32.
+        beads: Loose particles, which keep off the segments of ropes, as edges of length zero, (L, 2) uint32.
+        segments: Segments of ropes, (S, 2) uint32.
+        triangles: Triangles of sheets, (F, 3) uint32.
+        members: Particles of each thing that takes part, as a list by thing; None: it does not.
+        alone: Things that pass through themselves, (T,) bool.
+        ignored: Sorted keys first x T + second (first < second) of things that ignore each other, (I,) int64.
+        reach_along: Distance along a rope below which its points never touch each other [m], by thing, (T,).
+        arcs: Distance along the rope of each particle [m], (N,).
+        neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
+        neighbours: Particles that share an edge or a row between things with each particle, ascending.
+        rest: Positions at the start relative to the origin of the group, (N, 3).
+        edge_length: Median length of all edges [m].
+    """
+
+    points: np.ndarray
+    edges: np.ndarray
+    beads: np.ndarray
+    segments: np.ndarray
+    triangles: np.ndarray
+    members: list[np.ndarray | None]
+    alone: np.ndarray
+    ignored: np.ndarray
+    reach_along: np.ndarray
+    arcs: np.ndarray
+    neighbour_offsets: np.ndarray
+    neighbours: np.ndarray
+    rest: np.ndarray
+    edge_length: float
+
+    def may_meet(self, first: int, second: int) -> bool:
+        """Whether two things, or a thing and itself, may touch through edges and triangles."""
+        if self.members[first] is None or self.members[second] is None:
+            return False
+        if first == second:
+            return not self.alone[first]
+        low, high = min(first, second), max(first, second)
+        return low * len(self.members) + high not in self.ignored
+
+
+def participants(scene: Scene, model: Model) -> Participants | None:
+    """What can touch through edges and triangles; None when nothing can."""
+    slots, groups = model.slots, scene.groups
+    points, lines, beads, segments, triangles = [], [], [], [], []
+    members: list[np.ndarray | None] = []
+    arcs = np.zeros(model.particle_count)
+    start = 0
+    for group in groups:
+        own = slots[start : start + len(group.positions)]
+        start += len(own)
+        thick = group.radii > 0.0
+        members.append(own if thick.any() else None)
+        if not thick.any():
+            continue
+        points.append(own[thick])
+        if group.kind == "cloth" and group.self_collision != "particles":
+            assert group.faces is not None
+            triangles.append(own[group.faces])
+            lines.append(own[edges(group.faces)])
+        elif group.kind == "rope":
+            length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
+            arcs[own[1:]] = np.cumsum(length)
+            segments.append(np.stack([own[:-1], own[1:]], axis=1))
+        else:
+            beads.append(np.stack([own[thick], own[thick]], axis=1))
+    names = {group.name: k for k, group in enumerate(groups)}
+    pairs = [sorted(names[name] for name in pair) for pair in scene.ignored if all(name in names for name in pair)]
+    alone = np.array([group.self_collision not in ("triangles", "segments") for group in groups])
+    if not triangles and not segments:
+        return None
+    everyone = sum(member is not None for member in members)
+    if everyone < 2 and alone.all():
+        return None
+    all_lines = _joined(lines + segments, 2)
+    offsets, near = _neighbours(all_lines, _links(model), model.particle_count)
+    rest = np.empty((model.particle_count, 3), model.real)
+    rest[slots] = scene.positions - model.origins[model.groups][slots]
+    world = np.empty((model.particle_count, 3))
+    world[slots] = scene.positions
+    lengths = np.linalg.norm(world[all_lines[:, 0]] - world[all_lines[:, 1]], axis=1)
+    return Participants(
+        points=_joined(points, 0),
+        edges=all_lines,
+        beads=_joined(beads, 2),
+        segments=_joined(segments, 2),
+        triangles=_joined(triangles, 3),
+        members=members,
+        alone=alone,
+        ignored=np.array(sorted(a * len(groups) + b for a, b in pairs), np.int64),
+        reach_along=np.array(
+            [HALF_TURN * group.radii.max() if group.kind == "rope" else 0.0 for group in groups], model.real
+        ),
+        arcs=arcs.astype(model.real),
+        neighbour_offsets=offsets,
+        neighbours=near,
+        rest=rest,
+        edge_length=float(np.median(lengths)),
+    )
+
+
+def _joined(parts: list[np.ndarray], width: int) -> np.ndarray:
+    empty = np.zeros((0, width) if width else 0, np.uint32)
+    return np.ascontiguousarray(np.concatenate([empty, *parts]), np.uint32)
+
+
+def _links(model: Model) -> np.ndarray:
+    """Pairs of particles of different things that share a row, (K, 2)."""
+    pairs = [np.zeros((0, 2), np.uint32)]
+    for block in model.blocks.values():
+        for k in range(1, block.indices.shape[1]):
+            two = block.indices[:, [0, k]]
+            pairs.append(two[model.owners[two[:, 0]] != model.owners[two[:, 1]]])
+    return np.concatenate(pairs)
+
+
+def _neighbours(lines: np.ndarray, links: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Particles joined to each particle, as offsets (N + 1,) and entries."""
+    both = np.concatenate([lines, links])
+    offsets, entries = incidence(both, count)
+    near = both[entries // 2, 1 - entries % 2]
+    return offsets, near.astype(np.uint32)

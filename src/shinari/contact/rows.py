@@ -1,0 +1,231 @@
+"""Contact rows: two points, each a mean of particles, that keep a distance along a normal.
+
+             x0                C = n . (b0 x0 + b1 x1 + b2 x2 + b3 x3) - d >= 0,   grad_i = b_i n
+              |  n
+        x1---(+)---x2          n and b_i from the nearest points of point and triangle, or of two edges, at the start of
+              x3               the substep: from the side on which they are, a row holds even what has gone through
+
+What C fell in the substep is pushed back and gives velocity; what overlapped at its start comes out at a limited speed
+and gives none. Friction takes from the slip of the substep up to mu times the push, all of it when that is enough
+(Macklin et al. 2014, Unified Particle Physics, eq. 24). With a compliance the row is one of XPBD (Macklin et al. 2016).
+"""
+
+import numba
+import numpy as np
+
+from shinari.contact.proximity import gap_vector, pair_weights
+from shinari.maths.function import FLAGS, function
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+
+# A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
+WATCHED = np.float32(1.5)
+# Nearer than this part of the gap two things count as crossing already: the way between them has no direction.
+TANGLED = np.float32(1e-4)
+
+
+@function
+def shift(groups, origins, i, j):
+    """Origin of the group of particle j relative to that of particle i; exact, since origins are whole metres."""
+    g, f = groups[j], groups[i]
+    return origins[g, 0] - origins[f, 0], origins[g, 1] - origins[f, 1], origins[g, 2] - origins[f, 2]
+
+
+@function
+def relative(x, i, j, offset):
+    """Position of particle j relative to particle i."""
+    return x[j, 0] - x[i, 0] + offset[0], x[j, 1] - x[i, 1] + offset[1], x[j, 2] - x[i, 2] + offset[2]
+
+
+@numba.njit(parallel=True, cache=True, **FLAGS)
+def refresh(
+    threads, points, indices, gaps, x, velocities, groups, origins, h,
+    weights, normals, shifts, distances, approach, active, multipliers
+):  # fmt: skip
+    """Take the nearest points, normals and distances of all candidates from the positions at the start of a substep.
+
+    Args:
+        threads: Threads to use.
+        points: Rows before this one are a point and a triangle, the others two edges.
+        indices: Particles of each row, (M, 4).
+        gaps: Distance that each row keeps [m], (M,).
+        x: Positions and inverse mass, (N, 4).
+        velocities: Velocities that the prediction will use [m/s], (N, 3).
+        groups: Group of each particle, (N,).
+        origins: Origin of each group, (G, 3), in the precision of the positions.
+        h: Substep [s].
+        weights: Filled with b, (M, 4).
+        normals: Filled with n, (M, 3).
+        shifts: Filled with the part of n . gap vector that comes from the origins of the groups, (M,).
+        distances: Filled with the distances [m], (M,).
+        approach: Filled with the relative velocity along n [m/s], (M,).
+        active: Filled with whether the row may push in this substep, (M,).
+        multipliers: Set to zero, (M,).
+    """
+    count = len(indices)
+    for t in numba.prange(threads):
+        for r in range(count * t // threads, count * (t + 1) // threads):
+            i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+            o1, o2 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2)
+            o3 = shift(groups, origins, i0, i3)
+            a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
+            w = pair_weights(r >= points, a, b, c)
+            way = gap_vector(w, a, b, c)
+            distance = norm(way)
+            n = scale(way, reciprocal(distance))
+            speed = ZERO * h
+            for k in range(3):
+                speed += n[k] * (
+                    w[0] * velocities[i0, k] + w[1] * velocities[i1, k] + w[2] * velocities[i2, k]
+                    + w[3] * velocities[i3, k]
+                )  # fmt: skip
+            weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
+            normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
+            shifts[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+            distances[r] = distance
+            approach[r] = speed
+            multipliers[r] = ZERO
+            near = distance + min(speed, ZERO) * h < WATCHED * gaps[r]
+            active[r] = near and distance > TANGLED * gaps[r]
+
+
+@function
+def moved(x, predicted, velocities, h, i):
+    """Way of a particle in this substep so far."""
+    return (
+        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
+        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
+        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
+    )
+
+
+@function
+def combined(first, second):
+    """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
+    if first < ZERO:
+        return max(second, ZERO)
+    return first if second < ZERO else np.sqrt(first * second)
+
+
+@function
+def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted, velocities,
+          multipliers, impulses, h, reach):  # fmt: skip
+    """Solve one row; `reach` is how far what overlapped at the start may come out [m]."""
+    i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+    b0, b1, b2, b3 = weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3]
+    n = (normals[r, 0], normals[r, 1], normals[r, 2])
+    place = shifts[r]
+    for k in range(3):
+        place += n[k] * (b0 * x[i0, k] + b1 * x[i1, k] + b2 * x[i2, k] + b3 * x[i3, k])
+    depth = gaps[r] - place
+    m0, m1, m2, m3 = b0 * x[i0, 3], b1 * x[i1, 3], b2 * x[i2, 3], b3 * x[i3, 3]
+    mobility = b0 * m0 + b1 * m1 + b2 * m2 + b3 * m3
+    first, second = owners[i0], owners[i2]
+    softness = (surfaces[first, 3] + surfaces[second, 3]) / (h * h)
+    old = multipliers[r]
+    # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
+    before = max(gaps[r] - distances[r], ZERO) if softness == ZERO else depth - depth
+    push = max(depth - before, ZERO)
+    out = min(max(depth - push, ZERO), reach) if softness == ZERO else depth - depth
+    change = push / mobility if softness == ZERO else max((depth - softness * old) / (mobility + softness), -old)
+    push = change * mobility
+    if mobility <= ZERO or (push == ZERO and out == ZERO):
+        return
+    move = push + out
+    # friction: the relative way of the two points in this substep, along the surface
+    slip = add(
+        add(scale(moved(x, predicted, velocities, h, i0), b0), scale(moved(x, predicted, velocities, h, i1), b1)),
+        add(scale(moved(x, predicted, velocities, h, i2), b2), scale(moved(x, predicted, velocities, h, i3), b3)),
+    )
+    slip = sub(slip, scale(n, dot(n, slip)))
+    length = norm(slip)
+    sliding = combined(surfaces[first, 0], surfaces[second, 0])
+    sticking = combined(surfaces[first, 1], surfaces[second, 1])
+    hold = ONE if length <= sticking * push else min(sliding * push * reciprocal(length), ONE)
+    inverse = ONE / mobility
+    for k in range(3):
+        along = n[k] * move - hold * slip[k]
+        quiet = n[k] * out * inverse
+        along = along * inverse
+        x[i0, k] += m0 * along
+        x[i1, k] += m1 * along
+        x[i2, k] += m2 * along
+        x[i3, k] += m3 * along
+        predicted[i0, k] += m0 * quiet
+        predicted[i1, k] += m1 * quiet
+        predicted[i2, k] += m2 * quiet
+        predicted[i3, k] += m3 * quiet
+        impulses[r, k] += (along - quiet) / h
+    multipliers[r] = old + change
+    distances[r] += out
+
+
+@numba.njit(parallel=True, cache=True, **FLAGS)
+def project(
+    threads, order, offsets, block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
+    predicted, velocities, multipliers, impulses, h, reach
+):  # fmt: skip
+    """Solve all active rows, block after block; blocks of one colour share no free particle.
+
+    Args:
+        threads: Threads to use.
+        order: Blocks by colour, (B,).
+        offsets: Where each colour starts, (colours + 1,).
+        block: Rows in a block.
+        indices: Particles of each row, (M, 4).
+        weights: b of each row, (M, 4).
+        normals: n of each row, (M, 3).
+        shifts: Part of n . gap vector that comes from the origins of the groups, (M,).
+        gaps: Distance that each row keeps [m], (M,).
+        distances: Distances at the start of the substep [m], (M,).
+        active: Whether each row may push, (M,).
+        owners: Thing of each particle, (N,).
+        surfaces: Friction, static friction, restitution and compliance of each thing, (T, 4).
+        x: Positions and inverse mass, (N, 4).
+        predicted: Predicted positions, (N, 3); what comes out silently moves them.
+        velocities: Velocities of the prediction [m/s], (N, 3).
+        multipliers: Sum of the pushes over their inverse masses in this substep [kg m], (M,).
+        impulses: Impulse of each row on its first point, summed over the step [N s], (M, 3).
+        h: Substep [s].
+        reach: How far what overlapped at the start may come out [m].
+    """
+    count = len(indices)
+    for colour in range(len(offsets) - 1):
+        begin, end = offsets[colour], offsets[colour + 1]
+        share = end - begin
+        for t in numba.prange(threads):
+            for k in range(begin + share * t // threads, begin + share * (t + 1) // threads):
+                first = np.int64(order[k]) * block
+                for r in range(first, min(first + block, count)):
+                    if active[r]:
+                        solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted,
+                              velocities, multipliers, impulses, h, reach)  # fmt: skip
+
+
+@numba.njit(cache=True, **FLAGS)
+def bounce(indices, weights, normals, approach, multipliers, owners, surfaces, x, velocities, impulses, slow):
+    """Restitution: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
+
+    Slower than `slow` [m/s], what gravity gives in a substep or two, nothing bounces.
+    """
+    for r in range(len(indices)):
+        if multipliers[r] <= ZERO or approach[r] >= -slow:
+            continue
+        i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+        e = max(surfaces[owners[i0], 2], surfaces[owners[i2], 2])
+        if e <= ZERO:
+            continue
+        b0, b1, b2, b3 = weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3]
+        m0, m1, m2, m3 = b0 * x[i0, 3], b1 * x[i1, 3], b2 * x[i2, 3], b3 * x[i3, 3]
+        speed = ZERO * slow
+        for k in range(3):
+            speed += normals[r, k] * (
+                b0 * velocities[i0, k] + b1 * velocities[i1, k] + b2 * velocities[i2, k] + b3 * velocities[i3, k]
+            )
+        change = max(-e * approach[r] - speed, ZERO) * reciprocal(b0 * m0 + b1 * m1 + b2 * m2 + b3 * m3)
+        for k in range(3):
+            kick = change * normals[r, k]
+            velocities[i0, k] += m0 * kick
+            velocities[i1, k] += m1 * kick
+            velocities[i2, k] += m2 * kick
+            velocities[i3, k] += m3 * kick
+            impulses[r, k] += kick
