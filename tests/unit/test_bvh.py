@@ -89,6 +89,21 @@ def test_a_refit_follows_the_boxes_and_finds_as_much():
     np.testing.assert_array_equal(by_name(tree.self_overlaps(2)), expected[expected[:, 0] < expected[:, 1]])
 
 
+def test_boxes_of_nothing_touch_nothing():
+    low, high = boxes("clusters", 300, np.float32)
+    centroids = 0.5 * (low + high)
+    low[::3], high[::3] = np.inf, -np.inf
+    tree = Tree(centroids)
+    tree.refit(low, high, 2)
+    expected = touching(low, high, low, high)
+    assert len(expected) > 200
+    np.testing.assert_array_equal(
+        by_name(tree.overlaps(*boxes("clusters", 300, np.float32), 2)),
+        touching(*boxes("clusters", 300, np.float32), low, high),
+    )
+    np.testing.assert_array_equal(by_name(tree.self_overlaps(2)), expected[expected[:, 0] < expected[:, 1]])
+
+
 def test_nodes_hold_their_children():
     low, high = boxes("random", 333, np.float64)
     for threads in (1, 2, 7):

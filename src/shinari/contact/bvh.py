@@ -28,7 +28,8 @@ DEPTH = 64
 class Tree:
     """Boxes that can be asked for overlaps.
 
-    Boxes touch when they share a point: their faces may coincide. All arrays are C-contiguous.
+    Boxes touch when they share a point: their faces may coincide. A box from inf to -inf touches nothing. All arrays
+    are C-contiguous.
 
     Args:
         centroids: Centres of the boxes at rest [m], (M, 3): boxes that are close then should stay close.
@@ -257,7 +258,7 @@ def search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, co
     count = queries.shape[1]
     packets = leaves if own else (count + LEAF - 1) // LEAF
     near, places = np.empty((6, FIRST_ROOM), boxes.dtype), np.empty(FIRST_ROOM, np.uint32)
-    close, list_ = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
+    close, kept = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
     stack, found = np.empty(DEPTH, np.int64), np.empty(leaves, np.int64)
     at, end = t * room, (t + 1) * room
     for packet in range(share_of(packets, t, threads), share_of(packets, t + 1, threads)):
@@ -268,13 +269,15 @@ def search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, co
         if n * LEAF + 1 > len(places):
             wide = 2 * n * LEAF
             near, places = np.empty((6, wide), boxes.dtype), np.empty(wide, np.uint32)
-            close, list_ = np.empty(wide, np.uint8), np.empty(wide, np.uint32)
+            close, kept = np.empty(wide, np.uint8), np.empty(wide, np.uint32)
         total = collect(box, boxes, firsts, found, n, near, places)
+        start = U(0)
         for p in range(first, last):
             x0, y0, z0 = queries[0, p], queries[1, p], queries[2, p]
             x1, y1, z1 = queries[3, p], queries[4, p], queries[5, p]
-            # the boxes of the packet come first
-            start = U(p - first + 1) if own else U(0)
+            # the boxes of the packet come first, and those up to p have had their turn
+            while own and start < U(total) and places[start] <= p:
+                start += U(1)
             for k in range(start, U(total)):
                 close[k] = (
                     (x0 <= near[3, k])
@@ -287,12 +290,12 @@ def search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, co
             # write always, keep what touches: no branch to guess
             m = U(0)
             for k in range(start, U(total)):
-                list_[m] = places[k]
+                kept[m] = places[k]
                 m += U(close[k])
             starts[p], counts[p] = at, m
             if at + np.int64(m) <= end:
                 for k in range(np.int64(m)):
-                    hits[U(at) + U(k)] = list_[U(k)]
+                    hits[U(at) + U(k)] = kept[U(k)]
             at += np.int64(m)
     needed[t] = at - t * room
 
