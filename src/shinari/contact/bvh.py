@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from shinari.build.ordering import hilbert_order
 from shinari.contact.buffers import grown
-from shinari.contact.grid import share_of
-from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, U
+from shinari.contact.grid import EXACT, share_of
+from shinari.contact.neighbourhood import FIRST_ROOM, U
 
 # Boxes in a leaf, at most, and queries in a packet.
 LEAF = 8

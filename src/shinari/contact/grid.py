@@ -20,7 +20,11 @@ from numpy.typing import NDArray
 
 from shinari.contact.buffers import grown
 from shinari.errors import ShinariError
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import FLAGS
+
+# Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
+# part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
+EXACT = {**FLAGS, "fastmath": False}
 
 # A cell is this much larger than asked, more than the rounding of its number: see `cell_number`.
 SLACK = 1e-5
@@ -156,13 +160,13 @@ def _prime(least: int, taken: Sequence[int]) -> int:
     return value
 
 
-@function
+@numba.njit(**EXACT)
 def share_of(count, part, parts):
     """First item of a part when a count of them is divided evenly."""
     return count * part // parts
 
 
-@function
+@numba.njit(**EXACT)
 def bounds_part(t, points, members, threads, extrema):
     """One thread's part of `_bounds`."""
     first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
@@ -178,7 +182,7 @@ def bounds_part(t, points, members, threads, extrema):
     extrema[t, 3], extrema[t, 4], extrema[t, 5] = x1, y1, z1
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **EXACT)
 def _bounds(points, members, threads, extrema):
     """Smallest and largest coordinates of each thread's points, (threads, 6)."""
     if threads == 1:
@@ -188,7 +192,7 @@ def _bounds(points, members, threads, extrema):
             bounds_part(t, points, members, threads, extrema)
 
 
-@function
+@numba.njit(**EXACT)
 def cell_number(x, low, inverse, side):
     """Number of a cell along one axis, in the table.
 
@@ -199,7 +203,7 @@ def cell_number(x, low, inverse, side):
     return cell % side if cell >= side else cell
 
 
-@function
+@numba.njit(**EXACT)
 def number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram):
     """One thread's part of `_number`."""
     first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
@@ -214,7 +218,7 @@ def number_part(t, points, members, low, inverse, sides, shift, threads, numbers
         histogram[t, entry >> shift] += 1
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **EXACT)
 def _number(points, members, low, inverse, sides, shift, threads, numbers, histogram):
     """Entry of each point, and for each thread how many fall into each bucket."""
     if threads == 1:
@@ -224,7 +228,7 @@ def _number(points, members, low, inverse, sides, shift, threads, numbers, histo
             number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram)
 
 
-@function
+@numba.njit(**EXACT)
 def into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved):
     """One thread's part of `_into_buckets`."""
     for p in range(share_of(len(members), t, threads), share_of(len(members), t + 1, threads)):
@@ -236,7 +240,7 @@ def into_buckets_part(t, members, numbers, shift, threads, histogram, edges, mov
         moved[at, 1] = members[p]
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **EXACT)
 def _into_buckets(members, numbers, shift, threads, histogram, edges, moved):
     """Bring (entry, index) into the order of the buckets; `edges` receives where each bucket starts."""
     total = 0
@@ -254,7 +258,7 @@ def _into_buckets(members, numbers, shift, threads, histogram, edges, moved):
             into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved)
 
 
-@function
+@numba.njit(**EXACT)
 def within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
     """One thread's part of `_within_buckets`."""
     starts[0] = 0
@@ -283,7 +287,7 @@ def within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts,
             columns[3, at] = fourth[m] if len(fourth) else 0
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **EXACT)
 def _within_buckets(points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
     """Sort each bucket by counting; buckets are divided among the threads by the number of their points."""
     if threads == 1:

@@ -3,12 +3,7 @@
 import numba
 import numpy as np
 
-from shinari.contact.grid import share_of
-from shinari.maths.function import FLAGS
-
-# Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
-# part of a loop and in its rest. So their arithmetic is taken as written.
-EXACT = {**FLAGS, "fastmath": False}
+from shinari.contact.grid import EXACT, share_of
 
 # Numbers of what is gathered, until a cell has more around it.
 FIRST_ROOM = 1024

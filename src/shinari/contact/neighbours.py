@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.contact.buffers import grown
-from shinari.contact.grid import SHARE, Grid
-from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, RANGES, U, first_of_cell, gather, ranges_around
+from shinari.contact.grid import EXACT, SHARE, Grid
+from shinari.contact.neighbourhood import FIRST_ROOM, RANGES, U, first_of_cell, gather, ranges_around
 
 
 class NeighbourLists:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shinari.contact.buffers import grown
-from shinari.contact.grid import SHARE, Grid, share_of
-from shinari.contact.neighbourhood import EXACT, FIRST_ROOM, RANGES, U, ranges_around
+from shinari.contact.grid import EXACT, SHARE, Grid, share_of
+from shinari.contact.neighbourhood import FIRST_ROOM, RANGES, U, ranges_around
 from shinari.errors import ShinariError
 
 # Radii of a level differ by a factor of two; what is smaller than 2^-9 of the largest shares the last one.
