@@ -154,20 +154,22 @@ def mesh_distance_and_normal(q, m, fields):
     """Signed distance [m] of q from mesh m and its gradient; a sheet is solid within half its thickness."""
     frames, extents, cells, boxes, links, triangles, normals = fields
     cell, centre, holds = cell_of(q, m, frames, extents)
-    start = np.int64(cells[cell, 0])
-    first = np.int64(cells[cell, 1]) if holds else np.int64(extents[m, 4])
-    end = np.int64(cells[cell, 2]) if holds else np.int64(extents[m, 5])
-    from_start, square, feature = to_triangle(centre, start, triangles)
-    centre_side = dot(from_start, pseudonormal(normals, start, feature))
-    certain = max(np.sqrt(square) - norm(sub(q, centre)), np.sqrt(square_to_box(q, np.int64(extents[m, 4]), boxes)))
-    visits = 0 if certain > FAR * frames[m, 3] else VISITS
-    near, complete = search(q, start, first, end, visits, boxes, links, triangles)
+    start, node, end = np.int64(cells[cell, 0]), np.int64(cells[cell, 1]), np.int64(cells[cell, 2])
+    first, last = np.int64(extents[m, 4]), np.int64(extents[m, 5])
+    visits, certain, centre_side = last - first, norm(q) * ZERO, ONE
+    if not holds or end - node == last - first:  # not near the surface
+        from_start, square, feature = to_triangle(centre, start, triangles)
+        centre_side = dot(from_start, pseudonormal(normals, start, feature)) if holds else ONE
+        certain = max(np.sqrt(square) - norm(sub(q, centre)), np.sqrt(square_to_box(q, first, boxes)))
+        visits = 0 if certain > FAR * frames[m, 3] else VISITS
+        node, end = first, last
+    near, complete = search(q, start, node, end, visits, boxes, links, triangles)
     w, square, feature = to_triangle(q, near, triangles)
     n = pseudonormal(normals, near, feature)
     # only the nearest feature tells the side; a point that is certainly not at the surface is where its centre is
     sure = complete or certain <= ZERO
     height = dot(w, n)
-    side = height if sure else (centre_side if holds else ONE)
+    side = height if sure else centre_side
     up = ONE if side >= ZERO else -ONE
     length = np.sqrt(square)
     flat = sure and (feature == 0 or length <= frames[m, 6])
