@@ -1,9 +1,13 @@
 """Candidates: pairs of a point and a triangle, or of two edges, that may come to touch before the next detection.
 
-Each particle gets a box around the way that it will go, in a frame that moves with the mean velocity of all, and may
-go anywhere in it. A hierarchy of boxes finds the edges and triangles whose boxes overlap; of these a pair stays when
-its distance can be bridged by what both may move, when its things may meet, and when it is not joined.
+Each particle gets a box around the way that it will go, in a frame that moves with the mean of all, and may go anywhere
+in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
+bridges its distance, when its things may meet, and when it is not joined. A few particles that leave their boxes get
+new ones, and the pairs in which they take part are found anew.
 """
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -16,141 +20,208 @@ from shinari.maths.function import FLAGS, function
 from shinari.maths.vec3 import ZERO, norm, sub
 from shinari.model import Model
 
-# A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
-STRAY = 0.12
 FAR = np.float32(1e30)
-CORNER = np.float32(1.7320508)  # of a cube of edge 2
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Candidates.
+
+    Attributes:
+        rows: Particles of each, (M, 4) uint32: point and triangle, or the ends of both edges.
+        edges: Whether each is two edges, (M,) bool.
+        gaps: Distance that each keeps [m], (M,).
+    """
+
+    rows: np.ndarray
+    edges: np.ndarray
+    gaps: np.ndarray
+
+
+class Side:
+    """Points, edges or triangles, with their boxes."""
+
+    def __init__(self, table: np.ndarray, model: Model, who: Participants) -> None:
+        self.table = table
+        self._tree: Tree | None = None
+        self._rest = (model.origins[model.groups[table]] + who.rest[table]).mean(axis=1)
+        self._real = model.real
+        self.low, self.high = np.zeros((len(table), 3), model.real), np.zeros((len(table), 3), model.real)
+
+    def place(self, radii: np.ndarray, low: np.ndarray, high: np.ndarray, inside: np.ndarray) -> None:
+        """Take the boxes from those of the particles."""
+        _row_boxes(self.table, radii, low, high, inside, self.low, self.high)
+
+    def tree(self, threads: int) -> Tree:
+        """Tree of the boxes."""
+        if self._tree is None:
+            self._tree = Tree(self._rest, self._real)
+        self._tree.refit(self.low, self.high, threads)
+        return self._tree
 
 
 class Candidates:
-    """Finds the candidates, and says when they have to be found anew.
+    """Finds the candidates.
 
     Attributes:
-        rows: Particles of each candidate, (M, 4) uint32: point and triangle, or the ends of both edges.
-        points: Candidates before this row are a point and a triangle, the others two edges.
-        gaps: Distance that each candidate keeps [m], (M,).
         low: Low corner of the box of each particle, without its radius, (N, 3).
         high: High corner, (N, 3).
+        free: Which particles can move, (N,) bool.
     """
 
     def __init__(self, model: Model, who: Participants) -> None:
         self._model, self._who = model, who
         n, real = model.particle_count, model.real
         self.low, self.high = np.zeros((n, 3), real), np.zeros((n, 3), real)
-        self._way = np.zeros(n, real)
         self.free = model.inverse_masses > 0.0
+        self._reach = np.zeros(n, real)
         self._inside = np.zeros(n, np.bool_)
-        self._tables = [(who.points[:, None], who.triangles), (who.edges, who.edges), (who.beads, who.segments)]
-        self._trees: list[Tree | None] = [
-            Tree(_centroids(table, model, who), model.real) if len(table) and len(others) else None
-            for others, table in self._tables
-        ]
-        self._boxes = [[None, None, None, None] for _ in self._tables]
-        self._keep: np.ndarray | None = None
-        self._rows: np.ndarray | None = None
+        sides = [Side(table, model, who) for table in (who.points[:, None], who.triangles, who.edges, who.beads,
+                                                       who.segments)]  # fmt: skip
+        points, triangles, edges, beads, segments = sides
+        self._meetings = [(a, b) for a, b in ((points, triangles), (edges, edges), (beads, segments))
+                          if len(a.table) and len(b.table)]  # fmt: skip
+        self._sides = [side for side in sides if any(side in meeting for meeting in self._meetings)]
         self._gaps: np.ndarray | None = None
-        self.rows, self.gaps, self.points = np.zeros((0, 4), np.uint32), np.zeros(0, real), 0
+        self._keep: np.ndarray | None = None
+        self._things = np.zeros((len(who.members), 6), real)
 
-    def find(self, begin: np.ndarray, end: np.ndarray, stray: float, threads: int) -> None:
+    def find(self, begin: np.ndarray, ways: tuple[np.ndarray, ...], stray: float, threads: int) -> Pairs:
         """Find all pairs that can touch while every particle stays near its way.
 
         Args:
-            begin: Where the ways of the particles begin, in one frame, (N, 3).
-            end: Where they end, (N, 3).
+            begin: Where the particles are, in one frame, (N, 3).
+            ways: Places that they will pass, each (N, 3).
             stray: How far a particle may stray from its way along each axis [m].
             threads: Threads to use.
         """
+        _boxes(np.arange(len(begin)), begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
+        regions = self._regions()
+        _mark_inside(self.low, self.high, self._model.radii, regions, self._model.owners, self._inside)
+        return self._collect(begin, ((a, b, self._all_of(a, b, threads)) for a, b in self._place_sides()))
+
+    def renew(
+        self, who: np.ndarray, begin: np.ndarray, ways: tuple[np.ndarray, ...], stray: float, threads: int
+    ) -> Pairs | None:
+        """Give some particles new boxes, and find the pairs in which they take part; None: find all pairs instead.
+
+        Args:
+            who: The particles, (K,).
+            begin: Where all particles are, (N, 3).
+            ways: Places that they will pass, each (N, 3).
+            stray: How far a particle may stray from its way along each axis [m].
+            threads: Threads to use.
+        """
+        _boxes(who, begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
+        own = self._things[self._model.owners[who]]
+        if not self._inside[who].all() or (self.low[who] < own[:, :3]).any() or (self.high[who] > own[:, 3:]).any():
+            return None
+        chosen = np.zeros(len(begin), np.bool_)
+        chosen[who] = True
+        return self._collect(begin, ((a, b, self._some_of(a, b, chosen, threads)) for a, b in self._place_sides()))
+
+    def _place_sides(self) -> list[tuple[Side, Side]]:
+        for side in self._sides:
+            side.place(self._model.radii, self.low, self.high, self._inside)
+        return self._meetings
+
+    @staticmethod
+    def _all_of(a: Side, b: Side, threads: int) -> np.ndarray:
+        tree = b.tree(threads)
+        return tree.self_overlaps(threads) if a is b else tree.overlaps(a.low, a.high, threads)
+
+    @staticmethod
+    def _some_of(a: Side, b: Side, chosen: np.ndarray, threads: int) -> np.ndarray:
+        """Overlaps of rows with a chosen particle: those of the first side, and those of the second with the others."""
+        first = _with_any(a.table, chosen)
+        rows = np.flatnonzero(first)
+        raw = b.tree(threads).overlaps(a.low[rows], a.high[rows], threads)
+        pairs = np.stack([rows[raw[:, 0]], raw[:, 1].astype(np.int64)], axis=1)
+        if a is b:
+            return pairs[~first[pairs[:, 1]] | (pairs[:, 0] < pairs[:, 1])].astype(np.uint32)
+        rows = np.flatnonzero(_with_any(b.table, chosen))
+        raw = a.tree(threads).overlaps(b.low[rows], b.high[rows], threads)
+        others = np.stack([raw[:, 1].astype(np.int64), rows[raw[:, 0]]], axis=1)
+        return np.concatenate([pairs, others[~first[others[:, 0]]]]).astype(np.uint32)
+
+    def _collect(self, begin: np.ndarray, found: Iterator[tuple[Side, Side, np.ndarray]]) -> Pairs:
         model, who = self._model, self._who
-        regions = self._regions(begin, end, stray)
-        _particle_boxes(begin, end, model.radii, model.real(stray), regions, model.owners, self._inside, self.low,
-                        self.high, self._way)  # fmt: skip
-        count, self.points = 0, 0
-        for k, ((first, second), tree) in enumerate(zip(self._tables, self._trees, strict=True)):
-            if tree is None:
-                continue
-            raw = self._overlaps(k, tree, first, second, threads)
+        _reaches(begin, self.low, self.high, self._reach)
+        rows, edges, gaps = [np.zeros((0, 4), np.uint32)], [np.zeros(0, np.bool_)], [np.zeros(0, model.real)]
+        for a, b, raw in found:
             self._keep = grown(self._keep, len(raw), np.bool_)
-            gaps = grown(None, len(raw), model.real)
-            _filter(k > 0, raw, first, second, begin, model.radii, model.owners, self._way, self.free,
-                    who.alone, who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
-                    self._keep, gaps)  # fmt: skip
-            kept = np.flatnonzero(self._keep[: len(raw)])
-            self._extend(count, first, second, raw[kept], gaps[kept])
-            count += len(kept)
-            if k == 0:
-                self.points = count
-        assert self._rows is None or self._gaps is not None
-        if self._rows is not None:
-            self.rows, self.gaps = self._rows[:count], self._gaps[:count]  # type: ignore[index]
+            self._gaps = grown(self._gaps, len(raw), model.real)
+            _filter(raw, a.table, b.table, begin, model.radii, model.owners, self._reach, self.free, who.alone,
+                    who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
+                    self._keep, self._gaps)  # fmt: skip
+            count = int(np.count_nonzero(self._keep[: len(raw)]))
+            rows.append(np.empty((count, 4), np.uint32))
+            gaps.append(np.empty(count, model.real))
+            edges.append(np.full(count, a.table.shape[1] == 2))
+            _gather(raw, a.table, b.table, self._keep, self._gaps, rows[-1], gaps[-1])
+        return Pairs(np.concatenate(rows), np.concatenate(edges), np.concatenate(gaps))
 
-    def _overlaps(self, k: int, tree: Tree, first: np.ndarray, second: np.ndarray, threads: int) -> np.ndarray:
-        boxes = self._boxes[k]
-        real = self._model.real
-        for i, table in ((0, second), (2, first)):
-            if i == 2 and k == 1:
-                break
-            boxes[i], boxes[i + 1] = (grown(boxes[i + j], len(table), real, 3) for j in (0, 1))
-            _row_boxes(table, self._model.radii, self.low, self.high, self._inside, boxes[i], boxes[i + 1])
-        tree.refit(boxes[0][: len(second)], boxes[1][: len(second)], threads)
-        if k == 1:
-            return tree.self_overlaps(threads)
-        return tree.overlaps(boxes[2][: len(first)], boxes[3][: len(first)], threads)
-
-    def _extend(self, count: int, first: np.ndarray, second: np.ndarray, kept: np.ndarray, gaps: np.ndarray) -> None:
-        total = count + len(kept)
-        rows, old = grown(self._rows, total, np.uint32, 4), self._rows
-        new_gaps, old_gaps = grown(self._gaps, total, self._model.real), self._gaps
-        if rows is not old and old is not None:
-            rows[:count] = old[:count]
-        if new_gaps is not old_gaps and old_gaps is not None:
-            new_gaps[:count] = old_gaps[:count]
-        split = first.shape[1]
-        rows[count:total, :split] = first[kept[:, 0]]
-        rows[count:total, split:] = second[kept[:, 1]]
-        new_gaps[count:total] = gaps
-        self._rows, self._gaps = rows, new_gaps
-
-    def _regions(self, begin: np.ndarray, end: np.ndarray, stray: float) -> np.ndarray:
+    def _regions(self) -> np.ndarray:
         """Box of each thing in which it can meet another one or itself, (T, 6); empty where it can meet none."""
-        who = self._who
+        who, things = self._who, self._things
         count = len(who.members)
-        low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+        things[:, :3], things[:, 3:] = np.inf, -np.inf
         for k, members in enumerate(who.members):
             if members is not None:
-                reach = stray + float(self._model.radii[members].max())
-                low[k] = np.minimum(begin[members].min(axis=0), end[members].min(axis=0)) - reach
-                high[k] = np.maximum(begin[members].max(axis=0), end[members].max(axis=0)) + reach
-        regions = np.concatenate([np.full((count, 3), np.inf), np.full((count, 3), -np.inf)], axis=1)
-        taking = [k for k in range(count) if who.members[k] is not None]
-        for a in taking:
+                reach = self._model.radii[members].max()
+                things[k, :3] = self.low[members].min(axis=0) - reach
+                things[k, 3:] = self.high[members].max(axis=0) + reach
+        low, high = things[:, :3], things[:, 3:]
+        regions = np.empty_like(things)
+        regions[:, :3], regions[:, 3:] = np.inf, -np.inf
+        for a in range(count):
             near = np.flatnonzero((low[a] <= high).all(axis=1) & (low <= high[a]).all(axis=1))
             for b in near:
                 if who.may_meet(a, int(b)):
                     regions[a, :3] = np.minimum(regions[a, :3], np.maximum(low[a], low[b]))
                     regions[a, 3:] = np.maximum(regions[a, 3:], np.minimum(high[a], high[b]))
-        return regions.astype(begin.dtype)
-
-
-def _centroids(table: np.ndarray, model: Model, who: Participants) -> np.ndarray:
-    world = model.origins[model.groups[table]] + who.rest[table]
-    return world.mean(axis=1)
+        return regions
 
 
 @numba.njit(cache=True, **FLAGS)
-def _particle_boxes(begin, end, radii, stray, regions, owners, inside, low, high, way):
-    """Box of each particle, how far it may get from where it is, and whether it is where its thing can meet another."""
-    for i in range(len(begin)):
-        owner = owners[i]
-        meets = True
-        move = ZERO * stray
+def _with_any(table, chosen):
+    """Which rows of a table have a chosen particle, (M,) bool."""
+    result = np.zeros(len(table), np.bool_)
+    for r in range(len(table)):
+        for k in range(table.shape[1]):
+            result[r] = result[r] or chosen[table[r, k]]
+    return result
+
+
+@numba.njit(cache=True, **FLAGS)
+def _boxes(who, begin, first, second, stray, low, high):
+    """Box of each of the particles `who` around three places that it passes."""
+    for i in who:
         for c in range(3):
-            low[i, c] = min(begin[i, c], end[i, c]) - stray
-            high[i, c] = max(begin[i, c], end[i, c]) + stray
-            r = radii[i]
+            low[i, c] = min(begin[i, c], min(first[i, c], second[i, c])) - stray
+            high[i, c] = max(begin[i, c], max(first[i, c], second[i, c])) + stray
+
+
+@numba.njit(cache=True, **FLAGS)
+def _mark_inside(low, high, radii, regions, owners, inside):
+    """Mark the particles that are where their thing can meet another."""
+    for i in range(len(low)):
+        owner, r = owners[i], radii[i]
+        meets = True
+        for c in range(3):
             meets = meets and low[i, c] - r <= regions[owner, 3 + c] and high[i, c] + r >= regions[owner, c]
-            move += (end[i, c] - begin[i, c]) * (end[i, c] - begin[i, c])
-        way[i] = np.sqrt(move) + CORNER * stray
         inside[i] = meets
+
+
+@numba.njit(cache=True, **FLAGS)
+def _reaches(places, low, high, reach):
+    """Farthest that each particle can get from where it is without leaving its box."""
+    for i in range(len(places)):
+        square = ZERO * reach[i]
+        for c in range(3):
+            move = max(places[i, c] - low[i, c], high[i, c] - places[i, c])
+            square += move * move
+        reach[i] = np.sqrt(square)
 
 
 @numba.njit(cache=True, **FLAGS)
@@ -167,6 +238,21 @@ def _row_boxes(table, radii, low, high, inside, row_low, row_high):
                 a, b = min(a, low[i, c] - radii[i]), max(b, high[i, c] + radii[i])
             row_low[r, c] = a if any_inside else FAR
             row_high[r, c] = b if any_inside else -FAR
+
+
+@numba.njit(cache=True, **FLAGS)
+def _gather(raw, first, second, keep, gaps, rows, kept_gaps):
+    """Write the particles and gaps of the pairs that are kept."""
+    at = 0
+    split = first.shape[1]
+    for r in range(len(raw)):
+        if keep[r]:
+            for k in range(split):
+                rows[at, k] = first[raw[r, 0], k]
+            for k in range(4 - split):
+                rows[at, split + k] = second[raw[r, 1], k]
+            kept_gaps[at] = gaps[r]
+            at += 1
 
 
 @function
@@ -191,54 +277,60 @@ def listed(key, keys):
     return low < len(keys) and keys[low] == key
 
 
+@function
+def strangers(i, j, owners, alone, ignored, reach_along, arcs):
+    """Whether the things of two particles may meet, and, along a rope, at these places."""
+    a, b = np.int64(owners[i]), np.int64(owners[j])
+    if a != b:
+        return not listed(min(a, b) * len(alone) + max(a, b), ignored)
+    return not alone[a] and (reach_along[a] <= ZERO or abs(arcs[i] - arcs[j]) >= reach_along[a])
+
+
+@function
+def distance_between(edges, x, i0, i1, i2, i3):
+    """Distance of a point and a triangle, or of two edges, at positions x (N, 3)."""
+    o = (x[i0, 0], x[i0, 1], x[i0, 2])
+    a = sub((x[i1, 0], x[i1, 1], x[i1, 2]), o)
+    b = sub((x[i2, 0], x[i2, 1], x[i2, 2]), o)
+    c = sub((x[i3, 0], x[i3, 1], x[i3, 2]), o)
+    return norm(gap_vector(pair_weights(edges, a, b, c), a, b, c))
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
-def _filter(edges, raw, first, second, places, radii, owners, way, free, alone, ignored, reach_along, arcs, offsets,
+def _filter(raw, first, second, places, radii, owners, reach, free, alone, ignored, reach_along, arcs, offsets,
             neighbours, rest, keep, gaps):  # fmt: skip
     """Which of the overlapping pairs may touch, and the distance that each keeps."""
+    edges = first.shape[1] == 2
     for r in numba.prange(len(raw)):
         keep[r] = False
         p, q = raw[r, 0], raw[r, 1]
-        i0 = first[p, 0]
-        split = first.shape[1]
-        i1 = first[p, 1] if split == 2 else second[q, 0]
-        i2, i3 = (second[q, 0], second[q, 1]) if split == 2 else (second[q, 1], second[q, 2])
+        i0, i3 = first[p, 0], second[q, second.shape[1] - 1]
+        i1 = first[p, 1] if edges else second[q, 0]
+        i2 = second[q, 0] if edges else second[q, 1]
         j = second[q, 0]
-        if not (free[i0] or free[i1] or free[i2] or free[i3]):
+        shared = i0 == i2 or i0 == i3 or (i0 == i1 and not edges) or (edges and (i1 == i2 or i1 == i3))  # noqa: SIM109
+        if shared or not (free[i0] or free[i1] or free[i2] or free[i3]):
             continue
-        if i0 == i2 or i0 == i3 or i1 == i2 or i1 == i3 or (split == 1 and i0 == i1):
+        meet = strangers(i0, j, owners, alone, ignored, reach_along, arcs)
+        if edges:
+            meet = meet and strangers(i0, i3, owners, alone, ignored, reach_along, arcs)
+            meet = meet and strangers(i1, i2, owners, alone, ignored, reach_along, arcs)
+            meet = meet and strangers(i1, i3, owners, alone, ignored, reach_along, arcs)
+        if not meet:
             continue
-        a, b = np.int64(owners[i0]), np.int64(owners[j])
-        if a == b:
-            if alone[a]:
-                continue
-            if reach_along[a] > ZERO:
-                along = min(min(abs(arcs[i0] - arcs[i2]), abs(arcs[i0] - arcs[i3])),
-                            min(abs(arcs[i1] - arcs[i2]), abs(arcs[i1] - arcs[i3])))  # fmt: skip
-                if along < reach_along[a]:
-                    continue
-        elif listed(min(a, b) * len(alone) + max(a, b), ignored):
-            continue
-        o = (places[i0, 0], places[i0, 1], places[i0, 2])
-        x1 = sub((places[i1, 0], places[i1, 1], places[i1, 2]), o)
-        x2 = sub((places[i2, 0], places[i2, 1], places[i2, 2]), o)
-        x3 = sub((places[i3, 0], places[i3, 1], places[i3, 2]), o)
-        distance = norm(gap_vector(pair_weights(edges, x1, x2, x3), x1, x2, x3))
         gap = radii[i0] + radii[j]
-        mine = max(way[i0], way[i1]) if split == 2 else way[i0]
-        other = max(way[i2], way[i3]) if split == 2 else max(way[i1], max(way[i2], way[i3]))
-        if distance > gap + mine + other:
+        mine = max(reach[i0], reach[i1]) if edges else reach[i0]
+        other = max(reach[i2], reach[i3])
+        other = other if edges else max(other, reach[i1])
+        if distance_between(edges, places, i0, i1, i2, i3) > gap + mine + other:
             continue
         near = joined(i0, i2, offsets, neighbours) or joined(i0, i3, offsets, neighbours)
-        near = near or joined(i1, i2, offsets, neighbours) or joined(i1, i3, offsets, neighbours) if split == 2 else \
-            near or joined(i0, i1, offsets, neighbours)  # fmt: skip
+        k = i2 if edges else i0
+        near = near or joined(i1, k, offsets, neighbours) or (edges and joined(i1, i3, offsets, neighbours))
         if near:
-            if a != b:
+            if owners[i0] != owners[j]:
                 continue
             # neighbours of one sheet keep the distance that they have at rest where it is less
-            o = (rest[i0, 0], rest[i0, 1], rest[i0, 2])
-            x1 = sub((rest[i1, 0], rest[i1, 1], rest[i1, 2]), o)
-            x2 = sub((rest[i2, 0], rest[i2, 1], rest[i2, 2]), o)
-            x3 = sub((rest[i3, 0], rest[i3, 1], rest[i3, 2]), o)
-            gap = min(gap, norm(gap_vector(pair_weights(edges, x1, x2, x3), x1, x2, x3)))
+            gap = min(gap, distance_between(edges, rest, i0, i1, i2, i3))
         keep[r] = gap > ZERO
         gaps[r] = gap

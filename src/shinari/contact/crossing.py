@@ -16,30 +16,39 @@ from shinari.contact.rows import TANGLED, relative, shift
 from shinari.maths.function import FLAGS, function
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
-# A way is safe when the pair keeps this part of its distance, or of its gap where that is less, all along.
-KEPT = np.float32(0.2)
-# An impact is pushed apart to this part.
+# A way is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
+KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
+# An impact is pushed apart to this part of the gap, or to the distance at the start where that is less.
 PARTED = np.float32(0.4)
 STEPS = 60
 NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
 QUARTER = np.float32(0.25)
+FIXED = 1e6
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def ways(threads, begin, x, mean, lengths):
+@numba.njit(cache=True, **FLAGS)
+def mean_of(values, who):
+    """Mean of the vectors (N, 3) of the particles `who`, added in their order, (3,) float64."""
+    total = np.zeros(3)
+    for i in who:
+        for c in range(3):
+            total[c] += values[i, c]
+    return total / len(who)
+
+
+@numba.njit(cache=True, **FLAGS)
+def ways(begin, x, mean, lengths):
     """Length of the way of each particle from `begin` (N, 3) to x, less the mean way (3,)."""
-    count = len(begin)
-    for t in numba.prange(threads):
-        for i in range(count * t // threads, count * (t + 1) // threads):
-            dx, dy, dz = (x[i, 0] - begin[i, 0] - mean[0], x[i, 1] - begin[i, 1] - mean[1],
-                          x[i, 2] - begin[i, 2] - mean[2])  # fmt: skip
-            lengths[i] = np.sqrt(dx * dx + dy * dy + dz * dz)
+    for i in range(len(begin)):
+        dx, dy, dz = (x[i, 0] - begin[i, 0] - mean[0], x[i, 1] - begin[i, 1] - mean[1],
+                      x[i, 2] - begin[i, 2] - mean[2])  # fmt: skip
+        lengths[i] = np.sqrt(dx * dx + dy * dy + dz * dz)
 
 
 @function
 def kept_distance(distance, gap):
     """Distance below which a pair must not come."""
-    return KEPT * min(distance, gap)
+    return min(KEPT * gap, NEARLY * distance)
 
 
 @function
@@ -75,15 +84,38 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
     return time
 
 
+@function
+def find_impacts_range(
+    begin_row, end_row, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
+):  # fmt: skip
+    """Rows from one to another, see `find_impacts`."""
+    for r in range(begin_row, end_row):
+        times[r] = ONE
+        two = edges[r]
+        i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+        move = max(lengths[i2], lengths[i3])
+        move += max(lengths[i0], lengths[i1]) if two else lengths[i0]
+        move = move if two else max(move, lengths[i0] + lengths[i1])
+        distance = distances[r]
+        least = kept_distance(distance, gaps[r])
+        if distance - least > move or distance <= TANGLED * gaps[r]:
+            continue
+        a = relative(begin, i0, i1, shift(groups, origins, i0, i1))
+        b = relative(begin, i0, i2, shift(groups, origins, i0, i2))
+        c = relative(begin, i0, i3, shift(groups, origins, i0, i3))
+        times[r] = impact(two, a, b, c, step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2),
+                          step_of(begin, x, i3), least)  # fmt: skip
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def find_impacts(
-    threads, points, indices, gaps, distances, begin, x, groups, origins, lengths, times
+    threads, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
 ):  # fmt: skip
     """Fill `times` (M,) with the time of impact of each candidate, 1 where its way is safe.
 
     Args:
         threads: Threads to use.
-        points: Rows before this one are a point and a triangle, the others two edges.
+        edges: Whether each row is two edges and not a point and a triangle, (M,).
         indices: Particles of each row, (M, 4).
         gaps: Distance that each row keeps [m], (M,).
         distances: Distances at the start [m], (M,).
@@ -95,31 +127,24 @@ def find_impacts(
         times: Filled.
     """
     count = len(indices)
-    for t in numba.prange(threads):
-        for r in range(count * t // threads, count * (t + 1) // threads):
-            times[r] = ONE
-            edges = r >= points
-            i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
-            move = max(lengths[i2], lengths[i3])
-            move += max(lengths[i0], lengths[i1]) if edges else lengths[i0]
-            move = move if edges else max(move, lengths[i0] + lengths[i1])
-            distance = distances[r]
-            least = kept_distance(distance, gaps[r])
-            if distance - least > move or distance <= TANGLED * gaps[r]:
-                continue
-            a = relative(begin, i0, i1, shift(groups, origins, i0, i1))
-            b = relative(begin, i0, i2, shift(groups, origins, i0, i2))
-            c = relative(begin, i0, i3, shift(groups, origins, i0, i3))
-            times[r] = impact(edges, a, b, c, step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2),
-                              step_of(begin, x, i3), least)  # fmt: skip
+    if threads == 1:
+        find_impacts_range(
+            0, count, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
+        )  # fmt: skip
+    else:
+        for t in numba.prange(threads):
+            find_impacts_range(
+                count * t // threads, count * (t + 1) // threads, edges, indices, gaps, distances, begin, x, groups,
+                origins, lengths, times
+            )  # fmt: skip
 
 
 @numba.njit(cache=True, **FLAGS)
-def part(hits, times, points, indices, gaps, distances, begin, x, groups, origins, impulses, h):
+def part(hits, times, edges, indices, gaps, distances, begin, x, groups, origins, impulses, h):
     """Push the ends of ways that meet apart along the normal of the impact, one pair after the other."""
     for at in range(len(hits)):
         r = hits[at]
-        edges = r >= points
+        two = edges[r]
         i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
         o1, o2 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2)
         o3 = shift(groups, origins, i0, i3)
@@ -128,11 +153,11 @@ def part(hits, times, points, indices, gaps, distances, begin, x, groups, origin
         a = add(relative(begin, i0, i1, o1), scale(sub(w1, w0), time))
         b = add(relative(begin, i0, i2, o2), scale(sub(w2, w0), time))
         c = add(relative(begin, i0, i3, o3), scale(sub(w3, w0), time))
-        w = pair_weights(edges, a, b, c)
+        w = pair_weights(two, a, b, c)
         way = gap_vector(w, a, b, c)
         n = scale(way, reciprocal(norm(way)))
         ends = gap_vector(w, relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3))
-        depth = PARTED * min(distances[r], gaps[r]) - dot(n, ends)
+        depth = min(PARTED * gaps[r], distances[r]) - dot(n, ends)
         m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
         mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
         if depth <= ZERO or mobility <= ZERO:
@@ -156,31 +181,49 @@ def root(zone, i):
 
 
 @numba.njit(cache=True, **FLAGS)
-def move_as_one(hits, indices, begin, x, zone, mass, way):
-    """Give all particles of an impact zone the mean of their ways, that of its fixed ones if it has any.
-
-    `zone` (N,) names the zone of each particle and grows from call to call; `mass` (N,) and `way` (N, 3) are scratch.
-    """
+def join_zones(hits, indices, zone):
+    """Join the zones (N,) of all particles of rows that still meet; a zone has the name of its first particle."""
     for at in range(len(hits)):
-        r = hits[at]
-        first = root(zone, np.int64(indices[r, 0]))
+        first = root(zone, np.int64(indices[hits[at], 0]))
         for k in range(1, 4):
-            other = root(zone, np.int64(indices[r, k]))
+            other = root(zone, np.int64(indices[hits[at], k]))
             low, high = min(first, other), max(first, other)
             zone[high] = low
             first = low
     for i in range(len(zone)):
-        mass[i] = 0.0
-        way[i, 0], way[i, 1], way[i, 2] = 0.0, 0.0, 0.0
-    for i in range(len(zone)):
-        z = root(zone, i)
-        # a fixed particle outweighs all others
-        m = 1.0 / x[i, 3] if x[i, 3] > ZERO else 1e30
-        mass[z] += m
-        for k in range(3):
-            way[z, k] += m * (np.float64(x[i, k]) - np.float64(begin[i, k]))
-    for i in range(len(zone)):
-        z = root(zone, i)
-        if x[i, 3] > ZERO and (z != i or mass[z] > 1.5 / x[i, 3]):
-            for k in range(3):
-                x[i, k] = begin[i, k] + way[z, k] / mass[z]
+        zone[i] = root(zone, i)
+
+
+def move_as_one(zone: np.ndarray, begin: np.ndarray, x: np.ndarray) -> None:
+    """Move each zone of more than one particle rigidly, with the mean and the spin of its ways.
+
+    Weighted by mass, so that momentum and angular momentum are those of the ways; what is fixed outweighs the rest.
+
+    Args:
+        zone: Name of the zone of each particle, (N,).
+        begin: Positions at the start of the ways, (N, 3).
+        x: Positions at their end and inverse mass, (N, 4); free particles of zones are moved.
+    """
+    names, sizes = np.unique(zone, return_counts=True)
+    for name in names[sizes > 1]:
+        members = np.flatnonzero(zone == name)
+        start, inverse = begin[members].astype(np.float64), x[members, 3].astype(np.float64)
+        way = x[members, :3].astype(np.float64) - start
+        free = inverse > 0.0
+        heaviest = 1.0 / inverse[free].min() if free.any() else 1.0
+        mass = np.where(free, 1.0 / np.where(free, inverse, 1.0), FIXED * heaviest)
+        total = mass.sum()
+        centre, mean = mass @ start / total, mass @ way / total
+        arm = start - centre
+        spin = mass @ np.cross(arm, way - mean)
+        inertia = (mass[:, None, None] * ((arm**2).sum(axis=1)[:, None, None] * np.eye(3)
+                   - arm[:, :, None] * arm[:, None, :])).sum(axis=0)  # fmt: skip
+        angle = np.linalg.pinv(inertia, rcond=1e-9, hermitian=True) @ spin
+        size = float(np.linalg.norm(angle))
+        turned = arm
+        if size > 0.0:
+            axis = angle / size
+            turned = arm * np.cos(size) + np.cross(axis, arm) * np.sin(size)
+            turned += np.outer(arm @ axis, axis) * (1.0 - np.cos(size))
+        ends = centre + mean + turned
+        x[members[free], :3] = ends[free]

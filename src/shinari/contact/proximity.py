@@ -24,7 +24,7 @@ def clamp01(value):
 
 @function
 def share(part, whole):
-    """part / whole between 0 and 1, and 0 where there is no whole."""
+    """Part / whole between 0 and 1, and 0 where there is no whole."""
     return clamp01(part * reciprocal(whole))
 
 

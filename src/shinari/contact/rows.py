@@ -36,16 +36,67 @@ def relative(x, i, j, offset):
     return x[j, 0] - x[i, 0] + offset[0], x[j, 1] - x[i, 1] + offset[1], x[j, 2] - x[i, 2] + offset[2]
 
 
+@function
+def evaluate(
+    r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts, distances,
+    approach, bases
+):  # fmt: skip
+    """Nearest points, normal and distance of a row."""
+    i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+    o1, o2 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2)
+    o3 = shift(groups, origins, i0, i3)
+    a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
+    w = pair_weights(edges[r], a, b, c)
+    way = gap_vector(w, a, b, c)
+    distance = norm(way)
+    n = scale(way, reciprocal(distance))
+    speed = ZERO * h
+    for k in range(3):
+        speed += n[k] * (
+            w[0] * velocities[i0, k] + w[1] * velocities[i1, k] + w[2] * velocities[i2, k] + w[3] * velocities[i3, k]
+        )
+    weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
+    normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
+    shifts[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+    starts[r] = distance
+    distances[r] = distance
+    approach[r] = speed
+    bases[r] = distance + travels[i0, 0] + travels[i1, 0] + travels[i2, 0] + travels[i3, 0]
+
+
+@function
+def refresh_range(
+    begin_row, end_row, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts,
+    starts, distances, approach, active, multipliers, bases
+):  # fmt: skip
+    """Rows from one to another, see `refresh`."""
+    for r in range(begin_row, end_row):
+        i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
+        least = bases[r] - (travels[i0, 0] + travels[i1, 0] + travels[i2, 0] + travels[i3, 0])
+        ahead = travels[i0, 1] + travels[i1, 1] + travels[i2, 1] + travels[i3, 1]
+        watched = WATCHED * gaps[r]
+        multipliers[r] = ZERO
+        active[r] = False
+        starts[r] = least
+        if least - ahead < watched:
+            evaluate(r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+                     distances, approach, bases)  # fmt: skip
+            near = starts[r] + min(approach[r], ZERO) * h < watched
+            active[r] = near and starts[r] > TANGLED * gaps[r]
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def refresh(
-    threads, points, indices, gaps, x, velocities, groups, origins, h,
-    weights, normals, shifts, distances, approach, active, multipliers
+    threads, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+    distances, approach, active, multipliers, bases
 ):  # fmt: skip
     """Take the nearest points, normals and distances of all candidates from the positions at the start of a substep.
 
+    What cannot have come near since its distance was last taken is passed over.
+
     Args:
         threads: Threads to use.
-        points: Rows before this one are a point and a triangle, the others two edges.
+        edges: Whether each row is two edges and not a point and a triangle, (M,).
         indices: Particles of each row, (M, 4).
         gaps: Distance that each row keeps [m], (M,).
         x: Positions and inverse mass, (N, 4).
@@ -53,39 +104,30 @@ def refresh(
         groups: Group of each particle, (N,).
         origins: Origin of each group, (G, 3), in the precision of the positions.
         h: Substep [s].
+        travels: How far each particle has travelled in this step, and how far it will in this substep, both less the
+            mean of all [m], (N, 2).
         weights: Filled with b, (M, 4).
         normals: Filled with n, (M, 3).
         shifts: Filled with the part of n . gap vector that comes from the origins of the groups, (M,).
-        distances: Filled with the distances [m], (M,).
+        starts: Filled with the distances [m], (M,), or with a lower bound where that is enough.
+        distances: Filled with the distances [m], (M,); what comes out silently adds to them.
         approach: Filled with the relative velocity along n [m/s], (M,).
         active: Filled with whether the row may push in this substep, (M,).
         multipliers: Set to zero, (M,).
+        bases: Distance when it was last taken plus what its particles had travelled [m], (M,); -inf: never taken.
     """
     count = len(indices)
-    for t in numba.prange(threads):
-        for r in range(count * t // threads, count * (t + 1) // threads):
-            i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
-            o1, o2 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2)
-            o3 = shift(groups, origins, i0, i3)
-            a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
-            w = pair_weights(r >= points, a, b, c)
-            way = gap_vector(w, a, b, c)
-            distance = norm(way)
-            n = scale(way, reciprocal(distance))
-            speed = ZERO * h
-            for k in range(3):
-                speed += n[k] * (
-                    w[0] * velocities[i0, k] + w[1] * velocities[i1, k] + w[2] * velocities[i2, k]
-                    + w[3] * velocities[i3, k]
-                )  # fmt: skip
-            weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
-            normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
-            shifts[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
-            distances[r] = distance
-            approach[r] = speed
-            multipliers[r] = ZERO
-            near = distance + min(speed, ZERO) * h < WATCHED * gaps[r]
-            active[r] = near and distance > TANGLED * gaps[r]
+    if threads == 1:
+        refresh_range(
+            0, count, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts,
+            starts, distances, approach, active, multipliers, bases
+        )  # fmt: skip
+    else:
+        for t in numba.prange(threads):
+            refresh_range(
+                count * t // threads, count * (t + 1) // threads, edges, indices, gaps, x, velocities, groups,
+                origins, h, travels, weights, normals, shifts, starts, distances, approach, active, multipliers, bases
+            )  # fmt: skip
 
 
 @function
@@ -159,6 +201,20 @@ def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surface
     distances[r] += out
 
 
+@function
+def solve_blocks(
+    begin, end, order, block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
+    predicted, velocities, multipliers, impulses, h, reach
+):  # fmt: skip
+    """Solve the active rows of blocks, in order."""
+    for k in range(begin, end):
+        first = np.int64(order[k]) * block
+        for r in range(first, min(first + block, len(indices))):
+            if active[r]:
+                solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted,
+                      velocities, multipliers, impulses, h, reach)  # fmt: skip
+
+
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def project(
     threads, order, offsets, block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
@@ -176,7 +232,7 @@ def project(
         normals: n of each row, (M, 3).
         shifts: Part of n . gap vector that comes from the origins of the groups, (M,).
         gaps: Distance that each row keeps [m], (M,).
-        distances: Distances at the start of the substep [m], (M,).
+        distances: Distances at the start of the substep [m] and what came out since, (M,).
         active: Whether each row may push, (M,).
         owners: Thing of each particle, (N,).
         surfaces: Friction, static friction, restitution and compliance of each thing, (T, 4).
@@ -188,17 +244,17 @@ def project(
         h: Substep [s].
         reach: How far what overlapped at the start may come out [m].
     """
-    count = len(indices)
     for colour in range(len(offsets) - 1):
         begin, end = offsets[colour], offsets[colour + 1]
-        share = end - begin
-        for t in numba.prange(threads):
-            for k in range(begin + share * t // threads, begin + share * (t + 1) // threads):
-                first = np.int64(order[k]) * block
-                for r in range(first, min(first + block, count)):
-                    if active[r]:
-                        solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted,
-                              velocities, multipliers, impulses, h, reach)  # fmt: skip
+        workers = min(threads, end - begin)
+        if workers == 1:
+            solve_blocks(begin, end, order, block, indices, weights, normals, shifts, gaps, distances, active, owners,
+                         surfaces, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+        else:
+            for t in numba.prange(workers):
+                solve_blocks(begin + (end - begin) * t // workers, begin + (end - begin) * (t + 1) // workers, order,
+                             block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
+                             predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
 
 
 @numba.njit(cache=True, **FLAGS)

@@ -1,38 +1,46 @@
 """Sheets, ropes and loose particles against each other and against themselves, by triangles, edges and points.
 
-Candidates are found once a step, or when something leaves the way it was to go. In each substep their nearest points
-are taken from the positions at its start; rows keep the thickness; and before the velocities are derived every way is
-certified not to cross another (`shinari.contact.crossing`), so that layers stay in order whatever the rows achieved.
+Candidates are found once a step; particles that leave the way that they were to go are looked at again. In each substep
+the nearest points of all candidates are taken from the positions at its start; rows keep the thickness; and before the
+velocities are derived every way is certified not to cross another (`shinari.contact.crossing`), so that layers stay in
+order whatever the rows achieved.
 """
 
+import numba
 import numpy as np
 
-from shinari.contact.blocks import colour_blocks
-from shinari.contact.buffers import grown
-from shinari.contact.candidates import STRAY, Candidates
-from shinari.contact.crossing import find_impacts, move_as_one, part, ways
+from shinari.contact.candidates import Candidates
+from shinari.contact.crossing import find_impacts, join_zones, mean_of, move_as_one, part, ways
 from shinari.contact.family import Touches
 from shinari.contact.participants import Participants
-from shinari.contact.rows import bounce, project, refresh
+from shinari.contact.row_table import BLOCK, RowTable
+from shinari.contact.rows import bounce, evaluate, project, refresh
+from shinari.maths.function import FLAGS
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.state import State
 
-BLOCK = 64
 # Rounds in which ways that meet are pushed apart before what still meets moves as one, and rounds of that.
-ROUNDS, ZONES = 6, 20
-# A detection looks ahead as far as its candidates move this many edges relative to each other.
+ROUNDS, ZONES = 6, 60
+# A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
+STRAY = 0.12
+# A detection looks ahead as far as the particles typically move this many edges relative to each other.
 AHEAD = 0.5
-ROOM = 4.0 * float(np.finfo(np.float32).eps)
+# When more than this part of the particles has left its way all pairs are found anew.
+FEW = 0.05
+ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+GEOMETRY = ("weights", "normals", "shifts", "starts", "distances", "approach")
 
 
 class Surfaces:
     """Contacts of triangles, edges and points.
 
     Attributes:
-        detections: Detections in the last step.
+        detections: Times in the last step at which all pairs were found.
+        renewals: Times in the last step at which the pairs of a few particles were found anew.
         impacts: Ways that met in the last step, and were mended.
         zones: Rounds in the last step in which particles had to move as one.
+        unmended: Substeps in the last step after which ways still met.
     """
 
     def __init__(
@@ -40,200 +48,205 @@ class Surfaces:
     ) -> None:
         self._model, self._state, self._settings, self._predicted, self._who = model, state, settings, predicted, who
         real, n = model.real, model.particle_count
-        self._candidates: Candidates | None = None
-        members = [member for member in who.members if member is not None]
-        self._all = np.concatenate(members)
-        self._begin = np.zeros((n, 3), real)
-        self._lengths = np.zeros(n, real)
-        self._centre = np.zeros(3)
+        self._all = np.unique(np.concatenate([member for member in who.members if member is not None]))
+        self._candidates = Candidates(model, who)
+        self.rows = RowTable(real, self._candidates.free)
+        self._begin, self._lengths, self._astray = np.zeros((n, 3), real), np.zeros(n, real), np.zeros(n, np.bool_)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
-        self._every = settings.contact_detection == "substep"
-        self._buffers: dict[str, np.ndarray] = {}
-        self._valid = False
-        self._kept: list[Touches] = []
-        self.detections = self.impacts = self.zones = 0
+        self._h = real(settings.substep)
+        self._travels = np.zeros((n, 2), real)
+        self._found = False
+        self.detections = self.renewals = self.impacts = self.zones = self.unmended = 0
 
     def begin(self, time: float) -> None:
-        """A step begins: find candidates anew, forget what pushed."""
-        self._valid = False
-        self._kept = []
-        self._substep = 0
-        self._rows = np.zeros((0, 4), np.uint32)
-        self.detections = self.impacts = self.zones = 0
-        self._origins = self._state.origins.astype(self._model.real)
+        """A step begins: pairs are to be found anew, and what pushed is forgotten."""
+        self._found = False
+        self.rows.clear()
+        self._travels[...] = 0.0
+        self._left = self._settings.substeps
+        self.detections = self.renewals = self.impacts = self.zones = self.unmended = 0
+        origins = self._state.origins
+        self._origins = origins.astype(self._model.real)
+        self._offsets = (origins - np.round(origins.mean(axis=0))).astype(self._model.real)[self._model.groups]
 
     def prepare(self, end: float, threads: int) -> None:
         """Keep the positions at the start of the substep, and take the nearest points of all candidates."""
-        state, model, h = self._state, self._model, self._settings.substep
+        state = self._state
         self._begin[...] = state.x[:, :3]
-        if not self._valid or self._every or self._astray(state.v * model.real(h)):
-            self._detect(self._settings.substeps - self._substep, threads)
-        self._substep += 1
-        if len(self._rows):
-            refresh(
-                threads, self._points, self._rows, self._gaps, state.x, state.v, model.groups, self._origins,
-                model.real(h), *(self._array(name) for name in ("weights", "normals", "shifts", "distances",
-                "approach", "active", "multipliers"))
-            )  # fmt: skip
+        if self._settings.contact_detection == "substep":
+            self._found = False
+        self._look(self._begin + self._h * state.v, state.v, threads)
+        self._left -= 1
+        if len(self.rows):
+            model = self._model
+            self._travels[:, 1] = 0.0
+            ways(self._begin, self._begin + self._h * state.v, (self._h * mean_of(state.v, self._all)).astype(model.real),
+                 self._lengths)  # fmt: skip
+            self._travels[:, 1] = self._lengths
+            edges, indices, gaps, active, multipliers, bases = self.rows.get(
+                "edges", "indices", "gaps", "active", "multipliers", "bases"
+            )
+            refresh(threads, edges, indices, gaps, self._begin, state.v, model.groups, self._origins, self._h,
+                    self._travels, *self.rows.get(*GEOMETRY), active, multipliers, bases)  # fmt: skip
 
     def project(self, threads: int, first: bool) -> None:
         """Solve all rows once."""
-        if len(self._rows) == 0:
-            return
-        state, model, settings = self._state, self._model, self._settings
-        project(
-            threads, self._order, self._offsets, BLOCK, self._rows,
-            *(self._array(name) for name in ("weights", "normals", "shifts")), self._gaps, self._array("distances"),
-            self._array("active"), model.owners, model.surfaces, state.x, self._predicted, state.v,
-            self._array("multipliers"), self._array("impulses"), model.real(settings.substep),
-            model.real(settings.depenetration_speed * settings.substep),
-        )  # fmt: skip
+        rows, state, model = self.rows, self._state, self._model
+        if len(rows):
+            indices, gaps, distances, active, *rest = rows.get(
+                "indices", "gaps", "distances", "active", "weights", "normals", "shifts", "multipliers", "impulses"
+            )
+            weights, normals, shifts, multipliers, impulses = rest
+            project(
+                threads, rows.order, rows.offsets, BLOCK, indices, weights, normals, shifts, gaps, distances, active,
+                model.owners, model.surfaces, state.x, self._predicted, state.v, multipliers, impulses, self._h,
+                self._h * model.real(self._settings.depenetration_speed),
+            )  # fmt: skip
 
     def settle(self, threads: int) -> None:
         """Certify the ways of the substep; mend those that cross."""
         state = self._state
-        if self._astray(state.x[:, :3] - self._begin):
-            self._detect_ways(threads)
-        if len(self._rows) == 0 or not len(self._impacts(threads)):
+        ends = state.x[:, :3]
+        new = self._look(ends, state.v + (ends - self._predicted) / self._h, threads)
+        if len(self.rows) == 0:
             return
+        if len(new):
+            edges, indices, bases = self.rows.get("edges", "indices", "bases")
+            _evaluate(new, edges, indices, self._begin, state.v, self._model.groups, self._origins, self._h,
+                      self._travels, *self.rows.get(*GEOMETRY), bases)  # fmt: skip
+        self._mend(threads)
+        self._travels[:, 0] += self._lengths
+
+    def _mend(self, threads: int) -> None:
+        """Push apart what meets on its way, then let what still does move as one."""
+        state = self._state
         zone = None
-        hits = self._hits
         for turn in range(ROUNDS + ZONES):
-            self.impacts += len(hits)
-            if turn < ROUNDS:
-                self._part(hits)
-            else:
-                if zone is None:
-                    n = self._model.particle_count
-                    zone, mass, way = np.arange(n), np.zeros(n), np.zeros((n, 3))
-                self.zones += 1
-                move_as_one(hits, self._rows, self._begin, state.x, zone, mass, way)
             hits = self._impacts(threads)
             if len(hits) == 0:
                 return
+            self.impacts += len(hits)
+            if turn < ROUNDS:
+                times, edges, indices, gaps, starts, impulses = self.rows.get(
+                    "times", "edges", "indices", "gaps", "starts", "impulses"
+                )
+                part(hits, times, edges, indices, gaps, starts, self._begin, state.x, self._model.groups, self._origins,
+                     impulses, self._h)  # fmt: skip
+            else:
+                zone = np.arange(self._model.particle_count) if zone is None else zone
+                self.zones += 1
+                join_zones(hits, self.rows.get("indices")[0], zone)
+                move_as_one(zone, self._begin, state.x)
+        self.unmended += len(self._impacts(threads)) > 0
 
     def bounce(self, threads: int) -> None:
         """Restitution."""
-        if not self._bounces or len(self._rows) == 0:
-            return
-        state, model, settings = self._state, self._model, self._settings
-        slow = model.real(2.0 * float(np.linalg.norm(model.gravity)) * settings.substep)
-        bounce(
-            self._rows, *(self._array(name) for name in ("weights", "normals", "approach", "multipliers")),
-            model.owners, model.surfaces, state.x, state.v, self._array("impulses"), slow
-        )  # fmt: skip
+        if self._bounces and len(self.rows):
+            state, model = self._state, self._model
+            slow = model.real(2.0 * float(np.linalg.norm(model.gravity)) * self._settings.substep)
+            arrays = self.rows.get("indices", "weights", "normals", "approach", "multipliers")
+            bounce(*arrays, model.owners, model.surfaces, state.x, state.v, *self.rows.get("impulses"), slow)
 
     def touches(self) -> Touches:
-        """The contacts that pushed in the last step."""
-        self._keep()
-        self._kept = [Touches.joined(self._kept)]
-        return self._kept[0]
+        """The contacts that pushed in the last step; their places are those of the last substep."""
+        return self.rows.touches()
 
-    def _array(self, name: str) -> np.ndarray:
-        return self._buffers[name][: len(self._rows)]
+    def _look(self, ends: np.ndarray, velocities: np.ndarray, threads: int) -> np.ndarray:
+        """See to it that the rows hold every pair that may touch on the way to `ends` (N, 3).
 
-    def _places(self, moves: np.ndarray) -> np.ndarray:
-        """Positions at the start of the substep moved on, in the frame of the detection, (N, 3)."""
-        model = self._model
-        world = self._begin + moves
-        if len(self._origins) > 1 or self._centre.any():
-            world += (self._state.origins - self._centre).astype(model.real)[model.groups]
-        return world
+        What is looked for stays valid as long as the particles go on at the velocities (N, 3) from there.
 
-    def _astray(self, moves: np.ndarray) -> bool:
-        """Whether a particle leaves its box with these moves, in the frame that goes with the mean of all."""
-        if self._candidates is None:
-            return True
-        places = self._places(moves)[self._all]
-        places -= (places.mean(axis=0, dtype=np.float64) - self._mean).astype(places.dtype)
-        low, high = self._candidates.low[self._all], self._candidates.high[self._all]
-        return bool(((places < low) | (places > high)).any())
+        Returns:
+            The rows that are new, (K,).
+        """
+        begin, places = self._begin + self._offsets, ends + self._offsets
+        centre = mean_of(begin, self._all)
+        if not self._found:
+            return self._look_at_all(begin, places, velocities, centre, threads)
+        drift = (mean_of(places, self._all) - self._mean).astype(places.dtype)
+        candidates = self._candidates
+        astray = _leave(self._all, places, drift, candidates.low, candidates.high, self._astray)
+        if astray == 0:
+            return np.zeros(0, np.int64)
+        if astray > FEW * len(self._all):
+            return self._look_at_all(begin, places, velocities, centre, threads)
+        who = np.flatnonzero(self._astray)
+        here = (centre - self._mean).astype(places.dtype)
+        pairs = candidates.renew(
+            who, begin - here, self._ways(places - drift, velocities), self._stray(begin), threads
+        )  # fmt: skip
+        if pairs is None:
+            return self._look_at_all(begin, places, velocities, centre, threads)
+        self.renewals += 1
+        return self.rows.exchange(self._astray, pairs)
 
-    def _detect(self, substeps: int, threads: int) -> None:
-        """Find the candidates of the coming substeps."""
-        state, model, h = self._state, self._model, self._settings.substep
-        v = state.v[self._all].astype(np.float64)
-        mean = v.mean(axis=0)
-        typical = float(np.sqrt(((v - mean) ** 2).sum(axis=1).mean()))
-        ahead = substeps
-        if 2.0 * typical * h > 0.0:
-            ahead = int(np.clip(AHEAD * self._who.edge_length / (2.0 * typical * h), 1, substeps))
-        if self._every:
-            ahead = 1
-        end = (state.v - mean.astype(model.real)) * model.real(ahead * h)
-        self._find(self._places_of(end), threads)
-
-    def _detect_ways(self, threads: int) -> None:
-        """Find the candidates of the ways of this substep alone; the next one finds its own."""
-        end = self._state.x[:, :3] - self._begin
-        self._find(self._places_of(end), threads)
-        self._valid = False
-        if len(self._rows):
-            state, model, h = self._state, self._model, self._settings.substep
-            start = state.x.copy()
-            start[:, :3] = self._begin
-            refresh(
-                threads, self._points, self._rows, self._gaps, start, state.v, model.groups, self._origins,
-                model.real(h), *(self._array(name) for name in ("weights", "normals", "shifts", "distances",
-                "approach", "active", "multipliers"))
-            )  # fmt: skip
-
-    def _places_of(self, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self._centre = np.round(self._state.origins.mean(axis=0))
-        return self._places(np.zeros(3, self._model.real)), self._places(moves)
-
-    def _find(self, ends: tuple[np.ndarray, np.ndarray], threads: int) -> None:
-        self._keep()
-        model = self._model
-        if self._candidates is None:
-            self._candidates = Candidates(model, self._who)
-        begin, end = ends
-        self._mean = begin[self._all].mean(axis=0, dtype=np.float64)
-        stray = STRAY * self._who.edge_length + ROOM * float(np.abs(begin[self._all]).max())
-        self._candidates.find(begin, end, stray, threads)
-        self._rows, self._gaps = self._candidates.rows, self._candidates.gaps
-        self._points = self._candidates.points
-        count, real = len(self._rows), model.real
-        shapes = {"weights": (4,), "normals": (3,), "impulses": (3,), "shifts": (), "distances": (), "approach": (),
-                  "multipliers": (), "times": ()}  # fmt: skip
-        for name, columns in shapes.items():
-            self._buffers[name] = grown(self._buffers.get(name), count, real, *columns)
-        self._buffers["active"] = grown(self._buffers.get("active"), count, np.bool_)
-        self._array("impulses")[...] = 0.0
-        self._order, self._offsets = colour_blocks(self._rows, self._candidates.free, BLOCK)
-        self._valid = True
+    def _look_at_all(
+        self, begin: np.ndarray, places: np.ndarray, velocities: np.ndarray, centre: np.ndarray, threads: int
+    ) -> np.ndarray:
+        """Find all pairs; see `_look`."""
+        self._mean = centre
+        drift = (mean_of(places, self._all) - centre).astype(places.dtype)
+        ways = self._ways(places - drift, velocities)
+        pairs = self._candidates.find(begin, ways, self._stray(begin), threads)
+        self.rows.fill(pairs)
+        self._found = True
         self.detections += 1
+        return np.arange(len(self.rows))
+
+    def _ways(self, places: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places at the end of the substep, and where the velocities take them until the next look, (N, 3) each."""
+        mean = mean_of(velocities, self._all)
+        typical = 2.0 * _spread(velocities, mean, self._all) * float(self._h)
+        ahead = float(self._left)
+        if typical > 0.0:
+            ahead = min(ahead, AHEAD * self._who.edge_length / typical)
+        if self._settings.contact_detection == "substep":
+            ahead = 0.0
+        return places, places + self._model.real(ahead) * self._h * (velocities - mean.astype(places.dtype))
+
+    def _stray(self, begin: np.ndarray) -> float:
+        return STRAY * self._who.edge_length + ROUNDING * float(np.abs(begin[self._all]).max())
 
     def _impacts(self, threads: int) -> np.ndarray:
         """Rows whose ways meet, (K,)."""
         state, model = self._state, self._model
-        mean = (state.x[self._all, :3] - self._begin[self._all]).mean(axis=0)
-        ways(threads, self._begin, state.x, mean, self._lengths)
-        times = self._array("times")
-        find_impacts(threads, self._points, self._rows, self._gaps, self._array("distances"), self._begin, state.x,
-                     model.groups, self._origins, self._lengths, times)  # fmt: skip
-        self._hits = np.flatnonzero(times < 1.0)
-        return self._hits
+        mean = mean_of(state.x[:, :3] - self._begin, self._all).astype(model.real)
+        ways(self._begin, state.x, mean, self._lengths)
+        edges, indices, gaps, starts, times = self.rows.get("edges", "indices", "gaps", "starts", "times")
+        find_impacts(threads, edges, indices, gaps, starts, self._begin, state.x, model.groups, self._origins,
+                     self._lengths, times)  # fmt: skip
+        return np.flatnonzero(times < 1.0)
 
-    def _part(self, hits: np.ndarray) -> None:
-        state, model = self._state, self._model
-        part(hits, self._array("times"), self._points, self._rows, self._gaps, self._array("distances"), self._begin,
-             state.x, model.groups, self._origins, self._array("impulses"), model.real(self._settings.substep))  # fmt: skip
 
-    def _keep(self) -> None:
-        """Put away what pushed, before the rows are forgotten."""
-        if len(self._rows) == 0:
-            return
-        impulses = self._array("impulses")
-        pushed = (impulses != 0.0).any(axis=1)
-        if pushed.any():
-            self._kept.append(
-                Touches(
-                    self._rows[pushed],
-                    self._array("weights")[pushed].astype(np.float64),
-                    np.full(int(pushed.sum()), -1),
-                    self._array("normals")[pushed].astype(np.float64),
-                    impulses[pushed].astype(np.float64),
-                )
-            )
-            impulses[...] = 0.0
+@numba.njit(cache=True, **FLAGS)
+def _leave(who, places, drift, low, high, astray):
+    """Mark the particles that leave their boxes in a frame that has moved by `drift` (3,), and count them."""
+    astray[:] = False
+    count = 0
+    for i in who:
+        out = False
+        for c in range(3):
+            at = places[i, c] - drift[c]
+            out = out or at < low[i, c] or at > high[i, c]
+        astray[i] = out
+        count += out
+    return count
+
+
+@numba.njit(cache=True, **FLAGS)
+def _spread(velocities, mean, who):
+    """Root mean square of the velocities of the particles `who` less their mean [m/s]."""
+    total = 0.0
+    for i in who:
+        for c in range(3):
+            total += (velocities[i, c] - mean[c]) ** 2
+    return np.sqrt(total / len(who))
+
+
+@numba.njit(cache=True, **FLAGS)
+def _evaluate(new, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+              distances, approach, bases):  # fmt: skip
+    """Take the nearest points of new rows in the middle of a substep, from the positions at its start."""
+    for r in new:
+        evaluate(r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+                 distances, approach, bases)  # fmt: skip
