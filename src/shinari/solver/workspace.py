@@ -39,7 +39,7 @@ class Workspace:
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.contacts: list[Family] = []
-        self.solids = Solids(model, state, settings, self.predicted) if model.colliders else None
+        self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         if self.solids is not None:
             self.contacts.append(self.solids)
         faces = 0 if model.air is None else len(model.air.triangles)
