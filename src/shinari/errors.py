@@ -20,6 +20,10 @@ class DivergenceError(ShinariError, ArithmeticError):
     """A run that left the finite numbers; the last good state is kept."""
 
 
+class ContactWarning(UserWarning):
+    """Things that overlap at the start: they are simulated, but perhaps not as they were meant."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 

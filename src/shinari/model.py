@@ -7,12 +7,16 @@ depend on where in the world a thing is.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.constraints.registry import ConstraintType
 from shinari.scene.motion import Motion
 from shinari.scene.things import Collider
+
+if TYPE_CHECKING:
+    from shinari.contact.pair_members import Members
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ class Model:
         gravity: Acceleration [m/s^2], (3,) float64.
         damping: Decay rate of velocities [1/s].
         things: Name and particles, as added, of each handle, for messages.
+        members: Particles that keep off each other as balls, or None.
     """
 
     real: type
@@ -139,6 +144,7 @@ class Model:
     gravity: np.ndarray
     damping: float
     things: tuple[tuple[str, range], ...]
+    members: "Members | None" = None
 
     @property
     def particle_count(self) -> int:

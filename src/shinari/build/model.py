@@ -1,5 +1,7 @@
 """Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
@@ -7,6 +9,7 @@ from shinari.build.colouring import colour, incidence
 from shinari.build.ordering import locality_order
 from shinari.build.rows import scene_rows
 from shinari.constraints.registry import ConstraintType, constraint_type
+from shinari.contact.pair_members import pair_members
 from shinari.errors import SceneError
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
 from shinari.scene.handle import Handle
@@ -50,7 +53,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     def per_particle(values: list, dtype: type) -> np.ndarray:
         return np.repeat(np.array(values, dtype), sizes)[order]
 
-    return Model(
+    model = Model(
         real=real,
         slots=slots,
         masses=masses,
@@ -71,6 +74,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         damping=scene.damping,
         things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
     )
+    return replace(model, members=pair_members(scene, model))
 
 
 def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:

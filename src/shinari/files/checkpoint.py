@@ -24,6 +24,7 @@ import numpy as np
 
 import shinari
 from shinari.constraints.registry import ConstraintType
+from shinari.contact.pair_members import Members
 from shinari.errors import FileError, SceneError, ShinariError, require
 from shinari.files.pack import Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
@@ -220,7 +221,7 @@ def model_digest(model: Model) -> str:
 
 def _plain(value: Any) -> Any:
     """Records of a model as containers."""
-    if isinstance(value, (Model, ConstraintBlock, Driver, Breakable, AirSurface)):
+    if isinstance(value, (Model, ConstraintBlock, Driver, Breakable, AirSurface, Members)):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, ConstraintType):
         return [value.name, list(value.parameters), value.points, value.rows]

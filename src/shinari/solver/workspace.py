@@ -8,6 +8,7 @@ from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
 from shinari.contact.family import Family
+from shinari.contact.particle_pairs import Pairs
 from shinari.contact.solids import Solids
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.scene import Scene
@@ -40,6 +41,8 @@ class Workspace:
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.contacts: list[Family] = []
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
+        if model.members is not None:
+            self.contacts.append(Pairs(model, state, settings, self.predicted, model.members))
         if self.solids is not None:
             self.contacts.append(self.solids)
         faces = 0 if model.air is None else len(model.air.triangles)
