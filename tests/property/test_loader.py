@@ -20,8 +20,13 @@ FEW = settings(max_examples=150, deadline=None, suppress_health_check=list(Healt
 
 VALID: dict[str, Any] = {
     "scene": {"gravity": [0, -9.81, 0], "wind": {"mean": [1, 0, 0], "frequency": 0.5}, "damping": 0.1},
-    "simulation": {"dt": 0.01, "substeps": 5, "iterations": 2, "method": "xpbd", "sweep": "jacobi"},
-    "particles": [{"name": "dust", "positions": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "mass": [1, 0, 2], "pin": [0]}],
+    "simulation": {"dt": 0.01, "substeps": 5, "iterations": 2, "method": "xpbd", "sweep": "jacobi",
+                   "contact_detection": "substep"},
+    "particles": [
+        {"name": "dust", "positions": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "mass": [1, 0, 2], "pin": [0],
+         "radius": [0.01, 0.0, 0.02], "friction": 0.2, "static_friction": 0.3, "restitution": 0.5,
+         "self_collision": True},
+    ],
     "cloth": [
         {
             "name": "flag",
@@ -30,12 +35,15 @@ VALID: dict[str, Any] = {
             "position": [0, 1, 0],
             "rotation": [1, 0, 0, 0],
             "pin_nearest": [[0, 1, 0]],
+            "self_collision": "triangles",
         },
-        {"mesh": "flag.ply", "velocity": [1, 0, 0]},
+        {"mesh": "flag.ply", "velocity": [1, 0, 0], "self_collision": "particles"},
     ],
-    "rope": [{"name": "rope", "from": [0, 0, 0], "to": [0, 1, 0], "count": 5}, {"points": [[0, 0, 0], [1, 0, 0]]}],
+    "rope": [{"name": "rope", "from": [0, 0, 0], "to": [0, 1, 0], "count": 5, "self_collision": True},
+             {"points": [[0, 0, 0], [1, 0, 0]]}],
     "collider": [
-        {"shape": {"type": "sphere", "radius": 1.0}, "friction": 0.5},
+        {"shape": {"type": "sphere", "radius": 1.0}, "friction": 0.5, "static_friction": 0.7, "restitution": 0.1,
+         "contact_compliance": 1e-6},
         {
             "name": "box",
             "shape": {"type": "box", "size": [1, 1, 1], "inside": True},
@@ -53,6 +61,7 @@ VALID: dict[str, Any] = {
         {"thing": "dust", "to": {"motion": {"type": "oscillation", "centre": [0, 0, 0], "amplitude": [1, 0, 0],
                                             "frequency": 1}}},
     ],
+    "ignore_contact": [{"first": "flag", "second": "rope"}, {"first": "box", "second": "dust"}],
 }  # fmt: skip
 
 VALUES = st.one_of(

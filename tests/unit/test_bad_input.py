@@ -36,8 +36,26 @@ def simulate(**settings: object) -> Callable[[sn.Scene], object]:
     return run
 
 
+def ignoring(first: object, second: object) -> Callable[[sn.Scene], object]:
+    def act(scene: sn.Scene) -> object:
+        cloth()(scene)
+        scene.add_collider(sn.Sphere(1), name="ball")
+        scene.add_collider(sn.Sphere(1), name="moon")
+        scene.ignore_contact(first, second)  # type: ignore[arg-type]
+
+    return act
+
+
+def moving(motion: Callable) -> Callable[[sn.Scene], object]:
+    return lambda scene: scene.add_collider(sn.Sphere(1), motion=motion, name="ball")
+
+
 def registered(**options: object) -> object:
     return sn.register("odd", **{"points": 1, "evaluate": sn.function(lambda x, p: 0.0), **options})  # type: ignore[arg-type]
+
+
+def dust(**options: object) -> Callable[[sn.Scene], object]:
+    return lambda scene: scene.add_particles(np.eye(3), name="dust", **options)  # type: ignore[arg-type]
 
 
 def moved(index: int, value: float) -> np.ndarray:
@@ -122,6 +140,69 @@ SCENE_CASES = {
     "motion": (lambda s: s.add_collider(sn.Sphere(1), motion=3, name="b"), r"'b': motion"),
     "friction": (lambda s: s.add_collider(sn.Sphere(1), friction=-1, name="b"), r"'b': friction"),
     "gravity": (lambda s: sn.Scene(gravity=(0, 1)), r"scene: gravity"),
+    "radius negative": (dust(radius=-1), r"'dust': radius.*at least 0"),
+    "radius infinite": (dust(radius=[1, INF, 1]), r"'dust': radius.*finite"),
+    "radius nan": (dust(radius=[NAN, 1, 1]), r"'dust': radius.*finite"),
+    "radius shape": (dust(radius=[1, 2]), r"'dust': radius.*\(3,\)"),
+    "particles friction": (dust(friction=-0.1), r"'dust': friction.*at least 0"),
+    "particles friction nan": (dust(friction=NAN), r"'dust': friction.*finite"),
+    "particles static friction": (dust(friction=0.5, static_friction=0.4), r"'dust': static_friction.*0\.4.*friction"),
+    "static friction alone": (dust(static_friction=0.4), r"'dust': static_friction.*friction, which is None"),
+    "particles restitution": (dust(restitution=1.1), r"'dust': restitution.*at most 1"),
+    "particles restitution negative": (dust(restitution=-1), r"'dust': restitution.*at least 0"),
+    "particles compliance": (dust(contact_compliance=-1), r"'dust': contact_compliance.*at least 0"),
+    "particles compliance infinite": (dust(contact_compliance=INF), r"'dust': contact_compliance.*finite"),
+    "particles self-collision": (dust(self_collision="triangles"), r"'dust': self_collision.*False, True, got 'tri"),
+    "material friction": (lambda s: sn.ClothMaterial(friction=-1), r"ClothMaterial: friction.*at least 0"),
+    "material friction missing": (lambda s: sn.ClothMaterial(friction=None, static_friction=1), r"static_friction"),
+    "material static friction": (lambda s: sn.RopeMaterial(static_friction=0.1), r"RopeMaterial: static_friction"),
+    "material restitution": (lambda s: sn.RopeMaterial(restitution=2), r"RopeMaterial: restitution.*at most 1"),
+    "material compliance": (lambda s: sn.ClothMaterial(contact_compliance=NAN), r"ClothMaterial: contact_compliance"),
+    "material thickness": (lambda s: sn.ClothMaterial(thickness=-1), r"ClothMaterial: thickness.*at least 0"),
+    "rope radius": (lambda s: sn.RopeMaterial(radius=INF), r"RopeMaterial: radius.*finite"),
+    "collider friction nan": (lambda s: s.add_collider(sn.Sphere(1), friction=NAN, name="b"), r"'b': friction"),
+    "collider friction missing": (lambda s: s.add_collider(sn.Sphere(1), friction=None, name="b"), r"'b': friction"),
+    "collider static friction": (lambda s: s.add_collider(sn.Sphere(1), static_friction=0.1, name="b"),
+                                 r"'b': static_friction: 0.1 has to be at least friction, which is 0.3"),
+    "collider restitution": (lambda s: s.add_collider(sn.Sphere(1), restitution=-1, name="b"), r"'b': restitution"),
+    "collider compliance": (lambda s: s.add_collider(sn.Sphere(1), contact_compliance=-1, name="b"),
+                            r"'b': contact_compliance.*at least 0"),
+    "cloth self-collision true": (cloth(self_collision=True), r"'flag': self_collision.*'particles', 'triangles', got"),
+    "cloth self-collision kind": (cloth(self_collision="edges"), r"'flag': self_collision.*'triangles', got 'edges'"),
+    "thickness above the edges": (
+        cloth(self_collision="triangles", material=sn.ClothMaterial(thickness=0.6)),
+        r"'flag': thickness: 0\.6 m.*shortest edge at rest, 0\.5 m between vertices 0 and 1.*at most 0\.5 m",
+    ),
+    "no thickness": (
+        cloth(self_collision="particles", material=sn.ClothMaterial(thickness=0)),
+        r"'flag': thickness: a sheet without one.*0\.1 m",
+    ),
+    "rope self-collision": (
+        lambda s: s.add_rope([[0, 0, 0], [1, 0, 0]], self_collision="segments", name="line"),
+        r"'line': self_collision.*False, True, got 'segments'",
+    ),
+    "thin rope on itself": (
+        lambda s: s.add_rope(np.eye(3), material=sn.RopeMaterial(radius=0), self_collision=True, name="line"),
+        r"'line': self_collision: a rope of radius 0",
+    ),
+    "ignore unknown": (ignoring("flag", "sail"), r"ignore_contact: second: 'sail'.*known are flag, ball, moon"),
+    "ignore number": (ignoring(3, "flag"), r"ignore_contact: first: 3 is not in this scene"),
+    "ignore none": (ignoring("flag", None), r"ignore_contact: second: None is not in this scene"),
+    "ignore itself": (ignoring("flag", "flag"), r"ignore_contact: second: is 'flag' like first; see self_collision"),
+    "ignore colliders": (ignoring("ball", "moon"), r"ignore_contact: second: 'ball' and 'moon' are colliders"),
+    "ignore of another scene": (
+        ignoring(sn.Scene().add_particles([[0, 0, 0]], name="flag"), "ball"),
+        r"ignore_contact: first: <flag: .*> is not in this scene",
+    ),
+    "detection": (simulate(contact_detection="never"), r"simulation: contact_detection.*'frame', 'substep'"),
+    "depenetration": (simulate(depenetration_speed=-1), r"simulation: depenetration_speed.*at least 0"),
+    "motion nan": (moving(lambda t: (NAN, 0, 0)), r"'ball': motion: position at t = 0 s.*not a finite"),
+    "motion text": (moving(lambda t: "here"), r"'ball': motion: position at t = 0 s"),
+    "motion rotation": (moving(lambda t: ((0, 0, 0), (0, 0, 0, 0))), r"'ball': motion: rotation at t = 0 s.*length 1"),
+    "mesh with holes": (
+        lambda s: sn.Mesh(VERTICES, FACES, solid=True),
+        r"Mesh: solid: 8 edges have only one face \(holes: 1\), the first between vertices 0 and 1; give solid=False",
+    ),
 }  # fmt: skip
 
 
@@ -192,6 +273,31 @@ TOML_CASES = {
         "[[collider]]\nname = 'b'\nshape = { type = 'plane' }\n[[attach]]\nthing = 'b'\nto = { point = [0, 0, 0] }\n",
         r"'b' is a collider",
     ),
+    "self-collision true": (GRID + "self_collision = true\n", r"'flag': self_collision.*'triangles'.*\$\.cloth\[0\]"),
+    "self-collision kind": (GRID + "self_collision = 'edges'\n", r"'edges' - at \$\.cloth\[0\]\.self_collision"),
+    "thickness": (
+        GRID + "self_collision = 'triangles'\nmaterial = { thickness = 0.6 }\n",
+        r"'flag': thickness.*at most 0\.5 m.*\$\.cloth\[0\]",
+    ),
+    "restitution": (DUST + "restitution = 2\n", r"<= 1.0 - at \$\.particles\[0\]\.restitution"),
+    "static friction": (DUST + "friction = 1\nstatic_friction = 0.5\n", r"static_friction.*\$\.particles\[0\]"),
+    "restitution of a material": (
+        GRID + "material = { restitution = 2 }\n",
+        r"<= 1.0 - at \$\.cloth\[0\]\.material.*restitution",
+    ),
+    "radius of a particle": (DUST + "radius = [0.1, -0.1]\n", r"\$\.particles\[0\]\.radius"),
+    "radii too many": (DUST + "radius = [1, 2, 3]\n", r"'dust': radius.*\(2,\).*\$\.particles\[0\]"),
+    "contact compliance": (DUST + "contact_compliance = -1\n", r"\$\.particles\[0\]\.contact_compliance"),
+    "collider compliance": (
+        "[[collider]]\nshape = { type = 'plane' }\ncontact_compliance = inf\n",
+        r"contact_compliance.*finite.*\$\.collider\[0\]",
+    ),
+    "detection": ("[simulation]\ncontact_detection = 'never'\n", r"'never' - at \$\.simulation\.contact_detection"),
+    "ignore unknown": (
+        GRID + "[[ignore_contact]]\nfirst = 'flag'\nsecond = 'sail'\n",
+        r"ignore_contact: second: 'sail'.*known are flag - at \$\.ignore_contact\[0\]",
+    ),
+    "ignore one": (GRID + "[[ignore_contact]]\nfirst = 'flag'\n", r"second - at \$\.ignore_contact\[0\]"),
     "name twice": (GRID + GRID, r"'flag' is taken.*\$\.cloth\[1\]"),
     "too large": (GRID + "position = [1e308, 1e308, 1e308]\nrotation = [1, 1, 1, 1]\n", r"rotation.*\$\.cloth\[0\]"),
 }
@@ -267,6 +373,41 @@ def test_divergence_names_frame_thing_and_particle() -> None:
         simulation.step(10)
     assert isinstance(raised.value, ArithmeticError)
     assert np.isfinite(simulation.state.positions).all()
+
+
+@pytest.mark.parametrize("value", [(NAN, 0.0, 0.0), (0.0, INF, 0.0), ((0.0, 0.0, 0.0), (NAN, 0.0, 0.0, 0.0))])
+def test_a_motion_that_leaves_the_numbers_is_named_with_its_time(value: object) -> None:
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_particles([[0, 5, 0]], radius=0.1)
+    scene.add_collider(sn.Sphere(1), motion=lambda t: value if t > 0.26 else (0.0, 0.0, 0.0), name="ball")
+    simulation = sn.Simulation(scene, dt=0.1, substeps=4, threads=1)
+    simulation.step(2)
+    before = simulation.state.copy()
+    with pytest.raises(sn.SceneError, match=r"collider 'ball': motion: (position|rotation) at t = 0\.(275|3) s"):
+        simulation.step()
+    assert simulation.state == before
+
+
+def test_a_target_that_leaves_the_numbers_is_named_with_its_time() -> None:
+    scene = sn.Scene()
+    dust = scene.add_particles([[0, 0, 0]])
+    with pytest.raises(sn.SceneError, match=r"attach: second: position at t = 0 s"):
+        scene.attach((dust, 0), lambda t: (NAN, 0, 0))
+    scene.attach((dust, 0), lambda t: (NAN if t > 0.15 else 0.0, 0.0, 0.0))
+    simulation = sn.Simulation(scene, dt=0.1, substeps=2, threads=1)
+    with pytest.raises(sn.SceneError, match=r"attach: second: position at t = 0\.(15|2) s"):
+        simulation.step(3)
+
+
+@pytest.mark.parametrize("length", [0.25, 0.023456, 1.0 / 3.0, 9.999e-7, 123456.0])
+def test_the_thickness_that_is_offered_is_accepted(length: float) -> None:
+    mesh = sn.grid(shape=(2, 2), size=(length, length))
+    for wanted in (2.0 * length, 0.0):
+        with pytest.raises(sn.SceneError, match=r"thickness") as raised:
+            sn.Scene().add_cloth(mesh, material=sn.ClothMaterial(thickness=wanted), self_collision="triangles")
+        text = str(raised.value)
+        offered = float(text.split("take at most ")[1].split()[0] if wanted else text.split("; ")[1].split()[0])
+        sn.Scene().add_cloth(mesh, material=sn.ClothMaterial(thickness=offered), self_collision="triangles")
 
 
 def test_handles_of_another_scene_are_refused() -> None:

@@ -142,7 +142,7 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     ball, box, capsule, plane = scene.colliders
     assert ball.motion == sn.Oscillation((0, 1, 0), (0.4, 0, 0), 0.5)
     assert box.shape == sn.Box((4, 4, 4), inside=True)
-    assert box.friction == 0.7
+    assert box.surface.friction == 0.7
     assert isinstance(capsule.motion, sn.Keyframes)
     assert plane.shape == sn.Plane()
 
@@ -156,6 +156,116 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     assert point.indices.tolist() == [[start + 4]]  # nearest to the point
     assert moving.indices.tolist() == [[1]]  # nearest to where the motion begins
     assert callable(moving.motion)
+
+
+CONTACT = """
+[simulation]
+contact_detection = "substep"
+
+[[particles]]
+name = "dust"
+positions = [[0, 3, 0], [1, 3, 0]]
+radius = [0.01, 0.02]
+friction = 0.2
+static_friction = 0.3
+restitution = 0.4
+contact_compliance = 1e-6
+self_collision = true
+
+[[cloth]]
+name = "flag"
+grid = { shape = [3, 3] }
+material = { preset = "denim", friction = 0.4, static_friction = 0.6, restitution = 0.1, contact_compliance = 1e-7 }
+self_collision = "triangles"
+
+[[cloth]]
+name = "towel"
+grid = { shape = [3, 3] }
+position = [0, 0.5, 0]
+self_collision = "particles"
+
+[[cloth]]
+name = "sail"
+grid = { shape = [3, 3] }
+position = [0, 1, 0]
+self_collision = false
+
+[[rope]]
+name = "line"
+points = [[5, 0, 0], [5, 1, 0]]
+material = { static_friction = 0.5, restitution = 0.2, contact_compliance = 2e-6 }
+self_collision = true
+
+[[collider]]
+name = "ball"
+shape = { type = "sphere", radius = 0.1 }
+friction = 0.5
+static_friction = 0.7
+restitution = 0.3
+contact_compliance = 3e-6
+
+[[ignore_contact]]
+first = "line"
+second = "flag"
+
+[[ignore_contact]]
+first = "ball"
+second = "dust"
+"""
+
+
+def contact_scene() -> sn.Scene:
+    """What `CONTACT` says, by the Python interface."""
+    scene = sn.Scene()
+    laws = {"friction": 0.2, "static_friction": 0.3, "restitution": 0.4, "contact_compliance": 1e-6}
+    positions = [[0, 3, 0], [1, 3, 0]]
+    dust = scene.add_particles(positions, radius=[0.01, 0.02], self_collision=True, name="dust", **laws)
+    denim = sn.ClothMaterial.preset("denim", friction=0.4, static_friction=0.6, restitution=0.1,
+                                    contact_compliance=1e-7)  # fmt: skip
+    sheet = sn.grid(shape=(3, 3))
+    flag = scene.add_cloth(sheet, material=denim, self_collision="triangles", name="flag")
+    scene.add_cloth(sheet, position=(0, 0.5, 0), self_collision="particles", name="towel")
+    scene.add_cloth(sheet, position=(0, 1, 0), name="sail")
+    line = scene.add_rope(
+        [[5, 0, 0], [5, 1, 0]],
+        material=sn.RopeMaterial(static_friction=0.5, restitution=0.2, contact_compliance=2e-6),
+        self_collision=True,
+        name="line",
+    )
+    ball = scene.add_collider(
+        sn.Sphere(0.1), friction=0.5, static_friction=0.7, restitution=0.3, contact_compliance=3e-6, name="ball"
+    )
+    scene.ignore_contact(line, flag)
+    scene.ignore_contact(ball, dust)
+    return scene
+
+
+def same_contact(first: sn.Scene, second: sn.Scene) -> bool:
+    """Whether all that belongs to contact is the same in two scenes."""
+    pairs = list(zip(first.groups, second.groups, strict=True))
+    return (
+        all(a.surface == b.surface and a.self_collision == b.self_collision for a, b in pairs)
+        and all((a.radii == b.radii).all() and a.material == b.material for a, b in pairs)
+        and [c.surface for c in first.colliders] == [c.surface for c in second.colliders]
+        and first.ignored == second.ignored
+    )
+
+
+def test_a_file_says_all_about_contact_that_the_python_interface_does(tmp_path: Path) -> None:
+    (tmp_path / "scene.toml").write_text(CONTACT)
+    scene, options = load_scene_file(tmp_path / "scene.toml")
+    assert options.settings == Settings(contact_detection="substep")
+    assert same_contact(scene, contact_scene())
+    assert [group.self_collision for group in scene.groups] == ["particles", "triangles", "particles", None, "segments"]
+    assert scene.ignored == {("flag", "line"), ("ball", "dust")}
+
+
+def test_a_checkpoint_keeps_all_about_contact(tmp_path: Path) -> None:
+    simulation = sn.Simulation(contact_scene(), substeps=2, threads=1, contact_detection="substep")
+    simulation.save(tmp_path / "c.vtkhdf")
+    loaded = sn.Simulation.load(tmp_path / "c.vtkhdf")
+    assert same_contact(loaded.scene, simulation.scene)
+    assert loaded.settings == simulation.settings
 
 
 def test_public_name_gives_the_scene(folder: Path) -> None:

@@ -141,6 +141,8 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
         _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
     for index, attach in enumerate(file.attach):
         _locate("attach", index, lambda table=attach: _attach(scene, table))
+    for index, pair in enumerate(file.ignore_contact):
+        _locate("ignore_contact", index, lambda table=pair: scene.ignore_contact(table.first, table.second))
     return scene
 
 
@@ -163,6 +165,10 @@ def _add_particles(scene: Scene, table: schema.ParticlesTable) -> None:
         velocity=table.velocity,
         radius=table.radius,
         friction=table.friction,
+        static_friction=table.static_friction,
+        restitution=table.restitution,
+        contact_compliance=table.contact_compliance,
+        self_collision=table.self_collision,
         name=table.name,
     )
     _pin(handle, table)
@@ -175,6 +181,7 @@ def _add_cloth(scene: Scene, table: schema.ClothTable, folder: Path) -> None:
     handle = scene.add_cloth(
         _grid(thing, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
         material=_cloth_material(thing, table.material),
+        self_collision=table.self_collision,
         position=table.position,
         rotation=table.rotation,
         velocity=table.velocity,
@@ -194,7 +201,9 @@ def _add_rope(scene: Scene, table: schema.RopeTable) -> None:
     if points is None:
         points = np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
     material = None if table.material is None else RopeMaterial(**_given(table.material))
-    handle = scene.add_rope(points, material=material, velocity=table.velocity, name=table.name)
+    handle = scene.add_rope(
+        points, material=material, self_collision=table.self_collision, velocity=table.velocity, name=table.name
+    )
     _pin(handle, table)
 
 
@@ -204,6 +213,9 @@ def _add_collider(scene: Scene, table: schema.ColliderTable, folder: Path) -> No
         position=table.position,
         rotation=table.rotation,
         friction=table.friction,
+        static_friction=table.static_friction,
+        restitution=table.restitution,
+        contact_compliance=table.contact_compliance,
         motion=None if table.motion is None else _motion(table.motion),
         name=table.name,
     )

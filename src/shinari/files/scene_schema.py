@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.settings import METHODS, PRECISIONS, STIFFNESS_MODES, SWEEPS
+from shinari.settings import DETECTIONS, METHODS, PRECISIONS, STIFFNESS_MODES, SWEEPS
 
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
@@ -81,8 +81,10 @@ class SimulationTable(Table):
         stiffness_mode: With `pbd`: stiffness per step, whatever the iterations, or raw.
         relaxation: Relaxation of Jacobi sweeps; left out: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes.
-        depenetration_speed: Speed at which what overlaps a collider at the start is pushed out [m/s].
+        depenetration_speed: Speed at which what overlaps at the start is pushed apart [m/s].
         hierarchy: Solve coarse levels of the distance rows first; large cloth stretches far less for it.
+        contact_detection: When pairs that may touch are looked for: once a `frame` and again when something leaves the
+            way it was to go, or in each `substep`.
     """
 
     duration: Positive = 5.0
@@ -99,6 +101,7 @@ class SimulationTable(Table):
     spectral_radius: Annotated[float, Meta(gt=0, le=0.9999)] = 0.9
     depenetration_speed: NonNegative = 1.0
     hierarchy: bool = False
+    contact_detection: Literal[DETECTIONS] = "frame"  # type: ignore[valid-type]
 
 
 class Pinned(Table):
@@ -123,14 +126,23 @@ class ParticlesTable(Pinned, kw_only=True):
     Attributes:
         positions: Positions [m].
         mass: Mass [kg], one for all or one each; 0 fixes.
-        radius: Distance kept from colliders [m].
-        friction: Coulomb coefficient; left out: as the collider's.
+        radius: Distance kept from colliders and other things [m], one for all or one each; particles without one pass
+            through other things.
+        friction: Coulomb coefficient; left out: as that of what is touched.
+        static_friction: Coulomb coefficient of sticking; left out: as `friction`.
+        restitution: Ratio of the speeds after and before an impact.
+        contact_compliance: Inverse stiffness of a contact [m/N].
+        self_collision: Whether they collide with each other.
     """
 
     positions: Annotated[list[Vector], Meta(min_length=1)]
     mass: PerRow = 1.0
-    radius: NonNegative = 0.0
+    radius: PerRow = 0.0
     friction: NonNegative | None = None
+    static_friction: NonNegative | None = None
+    restitution: Ratio = 0.0
+    contact_compliance: NonNegative = 0.0
+    self_collision: bool = False
 
 
 class GridTable(Table):
@@ -147,7 +159,7 @@ class GridTable(Table):
     diagonal: Literal["same", "alternating"] = "same"
 
 
-_RATIOS = {"stretch_stiffness", "compression_stiffness", "shear_stiffness", "bending_stiffness_ratio"}
+_RATIOS = {"stretch_stiffness", "compression_stiffness", "shear_stiffness", "bending_stiffness_ratio", "restitution"}
 
 
 def _material_table(material: type, **extra: Any) -> Any:
@@ -179,6 +191,8 @@ class ClothTable(Pinned):
         mesh: Mesh file, relative to the folder of the scene file and inside it.
         grid: A regular sheet instead of a mesh file.
         material: Name of a preset, or a table of fields, with `preset` to begin from one.
+        self_collision: `triangles`: layers never pass through each other; `particles`: its vertices keep off each
+            other, which is cheaper; false: it passes through itself.
         position: Where the origin of the mesh goes [m].
         rotation: Rotation of the mesh about its origin, w x y z.
     """
@@ -186,6 +200,7 @@ class ClothTable(Pinned):
     mesh: Name | None = None
     grid: GridTable | None = None
     material: Name | ClothMaterialTable | None = None  # type: ignore[valid-type]
+    self_collision: bool | Literal["particles", "triangles"] = False
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
@@ -199,6 +214,7 @@ class RopeTable(Pinned):
         to: Last point [m].
         count: Number of points from the first to the last.
         material: Fields of the material.
+        self_collision: Whether its segments keep off each other, so that a knot holds.
     """
 
     points: Annotated[list[Vector], Meta(min_length=2)] | None = None
@@ -206,6 +222,7 @@ class RopeTable(Pinned):
     to: Vector | None = None
     count: Annotated[int, Meta(ge=2, le=MOST_ROPE_POINTS)] | None = None
     material: RopeMaterialTable | None = None  # type: ignore[valid-type]
+    self_collision: bool = False
 
 
 class SphereTable(Table, tag_field="type", tag="sphere"):
@@ -353,6 +370,9 @@ class ColliderTable(Table):
         position: Where its origin is [m].
         rotation: Its rotation, w x y z.
         friction: Coulomb coefficient.
+        static_friction: Coulomb coefficient of sticking; left out: as `friction`.
+        restitution: Ratio of the speeds after and before an impact.
+        contact_compliance: Inverse stiffness of a contact [m/N].
         motion: How it moves; replaces `position` and `rotation`.
     """
 
@@ -361,6 +381,9 @@ class ColliderTable(Table):
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
     friction: NonNegative = 0.3
+    static_friction: NonNegative | None = None
+    restitution: Ratio = 0.0
+    contact_compliance: NonNegative = 0.0
     motion: MotionTable | None = None
 
 
@@ -428,6 +451,18 @@ class AttachTable(Table):
     break_force: Positive | None = None
 
 
+class IgnoreContactTable(Table):
+    """Two things, or a thing and a collider, that pass through each other.
+
+    Attributes:
+        first: Name of the one.
+        second: Name of the other.
+    """
+
+    first: Name
+    second: Name
+
+
 class SceneFile(Table):
     """A scene of shinari.
 
@@ -440,6 +475,7 @@ class SceneFile(Table):
         collider: Solids.
         constraint: Constraint rows.
         attach: Attachments.
+        ignore_contact: Pairs that pass through each other.
     """
 
     scene: SceneTable = msgspec.field(default_factory=SceneTable)
@@ -450,3 +486,4 @@ class SceneFile(Table):
     collider: list[ColliderTable] = []
     constraint: list[ConstraintTable] = []
     attach: list[AttachTable] = []
+    ignore_contact: list[IgnoreContactTable] = []

@@ -9,7 +9,7 @@ from shinari.files.pack import Packed
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.scene import Scene
-from shinari.scene.surface import Surface
+from shinari.scene.surface import Surface, checked_surface
 from shinari.scene.things import Collider, Particles, Rows
 
 _PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "colliders", "force_fields")
@@ -43,9 +43,8 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.groups = [_group(group) for group in unpack(node["groups"])]
     count = scene.particle_count
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
-    scene.colliders = [_expect(collider, Collider) for collider in unpack(node["colliders"])]
+    scene.colliders = [_collider(collider) for collider in unpack(node["colliders"])]
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
-    scene.ignored = {(str(first), str(second)) for first, second in unpack(node["ignored"])}
     for name, place in unpack(node["handles"]).items():
         if isinstance(place, list):
             start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
@@ -55,6 +54,8 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
         else:
             check.indices("checkpoint", f"handle {name!r}", place, len(scene.colliders))
             scene.handles[name] = ColliderHandle(name, place)
+    for first, second in unpack(node["ignored"]):
+        scene.ignore_contact(first, second)
     return scene
 
 
@@ -71,11 +72,22 @@ def _group(group: Any) -> Particles:
     check.array(group.name, "masses", group.masses, (n,))
     check.array(group.name, "velocities", group.velocities, (n, 3))
     check.array(group.name, "radii", group.radii, (n,))
-    _expect(group.surface, Surface)
+    _surface(group.name, group.surface)
     check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     return group
+
+
+def _collider(collider: Any) -> Collider:
+    collider = _expect(collider, Collider)
+    _surface(collider.name, collider.surface)
+    return collider
+
+
+def _surface(name: str, surface: Any) -> None:
+    surface = _expect(surface, Surface)
+    checked_surface(name, surface.friction, surface.static_friction, surface.restitution, surface.compliance)
 
 
 def _rows(rows: Any, count: int) -> Rows:

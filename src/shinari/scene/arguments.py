@@ -1,5 +1,6 @@
 """What the `add_*` functions of a scene do with their arguments."""
 
+import math
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,8 +49,15 @@ def check_thickness(thing: str, vertices: np.ndarray, faces: np.ndarray, thickne
         a, b = pairs[shortest].tolist()
         raise SceneError(
             f"{thing}: thickness: {thickness:g} m is more than its shortest edge at rest, {lengths[shortest]:.3g} m "
-            f"between vertices {a} and {b}: it would push itself apart; take at most {lengths[shortest]:.3g} m"
+            f"between vertices {a} and {b}: it would push itself apart; take at most {_down(lengths[shortest])} m"
         )
+
+
+def _down(length: float) -> str:
+    """A length [m] as a text of three digits that is no larger."""
+    text = f"{length:.3g}"
+    unit = 10.0 ** (math.floor(math.log10(length)) - 2)
+    return text if float(text) <= length else f"{float(text) - unit:.3g}"
 
 
 def given_material(thing: str, material: Any, kind: type[M]) -> M:

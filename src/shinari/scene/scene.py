@@ -326,7 +326,7 @@ class Scene:
             kind = "coincidence" if apart < 1e-9 else "distance"
         elif callable(second):
             kind, motion = "attachment", second
-            parameters = {"target": pose_at(second, 0.0, NO_ROTATION)[0][None]}
+            parameters = {"target": pose_at(second, 0.0, NO_ROTATION, "attach: second")[0][None]}
         else:
             kind = "attachment"
             parameters = {"target": check.vector("attach", "second", second)[None]}
@@ -383,7 +383,7 @@ class Scene:
         turn = check.unit_quaternion(thing, "rotation", rotation)
         check.callable_or_none(thing, "motion", motion)
         if motion is not None:
-            at, turn = pose_at(motion, 0.0, turn)
+            at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
         check.number(thing, "friction", friction, least=0.0)
         surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
         handle = ColliderHandle(name, len(self.colliders))
@@ -398,15 +398,22 @@ class Scene:
         Raises:
             SceneError: One of them is not in this scene, both are the same or both are colliders.
         """
-        pair = [self[item].name if isinstance(item, str) else getattr(item, "name", None) for item in (first, second)]
-        for item, name in zip((first, second), pair, strict=True):
-            if name not in self.handles or not (isinstance(item, str) or self.handles[name] is item):
-                raise SceneError(f"ignore_contact: {item!r} is not in this scene")
-        if pair[0] == pair[1]:
-            raise SceneError(f"ignore_contact: {pair[0]!r} and itself: see self_collision")
-        if all(isinstance(self.handles[str(name)], ColliderHandle) for name in pair):
-            raise SceneError(f"ignore_contact: {pair[0]!r} and {pair[1]!r} are colliders and never push each other")
-        self.ignored.add((min(pair), max(pair)))
+        pair = []
+        for field, item in (("first", first), ("second", second)):
+            name = item if isinstance(item, str) else getattr(item, "name", None)
+            handle = self.handles.get(name) if isinstance(name, str) else None
+            if handle is None or not (isinstance(item, str) or handle is item):
+                known = ", ".join(self.handles) or "none"
+                raise SceneError(f"ignore_contact: {field}: {item!r} is not in this scene; known are {known}")
+            pair.append(handle)
+        if pair[0] is pair[1]:
+            raise SceneError(f"ignore_contact: second: is {pair[0].name!r} like first; see self_collision")
+        if all(isinstance(handle, ColliderHandle) for handle in pair):
+            raise SceneError(
+                f"ignore_contact: second: {pair[0].name!r} and {pair[1].name!r} are colliders and never push each other"
+            )
+        low, high = sorted(handle.name for handle in pair)
+        self.ignored.add((low, high))
         self.revision += 1
 
     def add_force_field(self, function: ForceField) -> None:

@@ -115,7 +115,7 @@ def drive_targets(model: Model, state: State, work: Workspace, time: float) -> N
     """Move the targets of attachments to where they are at a time."""
     for driver in model.drivers:
         solver = next(s for s in work.solvers if s.block.type.name == driver.block)
-        solver.drive(driver.rows, pose_at(driver.motion, time, NO_ROTATION)[0], state)
+        solver.drive(driver.rows, pose_at(driver.motion, time, NO_ROTATION, "attach: second")[0], state)
 
 
 def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:
