@@ -1,0 +1,146 @@
+"""How near the parts of sheets and ropes come to each other, and to solids: measured apart from the contact solver.
+
+Distances are taken in double precision by projection on planes, lines and ends, for all pairs whose boxes come near.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+# Parts into which an edge of a triangle is cut to sample its distance to a solid.
+SAMPLES = 6
+
+SignedDistance = Callable[[np.ndarray], np.ndarray]
+
+
+def point_triangle_distances(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Distances [m], (K,), of points (K, 3) to triangles (K, 3, 3)."""
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    normal = np.cross(b - a, c - a)
+    square = _dot(normal, normal)
+    sides = [(a, b), (b, c), (c, a)]
+    over = square > 0.0
+    for start, end in sides:
+        over &= _dot(np.cross(end - start, points - start), normal) >= 0.0
+    result = np.min([point_segment_distances(points, start, end) for start, end in sides], axis=0)
+    result[over] = np.abs(_dot(points - a, normal)[over]) / np.sqrt(square[over])
+    return result
+
+
+def point_segment_distances(points: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Distances [m], (K,), of points to segments from starts to ends, all (K, 3)."""
+    along = ends - starts
+    square = _dot(along, along)
+    place = np.clip(_dot(points - starts, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
+    return np.linalg.norm(points - starts - place[:, None] * along, axis=1)
+
+
+def segment_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Distances [m], (K,), of segments (K, 2, 3).
+
+    Either the common perpendicular of the lines meets both segments, or an end is among the nearest points.
+    """
+    p, q, r, s = first[:, 0], first[:, 1], second[:, 0], second[:, 1]
+    result = np.min([point_segment_distances(*three) for three in ((p, r, s), (q, r, s), (r, p, q), (s, p, q))], axis=0)
+    u, v, w = q - p, s - r, r - p
+    across = np.cross(u, v)
+    square = _dot(across, across)
+    skew = square > 0.0
+    whole = np.where(skew, square, 1.0)
+    place, other = _dot(np.cross(w, v), across) / whole, _dot(np.cross(w, u), across) / whole
+    meets = skew & (place >= 0.0) & (place <= 1.0) & (other >= 0.0) & (other <= 1.0)
+    apart = np.abs(_dot(w, across)) / np.sqrt(whole)
+    result[meets] = np.minimum(result, apart)[meets]
+    return result
+
+
+def pierces(segments: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Whether segments (K, 2, 3) go through triangles (K, 3, 3), (K,) bool, by the signs of volumes."""
+    p, q = segments[:, 0], segments[:, 1]
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    sides = _volume(p, a, b, c) * _volume(q, a, b, c) < 0.0
+    turns = np.stack([_volume(p, q, a, b), _volume(p, q, b, c), _volume(p, q, c, a)])
+    return sides & ((turns > 0.0).all(axis=0) | (turns < 0.0).all(axis=0))
+
+
+def near_boxes(first: np.ndarray, second: np.ndarray, reach: float) -> np.ndarray:
+    """Pairs (K, 2) of items (M, P, 3) and (N, Q, 3), given by their corners, whose boxes are nearer than `reach`."""
+    low, high = first.min(axis=1) - reach, first.max(axis=1) + reach
+    other_low, other_high = second.min(axis=1), second.max(axis=1)
+    if len(first) == 0 or len(second) == 0:
+        return np.zeros((0, 2), np.int64)
+    sweeps = []
+    for axis in range(3):
+        order = np.argsort(other_low[:, axis], kind="stable")
+        widest = float((other_high - other_low)[:, axis].max())
+        begin = np.searchsorted(other_low[order, axis], low[:, axis] - widest, side="left")
+        end = np.searchsorted(other_low[order, axis], high[:, axis], side="right")
+        sweeps.append((int((end - begin).sum()), axis, order, begin, end - begin))
+    _, _, order, begin, counts = min(sweeps, key=lambda sweep: sweep[:2])
+    one = np.repeat(np.arange(len(first)), counts)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
+    two = order[np.repeat(begin, counts) + within]
+    touch = np.ones(len(one), bool)
+    for axis in range(3):
+        touch &= (other_low[two, axis] <= high[one, axis]) & (other_high[two, axis] >= low[one, axis])
+    return np.stack([one[touch], two[touch]], axis=1)
+
+
+def edges_of(faces: np.ndarray) -> np.ndarray:
+    """Edges of triangles (F, 3), each once, (E, 2)."""
+    return np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1), axis=0)
+
+
+def least_distance(
+    x: np.ndarray, triangles: np.ndarray, segments: np.ndarray, reach: float, owners: np.ndarray | None = None
+) -> float:
+    """Least distance [m] of parts that share no particle: 0 where an edge goes through a triangle.
+
+    Args:
+        x: Positions [m], (N, 3).
+        triangles: Triangles, (F, 3).
+        segments: Segments that belong to no triangle, such as those of ropes, (S, 2).
+        reach: What is farther apart than this is not looked at, and this is returned where nothing is nearer [m].
+        owners: Thing of each particle, (N,), when only parts of different things count.
+    """
+    x = np.asarray(x, np.float64)
+    lines = np.concatenate([edges_of(triangles), segments]).astype(np.int64)
+    points = np.unique(lines)[:, None]
+    result = [reach]
+    if len(triangles):
+        near = _strangers(lines, triangles, near_boxes(x[lines], x[triangles], 0.0), owners)
+        if pierces(x[lines[near[:, 0]]], x[triangles[near[:, 1]]]).any():
+            return 0.0
+        near = _strangers(points, triangles, near_boxes(x[points], x[triangles], reach), owners)
+        result.append(point_triangle_distances(x[points[near[:, 0], 0]], x[triangles[near[:, 1]]]).min(initial=reach))
+    near = near_boxes(x[lines], x[lines], reach)
+    near = _strangers(lines, lines, near[near[:, 0] < near[:, 1]], owners)
+    result.append(segment_distances(x[lines[near[:, 0]]], x[lines[near[:, 1]]]).min(initial=reach))
+    return float(min(result))
+
+
+def least_signed_distance(x: np.ndarray, triangles: np.ndarray, distance: SignedDistance) -> float:
+    """Least signed distance [m] of sample points of triangles (F, 3) at positions x (N, 3), negative inside."""
+    steps = np.arange(SAMPLES + 1) / SAMPLES
+    weights = np.array([(u, v, 1.0 - u - v) for u in steps for v in steps if u + v <= 1.0 + 1e-9])
+    return float(distance(np.einsum("sk,fkc->fsc", weights, x[triangles].astype(np.float64)).reshape(-1, 3)).min())
+
+
+def _strangers(first: np.ndarray, second: np.ndarray, pairs: np.ndarray, owners: np.ndarray | None) -> np.ndarray:
+    """Of pairs of rows (K, 2) those that share no particle, and that belong to two things when owners are given."""
+    one, two = first[pairs[:, 0]], second[pairs[:, 1]]
+    apart = np.ones(len(pairs), bool)
+    for a in range(one.shape[1]):
+        for b in range(two.shape[1]):
+            apart &= one[:, a] != two[:, b]
+    if owners is not None:
+        apart &= owners[one[:, 0]] != owners[two[:, 0]]
+    return pairs[apart]
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", a, b)
+
+
+def _volume(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    return _dot(np.cross(b - a, c - a), d - a)

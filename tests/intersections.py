@@ -1,0 +1,42 @@
+"""Triangles that go through each other, found with VTK's test of Guigue and Devillers; nothing of the engine is used.
+
+Guigue and Devillers 2003, Fast and Robust Triangle-Triangle Overlap Test Using Orientation Predicates.
+"""
+
+import numpy as np
+from scipy.spatial import cKDTree
+from vtkmodules.vtkCommonDataModel import vtkTriangle
+
+
+def intersecting(first: np.ndarray, second: np.ndarray | None = None, names: np.ndarray | None = None) -> np.ndarray:
+    """Pairs (K, 2) of triangles (F, 3, 3) that intersect: of two meshes, or of one with itself.
+
+    Args:
+        first: Corners of the triangles of a mesh.
+        second: Those of another one; None: look at the pairs of `first` itself, each once.
+        names: Particles of the triangles of `first`, (F, 3): pairs that share one do not count.
+    """
+    own = second is None
+    first = np.asarray(first, np.float64)
+    other = first if second is None else np.asarray(second, np.float64)
+    pairs = near_pairs(first, other)
+    if own:
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    if names is not None:
+        one, two = names[pairs[:, 0]], names[pairs[:, 1]]
+        pairs = pairs[(one[:, :, None] != two[:, None, :]).all(axis=(1, 2))]
+    meet = [bool(vtkTriangle.TrianglesIntersect(*first[i], *other[j])) for i, j in pairs]
+    return pairs[np.array(meet, bool)]
+
+
+def near_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pairs (K, 2) of triangles whose boxes overlap."""
+    centres, other = first.mean(axis=1), second.mean(axis=1)
+    reach = np.linalg.norm(first - centres[:, None], axis=2).max()
+    reach += np.linalg.norm(second - other[:, None], axis=2).max()
+    found = cKDTree(centres).query_ball_tree(cKDTree(other), reach)
+    one = np.repeat(np.arange(len(first)), [len(row) for row in found])
+    two = np.array([j for row in found for j in row], int)
+    low, high = first.min(axis=1), first.max(axis=1)
+    touch = (low[one] <= second.max(axis=1)[two]).all(axis=1) & (high[one] >= second.min(axis=1)[two]).all(axis=1)
+    return np.stack([one[touch], two[touch]], axis=1)
