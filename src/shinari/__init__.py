@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shinari.errors import DivergenceError, FileError, MissingExtraError, SceneError, ShinariError
+from shinari.errors import ContactWarning, DivergenceError, FileError, MissingExtraError, SceneError, ShinariError
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.scene import Scene
@@ -34,6 +34,7 @@ __all__ = [
     "Capsule",
     "ClothMaterial",
     "Cone",
+    "ContactWarning",
     "Cylinder",
     "DivergenceError",
     "FileError",

@@ -274,3 +274,30 @@ def test_a_motion_that_leaves_the_finite_numbers_is_refused_with_the_collider_an
     sim = simulated(scene, 28)
     with pytest.raises(sn.SceneError, match=r"collider 'hand': motion: position at t = 0\.5"):
         sim.step(5)
+
+
+def test_what_starts_inside_is_named_once_with_its_depth():
+    scene = sn.Scene()
+    scene.add_particles([[0, 0.5, 0], [0, 0.28, 0], [0, 0.29, 0]], radius=0.05, name="pile")
+    scene.add_particles([[0.0, 0.1, 0.0]], name="pinned").pin([0])
+    ghost = scene.add_particles([[0.0, 0.1, 0.0]], name="ghost")
+    ball = scene.add_collider(sn.Sphere(0.3), name="ball")
+    scene.add_collider(sn.Plane(offset=0.27), name="floor", friction=0.0)
+    scene.ignore_contact(ghost, ball)
+    with pytest.warns(sn.ContactWarning) as found:
+        sn.Simulation(scene, threads=1)
+    told = sorted(str(w.message) for w in found if issubclass(w.category, sn.ContactWarning))
+    assert len(told) == 3
+    assert "'ghost' starts inside collider 'floor': 1 particles, the deepest is particle 0 with 0.17 m" in told[0]
+    assert "'pile' starts inside collider 'ball': 2 particles, the deepest is particle 1 with 0.07 m" in told[1]
+    assert "'pile' starts inside collider 'floor': 2 particles, the deepest is particle 1 with 0.04 m" in told[2]
+
+
+def test_what_touches_or_is_a_rounding_deep_is_no_overlap(recwarn):
+    scene = sn.Scene()
+    scene.add_particles([[0.0, np.float64(np.float32(0.3)), 0.0], [5.0, -1e-9, 0.0]])
+    scene.add_particles([[0.0, 0.349, 0.0]], radius=0.05)
+    scene.add_collider(sn.Sphere(0.3))
+    scene.add_collider(sn.Plane())
+    sn.Simulation(scene, threads=1)
+    assert not [w for w in recwarn if issubclass(w.category, sn.ContactWarning)]

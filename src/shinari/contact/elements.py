@@ -4,7 +4,8 @@ A solid can press into a triangle between its vertices. The deepest point of the
 of the signed distance over it, as in Macklin et al. 2020, Local Optimization for Robust Signed Distance Field
 Collision. Where the solid is locally a point, a line or a plane (a corner, an edge, a face; the centre of a ball, the
 axis of a capsule), the step goes to the point of the triangle that is nearest to it, which is the deepest one as long
-as the feature stays the same; so a few evaluations do.
+as the feature stays the same; where it fails, to where two planes meet that touch the solid (Kelley's cutting planes):
+a convex solid lies behind them, so that they also tell when the search is done.
 
 The deepest point then is a particle: weights b, inverse mass sum w b^2, way and response as in
 `shinari.contact.collide`. A segment is a triangle whose last two vertices are one.
@@ -35,8 +36,12 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 
 LOOKS = 16
+# A triangle that was pushed away at one point may lie deeper at another.
+ROUNDS = 4
+# Tries where two planes that touch the solid meet, before the search goes halfway back.
+CUTS = 2
 HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
-CLOSE, AT_VERTEX = np.float32(5e-3), np.float32(0.995)
+CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
 
 
 def elements_of(scene: Scene, model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -97,6 +102,41 @@ def lowest_weights(n, a, b, c):
 
 
 @function
+def lowest_of_two(p, q):
+    """Weights of the lowest point of the greater of two linear functions given at the vertices, and the value there.
+
+    It is a vertex, or lies on an edge where both are equal.
+    """
+    one, zero = ONE + ZERO * p[0], ZERO * p[0]
+    v0, v1, v2 = max(p[0], q[0]), max(p[1], q[1]), max(p[2], q[2])
+    least, weights = v0, (one, zero, zero)
+    if v1 < least:
+        least, weights = v1, (zero, one, zero)
+    if v2 < least:
+        least, weights = v2, (zero, zero, one)
+    d0, d1, d2 = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    t = d0 / (d0 - d1) if d0 * d1 < ZERO else zero
+    u = p[0] + t * (p[1] - p[0])
+    if t > ZERO and u < least:
+        least, weights = u, (one - t, t, zero)
+    t = d1 / (d1 - d2) if d1 * d2 < ZERO else zero
+    u = p[1] + t * (p[2] - p[1])
+    if t > ZERO and u < least:
+        least, weights = u, (zero, one - t, t)
+    t = d2 / (d2 - d0) if d2 * d0 < ZERO else zero
+    u = p[2] + t * (p[0] - p[2])
+    if t > ZERO and u < least:
+        least, weights = u, (t, zero, one - t)
+    return weights, least
+
+
+@function
+def tangent(value, n, x, a, b, c):
+    """The plane that touches a solid, as distances of three points from it."""
+    return value + dot(n, sub(a, x)), value + dot(n, sub(b, x)), value + dot(n, sub(c, x))
+
+
+@function
 def feature(kind, s, q, gap, n, size):
     """What the surface nearest to q is like: a point, a line along an axis or a plane.
 
@@ -141,7 +181,7 @@ def step_to(kind, s, q, gap, n, size, a, b, c):
 
 
 @function
-def deepest(distance_and_normal, kind, s, fields, start, radius, way, ends, begins):
+def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins):
     """Weights of the point that a solid meets first.
 
     Looks at the triangle at the end of the substep; where its way is longer than the distance at which it ends, it may
@@ -155,47 +195,60 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, ends, begi
         start: Weights to start from.
         radius: Least distance that the triangle keeps [m].
         way: The longest way of its vertices [m].
+        back: Whether to look at the start too.
         ends: Its three vertices at the end of the substep, in the frame of the solid.
         begins: The same at the start.
 
     Returns:
-        Whether it may touch, a lower bound of its gap [m] at the end, the weights.
+        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
+        the weights.
     """
     a, b, c = ends
     best, trial = start, start
     nothing = way - way
-    gap = nothing
+    gap = low = nothing
     size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
-    stretch = size
-    low = nothing
-    touches, looks, fresh, late = True, 0, True, False
+    close = CLOSE * (radius + CLOSE * size)
+    stretch, plane = size, (nothing, nothing, nothing)
+    touches, looks, fresh, late, misses = True, 0, True, False, 0
     while looks < LOOKS:
         looks += 1
         x = blend(trial, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
         # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
-        dip = min(dot(n, sub(a, x)), min(dot(n, sub(b, x)), dot(n, sub(c, x))))
+        touching = tangent(value, n, x, a, b, c)
+        bound = min(touching[0], min(touching[1], touching[2]))
         if fresh and not late:
-            low = value + (dip if kind <= LAST_CONVEX else -size - size) - radius
-            if low >= way:
+            low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
+            if low >= (way if back else nothing):
                 touches = False
                 break
         done = looks == LOOKS
         if fresh or value < gap:
-            best, gap, fresh = trial, value, False
-            done |= kind <= LAST_CONVEX and -dip <= CLOSE * (radius + CLOSE * size)
+            best, gap, fresh, misses = trial, value, False, 0
+            plane = touching
+            done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
-        else:  # halfway back
-            trial = (HALF * (trial[0] + best[0]), HALF * (trial[1] + best[1]), HALF * (trial[2] + best[2]))
+        else:
+            misses += 1
+            cut, bound = lowest_of_two(plane, touching)
+            cuts = kind <= LAST_CONVEX and misses <= CUTS
+            done |= cuts and gap - bound <= close
+            # to where both planes meet, or halfway back
+            trial = (
+                cut[0] if cuts else HALF * (trial[0] + best[0]),
+                cut[1] if cuts else HALF * (trial[1] + best[1]),
+                cut[2] if cuts else HALF * (trial[2] + best[2]),
+            )
             stretch = HALF * HALF * stretch
         moved = max(abs(trial[0] - best[0]), max(abs(trial[1] - best[1]), abs(trial[2] - best[2])))
         if done or moved < CLOSE:
-            if late or gap > way:
+            if late or gap > way or not back:
                 break
             a, b, c = begins
             trial, fresh, late, looks, stretch = best, True, True, 0, size
-    return touches and (late or gap - radius < way), low, best
+    return touches and (late or gap - radius < way), late, low, best
 
 
 @function
@@ -220,43 +273,56 @@ def push_elements(
             if far < memory[m, 11]:
                 continue
             p0, p1 = before[g, k], after[g, k]
-            ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
-            way = max(ways[i0], max(ways[i1], ways[i2]))
-            begins = (
-                into(p0, start_of(x, predicted, velocities, h, i0)),
-                into(p0, start_of(x, predicted, velocities, h, i1)),
-                into(p0, start_of(x, predicted, velocities, h, i2)),
-            )
-            if moves[k]:
-                way = max(
-                    norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
-                )
-            kept = (memory[m, 8], memory[m, 9], memory[m, 10])
-            least = min(radii[i0], min(radii[i1], radii[i2]))
             s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
-            near, gap, b = deepest(distance_and_normal, kinds[k], s, fields, kept, least, way, ends, begins)
-            memory[m, 8], memory[m, 9], memory[m, 10] = b
-            memory[m, 11] = -ONE if near or moves[k] else gap - far
-            b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
-            w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
-            # what touches at a vertex is left to the vertex
-            if not near or max(b0, max(b1, b2)) > AT_VERTEX or w <= ZERO:
-                continue
+            least = min(radii[i0], min(radii[i1], radii[i2]))
             law = law_of(mine, theirs, owners[i0], k)
-            hold = turn_back(p1, (memory[m, 1], memory[m, 2], memory[m, 3]))
-            reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
-            touches, correction, silent, n, push, hold, gap = respond(
-                distance_and_normal, kinds[k], s, fields, blend(b, *begins), blend(b, *ends), reach, w, law,
-                memory[m, 0], hold, rate * rate, h * speed
-            )  # fmt: skip
-            if not touches:
-                continue
-            remember(memory, m, push, turn(p1, hold), turn(p1, n), gap)
-            correction, silent = turn(p1, correction), turn(p1, silent)
-            record(impulses, m, sub(correction, silent), rate / w)
-            share(gone, ways, x, predicted, velocities, i0, b0, w, correction, silent, rate)
-            share(gone, ways, x, predicted, velocities, i1, b1, w, correction, silent, rate)
-            share(gone, ways, x, predicted, velocities, i2, b2, w, correction, silent, rate)
+            for again in range(ROUNDS):
+                ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
+                begins = (
+                    into(p0, start_of(x, predicted, velocities, h, i0)),
+                    into(p0, start_of(x, predicted, velocities, h, i1)),
+                    into(p0, start_of(x, predicted, velocities, h, i2)),
+                )
+                way = max(ways[i0], max(ways[i1], ways[i2]))
+                if moves[k]:
+                    way = max(
+                        norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
+                    )
+                kept = (memory[m, 8], memory[m, 9], memory[m, 10])
+                near, late, low, b = deepest(
+                    distance_and_normal, kinds[k], s, fields, kept, least, way, again == 0, ends, begins
+                )
+                memory[m, 11] = -ONE if near or again > 0 or moves[k] else low - far
+                b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
+                w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+                if again == 0:
+                    memory[m, 8], memory[m, 9], memory[m, 10] = b
+                # what touches at a vertex is left to the vertex
+                if not near or w <= ZERO:
+                    break
+                if max(b0, max(b1, b2)) > AT_VERTEX:
+                    if late:
+                        continue
+                    break
+                memory[m, 8], memory[m, 9], memory[m, 10] = b
+                hold = turn_back(p1, (memory[m, 1], memory[m, 2], memory[m, 3]))
+                reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
+                touches, correction, silent, n, push, hold, gap = respond(
+                    distance_and_normal, kinds[k], s, fields, blend(b, *begins), blend(b, *ends), reach, w, law,
+                    memory[m, 0], hold, rate * rate, h * speed
+                )  # fmt: skip
+                if not touches:
+                    if late:
+                        continue
+                    break
+                remember(memory, m, push, turn(p1, hold), turn(p1, n), gap)
+                correction, silent = turn(p1, correction), turn(p1, silent)
+                record(impulses, m, sub(correction, silent), rate / w)
+                share(gone, ways, x, predicted, velocities, i0, b0, w, correction, silent, rate)
+                share(gone, ways, x, predicted, velocities, i1, b1, w, correction, silent, rate)
+                share(gone, ways, x, predicted, velocities, i2, b2, w, correction, silent, rate)
+                if not late and norm(correction) <= SMALL * reach:
+                    break
 
 
 @function

@@ -72,9 +72,9 @@ class Solids:
         if len(elements):
             self._mark_elements = sweep(mark_elements, meshes=meshes)
             push = sweep(push_elements, meshes=meshes)
-            # faces first, so that afterwards no particle is inside
+            # particles first: what is deep at a vertex does not hide what is deep beside it
             marks = np.zeros((len(elements), words), np.uint64)
-            self._lists.insert(0, NearList(offsets, marks, elements, push, real))
+            self._lists.append(NearList(offsets, marks, elements, push, real))
 
     def begin(self, time: float) -> None:
         """A step begins: set the poses at its time [s] as those at both ends of the substep."""
@@ -123,7 +123,7 @@ class Solids:
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step."""
-        return Touches.joined([near.touches() for near in reversed(self._lists)])
+        return Touches.joined([near.touches() for near in self._lists])
 
     def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Positions (K, 3) [m] and rotations (K, 4), w x y z, at a time [s].
@@ -160,12 +160,12 @@ class Solids:
                   self.before, self.after, self._far, real(settings.substep))  # fmt: skip
         # by how much speeds may change in a step: the fall, and a quarter of what they are in the mean
         drop = self._weight * settings.dt + 0.25 * math.sqrt(3.0 * float(np.square(self._state.v).mean()))
-        particles = self._lists[-1]
+        particles = self._lists[0]
         margins = (self._places, self._margins, self._gone, self._ways)
         self._mark(threads, particles.all_colours, particles.marks, *margins, real(self._factor), real(settings.dt),
                    real(drop), *self._motion, model.radii, model.owners, *solids)  # fmt: skip
         if len(self._lists) > 1:
-            faces = self._lists[0]
+            faces = self._lists[1]
             self._mark_elements(threads, np.array([0, len(faces.marks)]), faces.marks, *faces.elements, self._margins,
                                 *self._motion, model.radii, model.owners, *solids)  # fmt: skip
         for near in self._lists:
