@@ -19,8 +19,9 @@ from shinari.state import State
 
 # Each push may drive a particle out of its margin: detections and sweeps within one call, at most.
 ROUNDS = 16
-# Each detection in a step doubles the least margin, up to so many times.
-MOST_DOUBLINGS = 2
+# Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
+# particle has so many rows.
+MOST_GROWTH, CROWDED = 16.0, 4
 # Particles for which it is worth waking one more thread.
 SHARE = 2000
 # Things are idle when the way between their boxes is this many times what the fastest covers in a step.
@@ -64,6 +65,7 @@ class Pairs:
         self._kept = []
         self._found = self._idle = False
         self._substep = self.detections = self.row_count = 0
+        self._growth = 1.0
 
     def prepare(self, end: float, threads: int) -> None:
         """A substep begins: find pairs if there are none, or one has left its margin."""
@@ -179,9 +181,12 @@ class Pairs:
         """Find the rows anew; in the middle of a substep they resume with what they had."""
         pushed = self._keep() if self._found else None
         found, state, settings = self._detection, self._state, self._settings
+        if self.detections > 0:
+            most = 2.0 if self.row_count > CROWDED * len(self._members.particles) else MOST_GROWTH
+            self._growth = max(self._growth, min(2.0 * self._growth, most))
         found.find(
             state.x, state.v, ways, self._mean, state.origins, self._left_steps * settings.substep, settings.substep,
-            2.0 ** min(self.detections, MOST_DOUBLINGS), threads,
+            self._growth, threads,
         )  # fmt: skip
         count = len(found.indices)
         self._order, self._offsets = colour_blocks(found.indices, found.free, BLOCK)
