@@ -19,6 +19,11 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 # A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
 WATCHED = np.float32(1.5)
+# Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on each
+# other overlap by what one sweep leaves, and would sink into each other for ever if that were put right silently.
+LIVELY = np.float32(0.1)
+# Part of what overlapped at the start that comes out in a substep: all at once, it would hit what lies behind.
+RECOVERY = np.float32(0.1)
 # Nearer than this part of the gap two things count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
 
@@ -165,9 +170,9 @@ def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surface
     softness = (surfaces[first, 3] + surfaces[second, 3]) / (h * h)
     old = multipliers[r]
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
-    before = max(gaps[r] - distances[r], ZERO) if softness == ZERO else depth - depth
+    before = max(gaps[r] - distances[r] - LIVELY * h, ZERO) if softness == ZERO else depth - depth
     push = max(depth - before, ZERO)
-    out = min(max(depth - push, ZERO), reach) if softness == ZERO else depth - depth
+    out = min(RECOVERY * max(depth - push, ZERO), reach) if softness == ZERO else depth - depth
     change = push / mobility if softness == ZERO else max((depth - softness * old) / (mobility + softness), -old)
     push = change * mobility
     if mobility <= ZERO or (push == ZERO and out == ZERO):

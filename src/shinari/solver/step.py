@@ -21,6 +21,10 @@ from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.workspace import Workspace
 from shinari.state import State
 
+# Times that the families of contacts are solved in turn in an iteration: what a collider gives to the lowest
+# layer of a stack has to reach the others. With one pass a stack of eight sheets shivers at 20 cm/s, with three at 3.
+CONTACT_PASSES = 3
+
 
 def step(model: Model, state: State, work: Workspace, settings: Settings) -> bool:
     """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
@@ -63,8 +67,9 @@ def project(state: State, work: Workspace, settings: Settings, threads: int) -> 
             solver.project(threads, iteration == 0)
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
-        for family in work.contacts:
-            family.project(threads, iteration == 0)
+        for turn in range(CONTACT_PASSES if len(work.contacts) > 1 else 1):
+            for family in work.contacts:
+                family.project(threads, iteration == 0 and turn == 0)
 
 
 class Chebyshev:
