@@ -8,8 +8,10 @@ from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
 from shinari.contact.family import Family
+from shinari.contact.participants import participants
 from shinari.contact.particle_pairs import Pairs
 from shinari.contact.solids import Solids
+from shinari.contact.surfaces import Surfaces
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
@@ -43,6 +45,9 @@ class Workspace:
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         if model.members is not None:
             self.contacts.append(Pairs(model, state, settings, self.predicted, model.members))
+        who = participants(scene, model)
+        if who is not None:
+            self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
         if self.solids is not None:
             self.contacts.append(self.solids)
         faces = 0 if model.air is None else len(model.air.triangles)
