@@ -223,6 +223,7 @@ def test_container_keeps_everything_with_its_corners(radius, precision):
 
 @precisions
 @pytest.mark.parametrize("shape", [sn.Box((1, 1, 1)), sn.Sphere(0.5), sn.Capsule(0.4, 0.5), sn.Plane()], ids=str)
+@pytest.mark.filterwarnings("ignore::shinari.ContactWarning")
 def test_deep_overlap_comes_out_at_the_limited_speed_and_brings_no_energy(shape, precision):
     depth_at = {
         sn.Box: (0.1, 0.2, 0.0),

@@ -11,7 +11,7 @@ import numpy as np
 
 from shinari.contact.collide import TWO, into, place, start_of
 from shinari.contact.grid import EXACT
-from shinari.contact.shapes import LAST_CONVEX, LAST_UNBOUNDED
+from shinari.contact.shapes import CONTAINER, LAST_UNBOUNDED, PLANE, box_distance
 from shinari.maths.function import FLAGS, function
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 
@@ -35,18 +35,22 @@ def drift_of(reference, far, g, k, at):
 
 
 @function
-def square_to_box(q, lows, highs, k):
-    """Square of the distance of a point from the box around solid k."""
+def least_gap(kind, q, s, lows, highs, k):
+    """Lower bound of the distance of a point from solid k: from its surface if it has no end, else from its box."""
+    if kind == PLANE:
+        return dot(q, (s[0], s[1], s[2])) - s[3]
+    if kind == CONTAINER:
+        return -box_distance(q, s)
     x = max(max(lows[k, 0] - q[0], q[0] - highs[k, 0]), ZERO)
     y = max(max(lows[k, 1] - q[1], q[1] - highs[k, 1]), ZERO)
     z = max(max(lows[k, 2] - q[2], q[2] - highs[k, 2]), ZERO)
-    return x * x + y * y + z * z
+    return np.sqrt(x * x + y * y + z * z)
 
 
 @function
 def mark_particles(
-    distance_and_normal, begin, end, masks, places, margins, gone, ways, factor, dt, drop, x, predicted, velocities,
-    radii, owners, ignored, groups, moves, kinds, sizes, fields, lows, highs, before, after, far, h
+    begin, end, masks, places, margins, gone, ways, factor, dt, drop, x, predicted, velocities,
+    radii, owners, ignored, groups, moves, kinds, sizes, lows, highs, before, after, far, h
 ):  # fmt: skip
     """Set the margin of particles, remember where they are, and mark the solids near them."""
     for i in range(begin, end):
@@ -67,16 +71,14 @@ def mark_particles(
             if moves[k]:
                 way = length(sub(q, into(before[g, k], start)))
                 bound = max(margin + drift_of(after, far, g, k, now), way) + radii[i]
-            if ignored[owners[i], k] or square_to_box(q, lows, highs, k) > bound * bound:
-                continue
-            if distance_and_normal(kinds[k], q, sizes[k], fields)[0] <= bound:
+            if not ignored[owners[i], k] and least_gap(kinds[k], q, sizes[k], lows, highs, k) <= bound:
                 set_bit(masks, i, k)
 
 
 @function
 def mark_elements(
-    distance_and_normal, begin, end, masks, elements, margins, x, predicted, velocities, radii, owners, ignored, groups,
-    moves, kinds, sizes, fields, lows, highs, before, after, far, h
+    begin, end, masks, elements, margins, x, predicted, velocities, radii, owners, ignored, groups,
+    moves, kinds, sizes, lows, highs, before, after, far, h
 ):  # fmt: skip
     """Mark the solids near elements. A flat solid is left to their particles: one of them is always the deepest."""
     for e in range(begin, end):
@@ -110,12 +112,7 @@ def mark_elements(
                     drift_of(after, far, g, k, x0), max(drift_of(after, far, g, k, x1), drift_of(after, far, g, k, x2))
                 )
                 bound = max(margin + drift, way) + radius
-            if square_to_box(q, lows, highs, k) > (bound + extent) * (bound + extent):
-                continue
-            gap, n = distance_and_normal(kinds[k], q, sizes[k], fields)
-            # a convex solid lies behind the plane that touches it
-            dip = min(dot(n, sub(q0, q)), min(dot(n, sub(q1, q)), dot(n, sub(q2, q))))
-            if gap + (dip if kinds[k] <= LAST_CONVEX else -extent) <= bound:
+            if least_gap(kinds[k], q, sizes[k], lows, highs, k) <= bound + extent:
                 set_bit(masks, e, k)
 
 

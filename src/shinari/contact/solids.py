@@ -63,14 +63,14 @@ class Solids:
 
         meshes = len(self.fields) > 0
         words = -(-len(colliders) // WORD)
-        self._mark, push = sweep(mark_particles, meshes=meshes), sweep(push_particles, meshes=meshes)
+        self._mark, push = sweep(mark_particles), sweep(push_particles, meshes=meshes)
         count = model.particle_count
         self._lists = [NearList(np.array([0, count]), np.zeros((count, words), np.uint64), None, push, real)]
         elements, offsets = np.zeros((0, 3), np.uint32), np.zeros(1, np.int64)
         if (self.kinds > LAST_UNBOUNDED).any():
             elements, offsets = elements_of(scene, model)
         if len(elements):
-            self._mark_elements = sweep(mark_elements, meshes=meshes)
+            self._mark_elements = sweep(mark_elements)
             push = sweep(push_elements, meshes=meshes)
             # particles first: what is deep at a vertex does not hide what is deep beside it
             marks = np.zeros((len(elements), words), np.uint64)
@@ -156,7 +156,7 @@ class Solids:
         self._far[...] = self.after
         if len(self._movers):
             self._write(self._time + settings.dt, self._far)
-        solids = (self.ignored, model.groups, self._moves, self.kinds, self.sizes, self.fields, self._lows, self._highs,
+        solids = (self.ignored, model.groups, self._moves, self.kinds, self.sizes, self._lows, self._highs,
                   self.before, self.after, self._far, real(settings.substep))  # fmt: skip
         # by how much speeds may change in a step: the fall, and a quarter of what they are in the mean
         drop = self._weight * settings.dt + 0.25 * math.sqrt(3.0 * float(np.square(self._state.v).mean()))
