@@ -13,6 +13,7 @@ import numpy as np
 from shinari.build.model import build_model
 from shinari.contact.family import Touches
 from shinari.contact.report import Contacts, report
+from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.scene import check
@@ -100,6 +101,7 @@ class Simulation:
             self.model = build_model(scene, self.settings)
             self.state = start(self.model, scene)
             self._work = Workspace(scene, self.model, self.state, self.settings)
+            warn_of_overlaps(scene, self.model)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._announced = False

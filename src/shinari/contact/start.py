@@ -1,0 +1,296 @@
+"""Looks at a scene before it runs: warns of things that overlap, or intersect, where they were put.
+
+Points, edges and triangles are compared as lines with faces: a loose particle is a line of length zero, a segment of
+rope also a face whose last two corners are one. The distance of a line and a face that it does not pierce is the least
+of those of its ends and the face, and of the line and the sides of the face.
+"""
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from shinari.contact.bvh import Tree
+from shinari.contact.participants import Participants, participants
+from shinari.contact.proximity import pair_distance
+from shinari.contact.rows import TANGLED
+from shinari.errors import ContactWarning
+from shinari.maths.function import FLAGS, function
+from shinari.maths.vec3 import ZERO, cross, dot, norm, sub
+from shinari.model import Model
+from shinari.scene.scene import Scene
+
+# An overlap below this part of the gap is rounding, and no error of the user. So is a line that pierces a face with an
+# end nearer than that to its plane: the triangles of a flat sheet lie in one plane.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the particles are, in solver order.
+
+    Attributes:
+        x: Positions in the world [m], (N, 3) float64.
+        radii: Half thicknesses [m], (N,) float64.
+        free: Which can move, (N,) bool.
+        real: Floating point type of the solver.
+    """
+
+    x: np.ndarray
+    radii: np.ndarray
+    free: np.ndarray
+    real: type
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of a thing takes part, with boxes that hold its thickness.
+
+    Attributes:
+        lines: Edges, segments and loose particles, (L, 2) uint32.
+        faces: Triangles and segments, (F, 3) uint32.
+        low: Low corner of the thing [m], (3,).
+        high: High corner [m], (3,).
+    """
+
+    lines: np.ndarray
+    faces: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How two things, or a thing and itself, lie in each other.
+
+    Attributes:
+        depth: How far they would have to be moved apart at the worst place [m].
+        touching: Whether they have no distance there.
+        edges: Edges that pierce triangles.
+        triangles: Triangles that they pierce.
+        particle: Particle of the first at the worst place, in solver order.
+    """
+
+    depth: float
+    touching: bool
+    edges: int
+    triangles: int
+    particle: int
+
+
+def warn_of_overlaps(scene: Scene, model: Model) -> None:
+    """Warn of each two things that overlap, and of each sheet that intersects itself, where they were put.
+
+    Balls against balls are not looked at here, see `shinari.contact.pair_members`; nor are colliders.
+
+    Warns:
+        ContactWarning: They do; the message names them, how deep, one particle, and what becomes of it.
+    """
+    who = participants(scene, model)
+    if who is None:
+        return
+    added = np.argsort(model.slots)
+    radii = np.concatenate([group.radii for group in scene.groups])
+    places = Places(scene.positions[added], radii[added], model.inverse_masses > 0.0, model.real)
+    parts = _parts(who, model, places)
+    links = _links(model)
+    for first, second in _near(who, parts):
+        joint = _around_joints(links, model.owners, first, second, who)
+        overlap = _overlap(parts[first], parts[second], places, joint)
+        if overlap is not None:
+            name, particles = model.things[first]
+            place = f"particle {added[overlap.particle] - particles.start} of {name!r}"
+            text = _text(name, None if first == second else model.things[second][0], overlap, place)
+            warnings.warn(text, ContactWarning, stacklevel=3)
+
+
+def _text(one: str, other: str | None, overlap: Overlap, place: str) -> str:
+    both = f"{one!r} and {other!r} intersect" if other else f"{one!r} intersects itself"
+    stay = "they stay entangled there" if other else "it stays entangled there"
+    if overlap.edges:
+        return (
+            f"{both} at the start: {overlap.edges} edges pierce {overlap.triangles} triangles, one at {place}; {stay}"
+        )
+    if overlap.touching:
+        return f"{both} at the start: there is no distance at {place}, so neither side is the right one; {stay}"
+    return (
+        f"{one!r} and {other!r} overlap at the start, by {overlap.depth:.3g} m at {place}; they are pushed apart at "
+        f"depenetration_speed"
+    )
+
+
+def _parts(who: Participants, model: Model, places: Places) -> dict[int, Part]:
+    """Lines and faces of each thing that takes part."""
+    lines = np.concatenate([who.edges, who.beads])
+    faces = np.concatenate([who.triangles, who.segments[:, [0, 1, 1]]])
+    count = len(who.members)
+    lines, faces = (_by_thing(table, model.owners, count) for table in (lines, faces))
+    parts = {}
+    for k, members in enumerate(who.members):
+        if members is not None:
+            x, wide = places.x[members], places.radii[members, None]
+            parts[k] = Part(lines[k], faces[k], (x - wide).min(axis=0), (x + wide).max(axis=0))
+    return parts
+
+
+def _by_thing(table: np.ndarray, owners: np.ndarray, count: int) -> list[np.ndarray]:
+    """Rows of a table by the thing that they belong to."""
+    order = np.argsort(owners[table[:, 0]], kind="stable")
+    return np.split(table[order], np.searchsorted(owners[table[order, 0]], np.arange(1, count)))
+
+
+def _near(who: Participants, parts: dict[int, Part]) -> Iterator[tuple[int, int]]:
+    """Things that may meet and whose boxes touch, first < second; sheets that collide with themselves, twice."""
+    known = list(parts)
+    low, high = np.array([part.low for part in parts.values()]), np.array([part.high for part in parts.values()])
+    for at, k in enumerate(known):
+        faces = parts[k].faces
+        if who.may_meet(k, k) and (faces[:, 1] != faces[:, 2]).any():
+            yield k, k
+        near = (low[at] <= high[at + 1 :]).all(axis=1) & (low[at + 1 :] <= high[at]).all(axis=1)
+        for other in np.flatnonzero(near):
+            if who.may_meet(k, known[at + 1 + other]):
+                yield k, known[at + 1 + other]
+
+
+def _links(model: Model) -> np.ndarray:
+    """Pairs of particles of different things that share a row, (K, 2)."""
+    pairs = [np.zeros((0, 2), np.uint32)]
+    for block in model.blocks.values():
+        for a, b in itertools.combinations(range(block.indices.shape[1]), 2):
+            two = block.indices[:, [a, b]]
+            pairs.append(two[model.owners[two[:, 0]] != model.owners[two[:, 1]]])
+    return np.concatenate(pairs)
+
+
+def _around_joints(links: np.ndarray, owners: np.ndarray, first: int, second: int, who: Participants) -> np.ndarray:
+    """Which particles are joined to the other of two things, or neighbours of one that is, (N,) bool."""
+    joint = np.zeros(len(owners), np.bool_)
+    both = owners[links]
+    mine = links[((both == [first, second]) | (both == [second, first])).all(axis=1)].ravel()
+    joint[mine] = True
+    for particle in mine:
+        joint[who.neighbours[who.neighbour_offsets[particle] : who.neighbour_offsets[particle + 1]]] = True
+    return joint
+
+
+def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Overlap | None:
+    """How two things overlap, or a thing intersects itself; None: not at all."""
+    own = first is second
+    x, radii = places.x, places.radii
+    depth, particle, edges, triangles, touching = 0.0, -1, 0, 0, False
+    for a, b in [(first, second)] if own else [(first, second), (second, first)]:
+        lines = a.lines if own else _inside(a.lines, places, b)
+        faces = b.faces if own else _inside(b.faces, places, a)
+        if len(lines) == 0 or len(faces) == 0:
+            continue
+        raw = _candidates(lines, faces, places, float(TANGLED) if own else 1.0)
+        depths, pierced = np.empty(len(raw)), np.empty(len(raw), np.bool_)
+        _compare(raw, lines, faces, x, radii, places.free, joint, own, depths, pierced)
+        hits = raw[pierced]
+        edges += len(np.unique(hits[:, 0]))
+        triangles += len(np.unique(hits[:, 1]))
+        if len(raw) and depths.max() > depth:
+            worst = int(np.argmax(depths))
+            depth = float(depths[worst])
+            line, face = lines[raw[worst, 0]], faces[raw[worst, 1]]
+            touching = bool(depth >= (1.0 - float(TANGLED)) * (radii[line[0]] + radii[face[0]]))
+            mine, other = (line, face) if a is first else (face, line)
+            particle = int(mine[np.argmin(np.linalg.norm(x[mine] - x[other].mean(axis=0), axis=1))])
+    return None if particle < 0 else Overlap(depth, touching, edges, triangles, particle)
+
+
+def _candidates(lines: np.ndarray, faces: np.ndarray, places: Places, share: float) -> np.ndarray:
+    """Pairs of a line and a face nearer than a share of the gap along every axis, and a few more, (K, 2).
+
+    The tree has the precision of the solver, which compiles it anyway; its boxes are wider by what that rounds.
+    """
+    x = places.x - places.x[faces[0, 0]]
+    reach = share * places.radii
+    largest = max(np.abs(x[lines]).max(), np.abs(x[faces]).max()) + reach.max()
+    reach = reach + largest * float(np.finfo(places.real).eps)
+    tree = Tree(x[faces].mean(axis=1), places.real)
+    low, high = _boxes(faces, x, reach)
+    tree.refit(low.astype(places.real), high.astype(places.real), 1)
+    low, high = _boxes(lines, x, reach)
+    return tree.overlaps(low.astype(places.real), high.astype(places.real), 1)
+
+
+def _boxes(table: np.ndarray, x: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes around the particles of each row and what they reach, two of (M, 3)."""
+    corners, wide = x[table], reach[table][:, :, None]
+    return (corners - wide).min(axis=1), (corners + wide).max(axis=1)
+
+
+def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
+    """Rows of a table that reach into the box of another thing."""
+    low, high = _boxes(table, places.x, places.radii)
+    return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
+
+
+@function
+def point(x, i):
+    """Position of a particle."""
+    return x[i, 0], x[i, 1], x[i, 2]
+
+
+@function
+def pierces(p, q, a, b, c, least):
+    """Whether a line goes through a triangle and its ends are at least so far from the plane, on both sides."""
+    ap, aq = sub(p, a), sub(q, a)
+    normal = cross(sub(b, a), sub(c, a))
+    size = norm(normal)
+    above, below = dot(normal, ap), dot(normal, aq)
+    way = sub(q, p)
+    pa, pb, pc = sub(a, p), sub(b, p), sub(c, p)
+    s0, s1, s2 = dot(way, cross(pa, pb)), dot(way, cross(pb, pc)), dot(way, cross(pc, pa))
+    through = (s0 >= ZERO and s1 >= ZERO and s2 >= ZERO) or (s0 <= ZERO and s1 <= ZERO and s2 <= ZERO)
+    limit = least * size
+    return through and size > ZERO and min(above, below) < -limit and max(above, below) > limit
+
+
+@function
+def line_face_distance(p, q, a, b, c):
+    """Distance of a line and a face that it does not pierce [m]."""
+    pq, pa, pb, pc = sub(q, p), sub(a, p), sub(b, p), sub(c, p)
+    ends = min(pair_distance(False, pa, pb, pc), pair_distance(False, sub(a, q), sub(b, q), sub(c, q)))
+    sides = min(pair_distance(True, pq, pa, pb), min(pair_distance(True, pq, pb, pc), pair_distance(True, pq, pc, pa)))
+    return min(ends, sides)
+
+
+@numba.njit(cache=True, **FLAGS)
+def _compare(raw, lines, faces, x, radii, free, joint, own, depths, pierced):
+    """How deep lines and faces overlap, and whether they intersect.
+
+    Args:
+        raw: Pairs of a line and a face, (K, 2).
+        lines: Their particles, (L, 2).
+        faces: Their particles, (F, 3).
+        x: Positions [m], (N, 3).
+        radii: Half thicknesses [m], (N,).
+        free: Which particles can move, (N,): pairs of which none can are passed over.
+        joint: Particles near a joint of both things, (N,): lines and faces that both have one are passed over.
+        own: Both belong to one thing: only what has no distance counts.
+        depths: Filled with the depths [m], (K,); 0: none that counts.
+        pierced: Filled with whether the line pierces the face, (K,).
+    """
+    for r in range(len(raw)):
+        i, j = lines[raw[r, 0], 0], lines[raw[r, 0], 1]
+        k0, k1, k2 = faces[raw[r, 1], 0], faces[raw[r, 1], 1], faces[raw[r, 1], 2]
+        depths[r], pierced[r] = 0.0, False
+        shared = i in (k0, k1, k2) or j in (k0, k1, k2)
+        tied = (joint[i] or joint[j]) and (joint[k0] or joint[k1] or joint[k2])
+        if shared or tied or not (free[i] or free[j] or free[k0] or free[k1] or free[k2]):
+            continue
+        p, q, a, b, c = point(x, i), point(x, j), point(x, k0), point(x, k1), point(x, k2)
+        gap = radii[i] + radii[k0]
+        if k1 != k2 and pierces(p, q, a, b, c, ROUNDING * gap):
+            depths[r], pierced[r] = gap, True
+            continue
+        depth = gap - line_face_distance(p, q, a, b, c)
+        least = (1.0 - TANGLED) * gap if own else ROUNDING * gap
+        if depth >= least:
+            depths[r] = depth
