@@ -208,26 +208,25 @@ def _candidates(lines: np.ndarray, faces: np.ndarray, places: Places, share: flo
 
     The tree has the precision of the solver, which compiles it anyway; its boxes are wider by what that rounds.
     """
-    x = places.x - places.x[faces[0, 0]]
-    reach = share * places.radii
-    largest = max(np.abs(x[lines]).max(), np.abs(x[faces]).max()) + reach.max()
-    reach = reach + largest * float(np.finfo(places.real).eps)
-    tree = Tree(x[faces].mean(axis=1), places.real)
-    low, high = _boxes(faces, x, reach)
+    ends, corners = (places.x[table] - places.x[faces[0, 0]] for table in (lines, faces))
+    wide, wider = (share * places.radii[table][:, :, None] for table in (lines, faces))
+    largest = max(np.abs(ends).max() + wide.max(), np.abs(corners).max() + wider.max())
+    rounding = largest * float(np.finfo(places.real).eps)
+    tree = Tree(corners.mean(axis=1), places.real)
+    low, high = _boxes(corners, wider + rounding)
     tree.refit(low.astype(places.real), high.astype(places.real), 1)
-    low, high = _boxes(lines, x, reach)
+    low, high = _boxes(ends, wide + rounding)
     return tree.overlaps(low.astype(places.real), high.astype(places.real), 1)
 
 
-def _boxes(table: np.ndarray, x: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes around the particles of each row and what they reach, two of (M, 3)."""
-    corners, wide = x[table], reach[table][:, :, None]
-    return (corners - wide).min(axis=1), (corners + wide).max(axis=1)
+def _boxes(corners: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes around rows of points (M, P, 3) and what they reach (M, P, 1), two of (M, 3)."""
+    return (corners - reach).min(axis=1), (corners + reach).max(axis=1)
 
 
 def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
     """Rows of a table that reach into the box of another thing."""
-    low, high = _boxes(table, places.x, places.radii)
+    low, high = _boxes(places.x[table], places.radii[table][:, :, None])
     return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
 
 
