@@ -50,7 +50,7 @@ class Simulation:
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
         relaxation: Relaxation of Jacobi sweeps; None: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes, below 1.
-        depenetration_speed: Speed at which what overlaps a collider at the start is pushed out [m/s].
+        depenetration_speed: Speed at which what overlaps at the start is pushed apart [m/s].
         hierarchy: Solve coarse levels of the distance rows first (Mueller 2008): large cloth stretches far less for a
             few per cent more time.
         contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
@@ -58,6 +58,9 @@ class Simulation:
 
     Raises:
         SceneError: A setting or the scene is unusable; the message names the thing and the field.
+
+    Warns:
+        ContactWarning: Things overlap or intersect where they were put; the message says which, how deep and where.
     """
 
     def __init__(
