@@ -258,7 +258,7 @@ def push_elements(
 ):  # fmt: skip
     """Keep the deepest points of listed elements out of the solids near them; arguments as of `push_particles`.
 
-    `memory` keeps the weights of the point too, from which the next search in the same step starts.
+    `memory` keeps the weights of the point too, from which the next search in the same substep starts.
     """
     rate = ONE / h
     for p in range(begin, end):
@@ -269,6 +269,8 @@ def push_elements(
             k = np.int64(solids[m])
             if first:
                 memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+                # what comes out must not depend on when an element was listed or passed over
+                memory[m, 8] = memory[m, 9] = memory[m, 10] = THIRD
             far = max(gone[i0], max(gone[i1], gone[i2]))
             if far < memory[m, 11]:
                 continue

@@ -26,14 +26,12 @@ from shinari.maths.function import FLAGS
 def sweep(threads, colours, {{arguments}}):
     for colour in range(len(colours) - 1):
         begin, end = colours[colour], colours[colour + 1]
-        if threads == 1 or end - begin < {{serial}}:
-            body({{shapes}}begin, end, {{arguments}})
-        else:
-            for t in numba.prange(threads):
-                body(
-                    {{shapes}}begin + (end - begin) * t // threads, begin + (end - begin) * (t + 1) // threads,
-                    {{arguments}}
-                )
+        # one call for one thread and for many: compiled at two places it could round differently
+        parts = 1 if end - begin < {{serial}} else threads
+        for t in numba.prange(parts):
+            body(
+                {{shapes}}begin + (end - begin) * t // parts, begin + (end - begin) * (t + 1) // parts, {{arguments}}
+            )
 '''
 
 
