@@ -117,14 +117,26 @@ def test_sheets_closer_than_their_half_thicknesses(
 
 def test_the_particle_is_the_one_at_the_worst_place() -> None:
     scene = sn.Scene()
-    dust = scene.add_particles([[0.2, 0.02, 0.1], [0.3, 0.004, 0.1], [0.1, 0.008, 0.2]], radius=0.005, name="dust")
+    scene.add_rope(np.linspace([5, 0, 0], [6, 0, 0], 30))
+    points = np.random.default_rng(0).uniform([-0.4, 0.006, -0.4], [0.4, 1.0, 0.4], (200, 3))
+    points[137, 1] = 0.004
+    scene.add_particles(points, radius=0.005, name="dust")
     sheet(scene, "floor", sn.grid(shape=(5, 5)))
     (text,) = messages(scene)
     assert text == (
-        "'dust' and 'floor' overlap at the start, by 0.006 m at particle 1 of 'dust'; they are pushed apart at "
+        "'dust' and 'floor' overlap at the start, by 0.006 m at particle 137 of 'dust'; they are pushed apart at "
         "depenetration_speed"
     )
-    assert len(dust) == 3
+
+
+@pytest.mark.parametrize("down", [True, False])
+def test_either_end_of_a_rope_may_touch_a_sheet(down: bool) -> None:
+    scene = sn.Scene()
+    points = np.linspace([0.03, 1, 0.02], [0.03, 0.004, 0.02], 10)
+    scene.add_rope(points if down else points[::-1], name="rope", material=sn.RopeMaterial(radius=0.005))
+    sheet(scene, "floor", sn.grid(shape=(5, 5)))
+    (text,) = messages(scene)
+    assert f"by 0.006 m at particle {9 if down else 0} of 'rope'" in text
 
 
 @pytest.mark.parametrize("seed", range(8))
