@@ -16,8 +16,8 @@ from shinari.contact.buffers import grown
 from shinari.contact.bvh import Tree
 from shinari.contact.participants import Participants
 from shinari.contact.proximity import gap_vector, pair_weights
-from shinari.maths.function import FLAGS, function
-from shinari.maths.vec3 import ZERO, norm, sub
+from shinari.maths.function import FLAGS, inlined
+from shinari.maths.vec3 import ZERO, direction_and_length, neg, norm, sub
 from shinari.model import Model
 
 FAR = np.float32(1e30)
@@ -74,7 +74,6 @@ class Candidates:
         n, real = model.particle_count, model.real
         self.low, self.high = np.zeros((n, 3), real), np.zeros((n, 3), real)
         self.free = model.inverse_masses > 0.0
-        self._reach = np.zeros(n, real)
         self._inside = np.zeros(n, np.bool_)
         sides = [Side(table, model, who) for table in (who.points[:, None], who.triangles, who.edges, who.beads,
                                                        who.segments)]  # fmt: skip
@@ -146,12 +145,11 @@ class Candidates:
 
     def _collect(self, begin: np.ndarray, found: Iterator[tuple[Side, Side, np.ndarray]]) -> Pairs:
         model, who = self._model, self._who
-        _reaches(begin, self.low, self.high, self._reach)
         rows, edges, gaps = [np.zeros((0, 4), np.uint32)], [np.zeros(0, np.bool_)], [np.zeros(0, model.real)]
         for a, b, raw in found:
             self._keep = grown(self._keep, len(raw), np.bool_)
             self._gaps = grown(self._gaps, len(raw), model.real)
-            _filter(raw, a.table, b.table, begin, model.radii, model.owners, self._reach, self.free, who.alone,
+            _filter(raw, a.table, b.table, begin, model.radii, model.owners, self.low, self.high, self.free, who.alone,
                     who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
                     self._keep, self._gaps)  # fmt: skip
             count = int(np.count_nonzero(self._keep[: len(raw)]))
@@ -214,17 +212,6 @@ def _mark_inside(low, high, radii, regions, owners, inside):
 
 
 @numba.njit(cache=True, **FLAGS)
-def _reaches(places, low, high, reach):
-    """Farthest that each particle can get from where it is without leaving its box."""
-    for i in range(len(places)):
-        square = ZERO * reach[i]
-        for c in range(3):
-            move = max(places[i, c] - low[i, c], high[i, c] - places[i, c])
-            square += move * move
-        reach[i] = np.sqrt(square)
-
-
-@numba.njit(cache=True, **FLAGS)
 def _row_boxes(table, radii, low, high, inside, row_low, row_high):
     """Box of the particles of each row with their radii; empty where none of them can meet anything."""
     for r in range(len(table)):
@@ -255,7 +242,7 @@ def _gather(raw, first, second, keep, gaps, rows, kept_gaps):
             at += 1
 
 
-@function
+@inlined
 def joined(i, j, offsets, neighbours):
     """Whether two particles are one, or share an edge or a row."""
     found = i == j
@@ -264,7 +251,7 @@ def joined(i, j, offsets, neighbours):
     return found
 
 
-@function
+@inlined
 def listed(key, keys):
     """Whether a key is in a sorted list."""
     low, high = 0, len(keys)
@@ -277,7 +264,7 @@ def listed(key, keys):
     return low < len(keys) and keys[low] == key
 
 
-@function
+@inlined
 def strangers(i, j, owners, alone, ignored, reach_along, arcs):
     """Whether the things of two particles may meet, and, along a rope, at these places."""
     a, b = np.int64(owners[i]), np.int64(owners[j])
@@ -286,18 +273,28 @@ def strangers(i, j, owners, alone, ignored, reach_along, arcs):
     return not alone[a] and (reach_along[a] <= ZERO or abs(arcs[i] - arcs[j]) >= reach_along[a])
 
 
-@function
-def distance_between(edges, x, i0, i1, i2, i3):
-    """Distance of a point and a triangle, or of two edges, at positions x (N, 3)."""
+@inlined
+def way_between(edges, x, i0, i1, i2, i3):
+    """Vector between the nearest points of a point and a triangle, or of two edges, at positions x (N, 3)."""
     o = (x[i0, 0], x[i0, 1], x[i0, 2])
     a = sub((x[i1, 0], x[i1, 1], x[i1, 2]), o)
     b = sub((x[i2, 0], x[i2, 1], x[i2, 2]), o)
     c = sub((x[i3, 0], x[i3, 1], x[i3, 2]), o)
-    return norm(gap_vector(pair_weights(edges, a, b, c), a, b, c))
+    return gap_vector(pair_weights(edges, a, b, c), a, b, c)
+
+
+@inlined
+def lowest(n, low, high, i):
+    """Least n . x in the box of a particle."""
+    return (
+        n[0] * (low[i, 0] if n[0] > ZERO else high[i, 0])
+        + n[1] * (low[i, 1] if n[1] > ZERO else high[i, 1])
+        + n[2] * (low[i, 2] if n[2] > ZERO else high[i, 2])
+    )
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
-def _filter(raw, first, second, places, radii, owners, reach, free, alone, ignored, reach_along, arcs, offsets,
+def _filter(raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
             neighbours, rest, keep, gaps):  # fmt: skip
     """Which of the overlapping pairs may touch, and the distance that each keeps."""
     edges = first.shape[1] == 2
@@ -319,10 +316,13 @@ def _filter(raw, first, second, places, radii, owners, reach, free, alone, ignor
         if not meet:
             continue
         gap = radii[i0] + radii[j]
-        mine = max(reach[i0], reach[i1]) if edges else reach[i0]
-        other = max(reach[i2], reach[i3])
-        other = other if edges else max(other, reach[i1])
-        if distance_between(edges, places, i0, i1, i2, i3) > gap + mine + other:
+        # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
+        n, _ = direction_and_length(way_between(edges, places, i0, i1, i2, i3))
+        m = neg(n)
+        above = min(lowest(n, low, high, i0), lowest(n, low, high, i1)) if edges else lowest(n, low, high, i0)
+        below = min(lowest(m, low, high, i2), lowest(m, low, high, i3))
+        below = below if edges else min(below, lowest(m, low, high, i1))
+        if above + below > gap:
             continue
         near = joined(i0, i2, offsets, neighbours) or joined(i0, i3, offsets, neighbours)
         k = i2 if edges else i0
@@ -331,6 +331,6 @@ def _filter(raw, first, second, places, radii, owners, reach, free, alone, ignor
             if owners[i0] != owners[j]:
                 continue
             # neighbours of one sheet keep the distance that they have at rest where it is less
-            gap = min(gap, distance_between(edges, rest, i0, i1, i2, i3))
+            gap = min(gap, norm(way_between(edges, rest, i0, i1, i2, i3)))
         keep[r] = gap > ZERO
         gaps[r] = gap

@@ -13,7 +13,7 @@ import numpy as np
 
 from shinari.contact.proximity import gap_vector, pair_weights
 from shinari.contact.rows import TANGLED, relative, shift
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import FLAGS, function, inlined
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 # A way is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
@@ -51,7 +51,7 @@ def kept_distance(distance, gap):
     return min(KEPT * gap, NEARLY * distance)
 
 
-@function
+@inlined
 def step_of(begin, x, i):
     """Way of a particle."""
     return x[i, 0] - begin[i, 0], x[i, 1] - begin[i, 1], x[i, 2] - begin[i, 2]
@@ -84,7 +84,7 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
     return time
 
 
-@function
+@inlined
 def find_impacts_range(
     begin_row, end_row, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
 ):  # fmt: skip

@@ -14,11 +14,13 @@ import numba
 import numpy as np
 
 from shinari.contact.proximity import gap_vector, pair_weights
-from shinari.maths.function import FLAGS, function
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.maths.function import FLAGS, function, inlined
+from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
 
 # A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
 WATCHED = np.float32(1.5)
+# Cosine between the normals at the start and now up to which a pair counts as still on its side.
+SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on each
 # other overlap by what one sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
@@ -28,25 +30,25 @@ RECOVERY = np.float32(0.1)
 TANGLED = np.float32(1e-4)
 
 
-@function
+@inlined
 def shift(groups, origins, i, j):
     """Origin of the group of particle j relative to that of particle i; exact, since origins are whole metres."""
     g, f = groups[j], groups[i]
     return origins[g, 0] - origins[f, 0], origins[g, 1] - origins[f, 1], origins[g, 2] - origins[f, 2]
 
 
-@function
+@inlined
 def relative(x, i, j, offset):
     """Position of particle j relative to particle i."""
     return x[j, 0] - x[i, 0] + offset[0], x[j, 1] - x[i, 1] + offset[1], x[j, 2] - x[i, 2] + offset[2]
 
 
-@function
+@inlined
 def evaluate(
-    r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts, distances,
-    approach, bases
+    r, watched, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+    distances, approach, bases
 ):  # fmt: skip
-    """Nearest points, normal and distance of a row."""
+    """Nearest points, normal and distance of a row; only its distance when it stays farther than `watched`."""
     i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
     o1, o2 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2)
     o3 = shift(groups, origins, i0, i3)
@@ -60,16 +62,19 @@ def evaluate(
         speed += n[k] * (
             w[0] * velocities[i0, k] + w[1] * velocities[i1, k] + w[2] * velocities[i2, k] + w[3] * velocities[i3, k]
         )
-    weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
-    normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
-    shifts[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     starts[r] = distance
-    distances[r] = distance
-    approach[r] = speed
     bases[r] = distance + travels[i0, 0] + travels[i1, 0] + travels[i2, 0] + travels[i3, 0]
+    near = distance + min(speed, ZERO) * h < watched
+    if near:
+        weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
+        normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
+        shifts[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+        distances[r] = distance
+        approach[r] = speed
+    return near
 
 
-@function
+@inlined
 def refresh_range(
     begin_row, end_row, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts,
     starts, distances, approach, active, multipliers, bases
@@ -81,13 +86,12 @@ def refresh_range(
         ahead = travels[i0, 1] + travels[i1, 1] + travels[i2, 1] + travels[i3, 1]
         watched = WATCHED * gaps[r]
         multipliers[r] = ZERO
-        active[r] = False
+        near = False
         starts[r] = least
         if least - ahead < watched:
-            evaluate(r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
-                     distances, approach, bases)  # fmt: skip
-            near = starts[r] + min(approach[r], ZERO) * h < watched
-            active[r] = near and starts[r] > TANGLED * gaps[r]
+            near = evaluate(r, watched, edges, indices, x, velocities, groups, origins, h, travels, weights, normals,
+                            shifts, starts, distances, approach, bases)  # fmt: skip
+        active[r] = near and starts[r] > TANGLED * gaps[r]
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
@@ -135,7 +139,7 @@ def refresh(
             )  # fmt: skip
 
 
-@function
+@inlined
 def moved(x, predicted, velocities, h, i):
     """Way of a particle in this substep so far."""
     return (
@@ -153,9 +157,9 @@ def combined(first, second):
     return first if second < ZERO else np.sqrt(first * second)
 
 
-@function
-def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted, velocities,
-          multipliers, impulses, h, reach):  # fmt: skip
+@inlined
+def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, surfaces, groups, origins, x, predicted,
+          velocities, multipliers, impulses, h, reach):  # fmt: skip
     """Solve one row; `reach` is how far what overlapped at the start may come out [m]."""
     i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
     b0, b1, b2, b3 = weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3]
@@ -163,12 +167,30 @@ def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surface
     place = shifts[r]
     for k in range(3):
         place += n[k] * (b0 * x[i0, k] + b1 * x[i1, k] + b2 * x[i2, k] + b3 * x[i3, k])
+    old = multipliers[r]
+    if place >= gaps[r] and old == ZERO:
+        return
+    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more: what
+    # slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
+    a = relative(x, i0, i1, shift(groups, origins, i0, i1))
+    b = relative(x, i0, i2, shift(groups, origins, i0, i2))
+    c = relative(x, i0, i3, shift(groups, origins, i0, i3))
+    now = pair_weights(edges[r], a, b, c)
+    m, length = direction_and_length(gap_vector(now, a, b, c))
+    if dot(m, n) > SAME_SIDE:
+        b0, b1, b2, b3 = now
+        n, place = m, length
+        weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = now
+        normals[r, 0], normals[r, 1], normals[r, 2] = n
+        shifts[r] = (
+            b1 * dot(n, shift(groups, origins, i0, i1)) + b2 * dot(n, shift(groups, origins, i0, i2))
+            + b3 * dot(n, shift(groups, origins, i0, i3))
+        )  # fmt: skip
     depth = gaps[r] - place
     m0, m1, m2, m3 = b0 * x[i0, 3], b1 * x[i1, 3], b2 * x[i2, 3], b3 * x[i3, 3]
     mobility = b0 * m0 + b1 * m1 + b2 * m2 + b3 * m3
     first, second = owners[i0], owners[i2]
     softness = (surfaces[first, 3] + surfaces[second, 3]) / (h * h)
-    old = multipliers[r]
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
     before = max(gaps[r] - distances[r] - LIVELY * h, ZERO) if softness == ZERO else depth - depth
     push = max(depth - before, ZERO)
@@ -190,9 +212,8 @@ def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surface
     hold = ONE if length <= sticking * push else min(sliding * push * reciprocal(length), ONE)
     inverse = ONE / mobility
     for k in range(3):
-        along = n[k] * move - hold * slip[k]
+        along = (n[k] * move - hold * slip[k]) * inverse
         quiet = n[k] * out * inverse
-        along = along * inverse
         x[i0, k] += m0 * along
         x[i1, k] += m1 * along
         x[i2, k] += m2 * along
@@ -206,24 +227,24 @@ def solve(r, indices, weights, normals, shifts, gaps, distances, owners, surface
     distances[r] += out
 
 
-@function
+@inlined
 def solve_blocks(
-    begin, end, order, block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
-    predicted, velocities, multipliers, impulses, h, reach
+    begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces,
+    groups, origins, x, predicted, velocities, multipliers, impulses, h, reach
 ):  # fmt: skip
     """Solve the active rows of blocks, in order."""
     for k in range(begin, end):
         first = np.int64(order[k]) * block
         for r in range(first, min(first + block, len(indices))):
             if active[r]:
-                solve(r, indices, weights, normals, shifts, gaps, distances, owners, surfaces, x, predicted,
-                      velocities, multipliers, impulses, h, reach)  # fmt: skip
+                solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, surfaces, groups, origins,
+                      x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def project(
-    threads, order, offsets, block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
-    predicted, velocities, multipliers, impulses, h, reach
+    threads, order, offsets, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
+    surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach
 ):  # fmt: skip
     """Solve all active rows, block after block; blocks of one colour share no free particle.
 
@@ -232,6 +253,7 @@ def project(
         order: Blocks by colour, (B,).
         offsets: Where each colour starts, (colours + 1,).
         block: Rows in a block.
+        edges: Whether each row is two edges, (M,).
         indices: Particles of each row, (M, 4).
         weights: b of each row, (M, 4).
         normals: n of each row, (M, 3).
@@ -241,6 +263,8 @@ def project(
         active: Whether each row may push, (M,).
         owners: Thing of each particle, (N,).
         surfaces: Friction, static friction, restitution and compliance of each thing, (T, 4).
+        groups: Group of each particle, (N,).
+        origins: Origin of each group, (G, 3).
         x: Positions and inverse mass, (N, 4).
         predicted: Predicted positions, (N, 3); what comes out silently moves them.
         velocities: Velocities of the prediction [m/s], (N, 3).
@@ -253,13 +277,13 @@ def project(
         begin, end = offsets[colour], offsets[colour + 1]
         workers = min(threads, end - begin)
         if workers == 1:
-            solve_blocks(begin, end, order, block, indices, weights, normals, shifts, gaps, distances, active, owners,
-                         surfaces, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+            solve_blocks(begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
+                         surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
         else:
             for t in numba.prange(workers):
                 solve_blocks(begin + (end - begin) * t // workers, begin + (end - begin) * (t + 1) // workers, order,
-                             block, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces, x,
-                             predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+                             block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
+                             surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
 
 
 @numba.njit(cache=True, **FLAGS)

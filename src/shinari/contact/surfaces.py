@@ -29,6 +29,7 @@ AHEAD = 0.5
 # When more than this part of the particles has left its way all pairs are found anew.
 FEW = 0.05
 ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+FAR = np.float32(1e30)
 GEOMETRY = ("weights", "normals", "shifts", "starts", "distances", "approach")
 
 
@@ -94,12 +95,22 @@ class Surfaces:
         rows, state, model = self.rows, self._state, self._model
         if len(rows):
             indices, gaps, distances, active, *rest = rows.get(
-                "indices", "gaps", "distances", "active", "weights", "normals", "shifts", "multipliers", "impulses"
+                "indices",
+                "gaps",
+                "distances",
+                "active",
+                "edges",
+                "weights",
+                "normals",
+                "shifts",
+                "multipliers",
+                "impulses",
             )
-            weights, normals, shifts, multipliers, impulses = rest
+            edges, weights, normals, shifts, multipliers, impulses = rest
             project(
-                threads, rows.order, rows.offsets, BLOCK, indices, weights, normals, shifts, gaps, distances, active,
-                model.owners, model.surfaces, state.x, self._predicted, state.v, multipliers, impulses, self._h,
+                threads, rows.order, rows.offsets, BLOCK, edges, indices, weights, normals, shifts, gaps, distances,
+                active, model.owners, model.surfaces, model.groups, self._origins, state.x, self._predicted,
+                state.v, multipliers, impulses, self._h,
                 self._h * model.real(self._settings.depenetration_speed),
             )  # fmt: skip
 
@@ -248,5 +259,5 @@ def _evaluate(new, edges, indices, x, velocities, groups, origins, h, travels, w
               distances, approach, bases):  # fmt: skip
     """Take the nearest points of new rows in the middle of a substep, from the positions at its start."""
     for r in new:
-        evaluate(r, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
+        evaluate(r, FAR, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
                  distances, approach, bases)  # fmt: skip

@@ -36,3 +36,12 @@ def function(python_function: Callable) -> Any:
     It takes and returns scalars and tuples of scalars, so that the same code serves every target.
     """
     return numba.njit(**FLAGS)(python_function)
+
+
+def inlined(python_function: Callable) -> Any:
+    """Compile a function that kernels call in their inner loops and that takes arrays.
+
+    It becomes part of its caller before Numba counts references: passed to a `function`, each array costs a count up
+    and one down for every call, together more than the work.
+    """
+    return numba.njit(inline="always", **FLAGS)(python_function)
