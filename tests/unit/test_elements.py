@@ -146,15 +146,17 @@ def test_a_rope_hangs_over_a_thin_bar(precision):
     bar = scene.add_collider(sn.Capsule(0.002, 0.4), rotation=(np.sqrt(0.5), np.sqrt(0.5), 0, 0), friction=1.0)
     sim = sn.Simulation(scene, precision=precision, threads=1)
     weights = np.linspace(0, 1, 41)[:, None, None]
-    worst = 0.0
-    for _ in range(120):
+    worst, mean = 0.0, 0.0
+    for step in range(240):
         sim.step()
+        mean -= sim.forces(bar)[1] / 120 if step >= 120 else 0.0
         x = sim.positions(rope).astype(float)
         along = (1 - weights) * x[:-1] + weights * x[1:]
         worst = max(worst, (0.005 - np.linalg.norm(along[..., :2], axis=-1)).max())
     assert worst < 0.05 * 0.006
     weight = sim.model.masses.sum() * 9.81
-    assert -sim.forces(bar)[1] == pytest.approx(weight, rel=0.02)
+    # over two seconds in which it swings no more
+    assert mean == pytest.approx(weight, rel=0.01)
 
 
 def test_a_triangle_on_a_pin_presses_with_its_weight_through_weights_that_sum_to_one():

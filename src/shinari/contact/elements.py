@@ -35,9 +35,9 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
 
-LOOKS = 16
+LOOKS = 24
 # A triangle that was pushed away at one point may lie deeper at another.
-ROUNDS = 4
+ROUNDS = 6
 # Tries where two planes that touch the solid meet, before the search goes halfway back.
 CUTS = 2
 HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
