@@ -12,7 +12,7 @@ from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Mesh, Plane, Sphere
+from shinari.scene.shapes import Box, Mesh, Plane, Sphere
 from shinari.simulation import Simulation
 from shinari.verify.clearance import SignedDistance
 
@@ -96,16 +96,6 @@ def box_distance(size: tuple[float, float, float]) -> SignedDistance:
     return distance
 
 
-def capsule_distance(radius: float, length: float) -> SignedDistance:
-    """Signed distance of a capsule along Y."""
-
-    def distance(x: np.ndarray) -> np.ndarray:
-        y = x[..., 1] - np.clip(x[..., 1], -0.5 * length, 0.5 * length)
-        return np.sqrt(x[..., 0] ** 2 + y**2 + x[..., 2] ** 2) - radius
-
-    return distance
-
-
 def plane_distance(x: np.ndarray) -> np.ndarray:
     """Signed distance of the half space below y = 0."""
     return x[..., 1]
@@ -145,9 +135,9 @@ def bumpy_ball(radius: float, bumps: float, rows: int) -> tuple[np.ndarray, np.n
 
 
 def on_mesh() -> Case:
-    """A sheet of 60 cm falls on a closed mesh with bumps, 6240 triangles, smaller than those of the sheet."""
+    """A sheet of 60 cm falls on a closed mesh with bumps, 2208 triangles, smaller than those of the sheet."""
     scene = Scene()
-    mesh = bumpy_ball(0.2, 0.12, 40)
+    mesh = bumpy_ball(0.2, 0.12, 24)
     _sheet(scene, 31, 0.6, (0.02, 0.27, 0.01), velocity=(0.0, -1.0, 0.0))
     scene.add_collider(Mesh(*mesh))
     return Case(scene, 1.0, mesh=mesh)
@@ -231,22 +221,25 @@ def knot() -> Case:
 
 
 def gripped() -> Case:
-    """Two fingers press a sheet on the ground, push it together between them and lift the fold."""
+    """Two jaws push a sheet together on the ground and a plate presses what buckles up on the ground, then lifts."""
     scene = Scene(damping=0.5)
-    _sheet(scene, 25, 0.48, (0.0, 0.003, 0.0), friction=0.8)
-    radius, length = 0.02, 0.6
+    material = ClothMaterial(density=0.2, thickness=THICKNESS, friction=0.3, bend_stiffness=5e-3)
+    vertices, faces = grid(shape=(21, 11), size=(0.3, 0.15), diagonal="alternating")
+    # an arch that is stiff enough to stand: pushed flat together, a sheet would not know to which side to buckle
+    vertices[:, 1] = 0.02 * (1.0 + np.cos(vertices[:, 0] * math.pi / 0.15))
+    scene.add_cloth((vertices, faces), material=material, position=(0, 0.003, 0), self_collision="triangles")
     solids = {scene.add_collider(Plane()).index: plane_distance}
-    low, apart = radius + 1.5 * THICKNESS, radius + 2.0 * THICKNESS
-    times = np.array([0.0, 0.2, 1.0, 1.2, 2.0])
-    quarter = np.tile([math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0], (5, 1))
+    jaw, plate = (0.04, 0.3, 0.4), (0.128, 0.04, 0.4)
+    times = np.array([0.0, 0.1, 0.9, 2.0])
     for side in (-1.0, 1.0):
-        x = side * np.array([0.12, 0.12, apart, apart, apart])
-        y = np.array([0.05, low, low, low, 0.15])
-        motion = Keyframes(times, np.stack([x, y, np.zeros(5)], axis=1), quarter)
-        solids[scene.add_collider(Capsule(radius, length), motion=motion, friction=0.8).index] = capsule_distance(
-            radius, length
-        )
-    return Case(scene, 2.0, solids=solids)
+        x = side * np.array([0.18, 0.18, 0.09, 0.09])
+        motion = Keyframes(times, np.stack([x, np.full(4, 0.1501), np.zeros(4)], axis=1))
+        solids[scene.add_collider(Box(jaw), motion=motion, friction=0.5).index] = box_distance(jaw)
+    times = np.array([0.0, 0.9, 1.6, 1.8, 2.2])
+    y = np.array([0.25, 0.25, 0.05, 0.05, 0.2])
+    motion = Keyframes(times, np.stack([np.zeros(5), y, np.zeros(5)], axis=1))
+    solids[scene.add_collider(Box(plate), motion=motion, friction=0.5).index] = box_distance(plate)
+    return Case(scene, 2.2, solids=solids)
 
 
 def _sheet(

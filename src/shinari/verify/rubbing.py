@@ -1,0 +1,241 @@
+"""Sheets that rub: on inclines, on level ground and on each other, against Coulomb's law."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from shinari.build.topology import grid
+from shinari.scene.handle import Handle
+from shinari.scene.materials import ClothMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Box, Plane
+from shinari.simulation import Simulation
+from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
+from shinari.verify.scenes import small
+
+_COULOMB = "Coulomb: |f_t| <= mu |f_n|; Macklin et al. 2014, Unified Particle Physics, eq. 24"
+_THICK = 0.004
+
+
+def patch(
+    scene: Scene,
+    mu: float,
+    position: object,
+    *,
+    sticking: float | None = None,
+    count: int = 5,
+    tilt: float = 0.0,
+    velocity: object = None,
+    **options: object,
+) -> Handle:
+    """A stiff square patch with edges of 2 cm, its normal turned by `tilt` [rad] from Y towards X."""
+    material = ClothMaterial(
+        density=0.3, thickness=_THICK, friction=mu, static_friction=sticking, stretch_compliance=1e-7
+    )
+    size = 0.02 * (count - 1)
+    turn = (math.cos(0.5 * tilt), 0.0, 0.0, -math.sin(0.5 * tilt))
+    mesh = grid(shape=(count, count), size=(size, size), diagonal="alternating")
+    return scene.add_cloth(mesh, material=material, position=position, rotation=turn, velocity=velocity, **options)  # type: ignore[arg-type]
+
+
+def mean_velocity(sim: Simulation, sheet: Handle) -> np.ndarray:
+    """Velocity of the centre of mass of a thing [m/s], (3,)."""
+    own = slice(sheet.particles.start, sheet.particles.stop)
+    mass = sim.model.masses[own]
+    return mass @ sim.velocities(sheet).astype(np.float64) / mass.sum()
+
+
+def _on_incline(
+    precision: str,
+    degrees: float,
+    mu: float,
+    *,
+    sticking: float | None = None,
+    speed: float = 0.0,
+    steps: int = 30,
+    substeps: int = 20,
+    count: int = 5,
+) -> tuple[float, float]:
+    """Speed and way down an incline [m/s, m] of a patch, with that speed at the start."""
+    t = math.radians(degrees)
+    up, down = np.array([math.sin(t), math.cos(t), 0.0]), np.array([math.cos(t), -math.sin(t), 0.0])
+    scene = Scene()
+    sheet = patch(scene, mu, 0.5 * _THICK * up, sticking=sticking, tilt=t, velocity=speed * down, count=count)
+    scene.add_collider(Plane(normal=tuple(up)), friction=mu, static_friction=sticking)
+    sim = small(scene, precision, substeps=substeps)
+    before = sim.positions(sheet).astype(np.float64).mean(axis=0)
+    sim.step(steps)
+    way = (sim.positions(sheet).astype(np.float64).mean(axis=0) - before) @ down
+    return float(mean_velocity(sim, sheet) @ down), float(way)
+
+
+@check("a patch slides down an incline", f"a = g (sin t - mu cos t); {_COULOMB}")
+def incline(precision: str) -> Iterator[Measurement]:
+    """Speed after half a second from rest over that time, for a grid of angles and coefficients."""
+    for degrees in (20.0, 45.0, 70.0):
+        for mu in (0.0, 0.3, 0.9):
+            for substeps in (5, 20):
+                t = math.radians(degrees)
+                a = 9.81 * (math.sin(t) - mu * math.cos(t))
+                if a > 0.0:
+                    speed, _ = _on_incline(precision, degrees, mu, substeps=substeps)
+                    yield equal(
+                        f"a at {degrees:g} deg, mu {mu:g}, {substeps} substeps [m/s^2]",
+                        a,
+                        speed / 0.5,
+                        relative=0.01,
+                        theory="rows of the patch redistribute its weight, not its sum; 1 %",
+                    )
+
+
+@check("sticking is not sliding", f"what rests stays where mu_s > tan t, what moves slides by mu < mu_s; {_COULOMB}")
+def sticking(precision: str) -> Iterator[Measurement]:
+    """A patch on inclines between the two angles of friction, at rest and with a speed of 1 m/s."""
+    for degrees, mu, mu_s in ((25.0, 0.3, 0.8), (35.0, 0.5, 0.9)):
+        t = math.radians(degrees)
+        case = f"{degrees:g} deg, mu {mu:g}, sticking {mu_s:g}"
+        speed, way = _on_incline(precision, degrees, mu, sticking=mu_s, steps=60)
+        yield equal(
+            f"way in 1 s from rest, {case} [m]",
+            0.0,
+            way,
+            absolute=2400 * roundoff(precision) * 0.05,
+            theory="two roundings of a position in each substep",
+        )
+        speed, _ = _on_incline(precision, degrees, mu, sticking=mu_s, speed=1.0)
+        yield equal(
+            f"speed after 0.5 s, from 1 m/s, {case} [m/s]",
+            1.0 + 0.5 * 9.81 * (math.sin(t) - mu * math.cos(t)),
+            speed,
+            relative=0.01,
+            theory="rows of the patch redistribute its weight, not its sum; 1 %",
+        )
+
+
+@check("a patch stops", f"v0^2 / (2 mu g), 1 %; {_COULOMB}")
+def stopping(precision: str) -> Iterator[Measurement]:
+    """A patch slides on level ground until it stops."""
+    for mu, v0 in ((0.3, 3.0), (0.8, 2.0), (0.1, 1.0)):
+        steps = math.ceil(1.2 * v0 / (mu * 9.81) * 60)
+        speed, way = _on_incline(precision, 0.0, mu, speed=v0, steps=steps)
+        expected = v0**2 / (2 * mu * 9.81)
+        yield equal(
+            f"way, mu {mu:g}, v0 {v0:g} [m]",
+            expected,
+            way,
+            relative=0.01,
+            theory="one substep less at the mean speed: mu g h / v0 < 1 %",
+        )
+        yield at_most(
+            f"speed after it stopped, mu {mu:g}, v0 {v0:g} [m/s]",
+            0.0,
+            abs(speed),
+            absolute=4 * roundoff(precision) * (expected + 0.5) * 1200,
+            theory="two roundings, u x / h each",
+        )
+
+
+@check("a patch stops on a sheet", f"v0^2 / (2 mu g), 1 %; {_COULOMB}")
+def stopping_on_sheet(precision: str) -> Iterator[Measurement]:
+    """A patch slides on a pinned sheet, triangles on triangles, until it stops."""
+    for mu, v0, substeps in ((0.3, 1.0, 20), (0.6, 1.2, 10), (0.15, 0.7, 20)):
+        expected = v0**2 / (2 * mu * 9.81)
+        scene = Scene()
+        cells = round(expected / 0.03) + 8
+        material = ClothMaterial(thickness=_THICK, friction=mu)
+        table = scene.add_cloth(grid(shape=(cells, 6), size=(0.03 * (cells - 1), 0.15)), material=material)
+        table.pin(np.arange(6 * cells))
+        slider = patch(scene, mu, (-0.5 * expected, _THICK, 0.004), velocity=(v0, 0.0, 0.0))
+        sim = small(scene, precision, substeps=substeps)
+        before = sim.positions(slider).astype(np.float64).mean(axis=0)
+        sim.step(math.ceil(1.2 * v0 / (mu * 9.81) * 60))
+        way = (sim.positions(slider).astype(np.float64).mean(axis=0) - before)[0]
+        case = f"mu {mu:g}, v0 {v0:g}, {substeps} substeps"
+        yield equal(
+            f"way, {case} [m]",
+            expected,
+            way,
+            relative=0.01,
+            theory="one substep less at the mean speed: mu g h / v0 < 1 %",
+        )
+        yield at_most(
+            f"speed after it stopped, {case} [m/s]",
+            0.001,
+            float(np.linalg.norm(mean_velocity(sim, slider))),
+            theory="the creep of 5 mm in 10 s that is allowed, twice",
+        )
+
+
+@check("two free patches rub", f"J_t = mu J_n, and nothing is lost; {_COULOMB}")
+def rubbing(precision: str) -> Iterator[Measurement]:
+    """A patch lands on another one, both free, and slides along it: impulses of a quarter of a second."""
+    for mu, slide, fall, other in ((0.2, 1.0, 0.5, 5), (0.5, 2.0, 1.0, 5), (0.3, -1.5, 1.0, 7)):
+        scene = Scene(gravity=(0, 0, 0))
+        patch(scene, mu, (0.0, 0.0, 0.0), count=other)
+        above = patch(scene, mu, (0.0, 1.5 * _THICK, 0.003), velocity=(slide, -fall, 0.0))
+        sim = small(scene, precision)
+        start, mass = sim.momentum(), 0.3 * 0.08**2
+        sim.step(2)
+        change = mass * (mean_velocity(sim, above) - [slide, -fall, 0.0])
+        case = f"mu {mu:g}, sliding at {slide:g}, landing at {fall:g} m/s"
+        yield equal(
+            f"J_t / J_n, {case}",
+            -math.copysign(mu, slide),
+            float(change[0] / change[1]),
+            relative=0.01,
+            theory="every contact slides along X; the patches turn by less than 8 degrees: 1 %",
+        )
+        size = mass * math.hypot(slide, fall)
+        yield at_most(
+            f"change of momentum over m v, {case}",
+            0.0,
+            float(np.linalg.norm(sim.momentum() - start)) / size,
+            absolute=_walk(precision, sim, 2) / size,
+            theory="four deviations of a random walk of rounding",
+        )
+
+
+def _walk(precision: str, sim: Simulation, steps: int) -> float:
+    """Error of a momentum [kg m/s]: four deviations of m u x / h for every position written."""
+    writes = sim.settings.substeps * steps * (sum(b.indices.size for b in sim.model.blocks.values()) + 1000)
+    reach = float(np.abs(sim.state.positions).max()) + 0.01
+    return 4.0 * math.sqrt(writes) * float(sim.model.masses.max()) * roundoff(precision) * reach / sim.settings.substep
+
+
+@check("creep of a patch", f"under 5 mm in 10 s at 20 degrees and mu = 0.5; {_COULOMB}")
+def creep(precision: str) -> Iterator[Measurement]:
+    """A patch lies on an incline."""
+    for degrees, mu, count in ((20.0, 0.5, 11), (10.0, 0.25, 5)):
+        _, way = _on_incline(precision, degrees, mu, steps=600, count=count)
+        yield at_most(
+            f"way in 10 s at {degrees:g} deg, mu {mu:g}, {count} x {count} [m]",
+            0.005,
+            abs(way),
+            theory="the bound of the requirement",
+        )
+
+
+@check("creep of a draped sheet", f"under 5 mm in 10 s at 20 degrees and mu = 0.5; {_COULOMB}")
+def draped(precision: str) -> Iterator[Measurement]:
+    """A sheet hangs over the edges of a box that is tilted by 20 degrees; the farthest way of a particle on top."""
+    half = math.radians(10.0)
+    scene = Scene(damping=1.0)
+    turn = (math.cos(half), 0.0, 0.0, -math.sin(half))
+    scene.add_collider(Box((0.3, 0.1, 0.3)), rotation=turn, friction=0.5)
+    material = ClothMaterial(density=0.2, thickness=_THICK, friction=0.5)
+    up = np.array([math.sin(2 * half), math.cos(2 * half), 0.0])
+    mesh = grid(shape=(21, 21), size=(0.4, 0.4), diagonal="alternating")
+    sheet = scene.add_cloth(mesh, material=material, position=(0.05 + 0.5 * _THICK) * up, rotation=turn)
+    sim = small(scene, precision)
+    sim.step(120)
+    before = sim.positions(sheet).astype(np.float64)
+    on_top = np.abs(before @ up - 0.05 - 0.5 * _THICK) < 0.001
+    sim.step(600)
+    ways = np.linalg.norm(sim.positions(sheet).astype(np.float64) - before, axis=1)[on_top]
+    yield at_most(
+        f"way in 10 s after 2 s, {on_top.sum()} particles [m]",
+        0.005,
+        float(ways.max()),
+        theory="the bound of the requirement",
+    )
