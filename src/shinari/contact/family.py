@@ -17,8 +17,12 @@ class Family(Protocol):
         """A substep begins that ends at a time [s]: before the prediction, after forces have changed the velocities."""
         ...
 
-    def project(self, threads: int, first: bool) -> None:
-        """Solve every contact once; `first` in the first iteration of a substep."""
+    def project(self, threads: int, first: bool) -> float:
+        """Solve every contact once; `first` in the first iteration of a substep.
+
+        Returns:
+            The largest overlap that it found, as part of the distance to keep; 0 when it needs no more turns.
+        """
         ...
 
     def settle(self, threads: int) -> None:

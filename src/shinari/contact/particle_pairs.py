@@ -92,10 +92,10 @@ class Pairs:
         elif self._keeps_pushes:
             self._pushes[:] = 0.0
 
-    def project(self, threads: int, first: bool) -> None:
+    def project(self, threads: int, first: bool) -> float:
         """Solve every row once, and those again of what was driven out of its margin."""
         if self._idle and not self._closer():
-            return
+            return 0.0
         threads = self._threads(threads)
         if self._idle:
             self._wake(threads)
@@ -109,11 +109,12 @@ class Pairs:
                 self._drift, moved = -settings.substep * self._mean, np.zeros(3)
                 self._gather(moved, threads)
             if self.row_count == 0:
-                return
+                return 0.0
             self._sweep(escape, threads)
             if not self._scatter(moved, threads):
-                return
+                return 0.0
             escape = real(0.0)
+        return 0.0
 
     def settle(self, threads: int) -> None:
         """Nothing to undo."""

@@ -21,8 +21,8 @@ from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, 
 WATCHED = np.float32(1.5)
 # Cosine between the normals at the start and now up to which a pair counts as still on its side.
 SAME_SIDE = np.float32(0.2)
-# Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on each
-# other overlap by what one sweep leaves, and would sink into each other for ever if that were put right silently.
+# Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
+# each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
 # Part of what overlapped at the start that comes out in a substep: all at once, it would hit what lies behind.
 RECOVERY = np.float32(0.1)
@@ -160,7 +160,10 @@ def combined(first, second):
 @inlined
 def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, surfaces, groups, origins, x, predicted,
           velocities, multipliers, impulses, h, reach):  # fmt: skip
-    """Solve one row; `reach` is how far what overlapped at the start may come out [m]."""
+    """Solve one row; return what it overlapped, as part of its gap.
+
+    `reach` is how far what overlapped at the start may come out [m].
+    """
     i0, i1, i2, i3 = indices[r, 0], indices[r, 1], indices[r, 2], indices[r, 3]
     b0, b1, b2, b3 = weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3]
     n = (normals[r, 0], normals[r, 1], normals[r, 2])
@@ -169,9 +172,9 @@ def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, 
         place += n[k] * (b0 * x[i0, k] + b1 * x[i1, k] + b2 * x[i2, k] + b3 * x[i3, k])
     old = multipliers[r]
     if place >= gaps[r] and old == ZERO:
-        return
-    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more: what
-    # slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
+        return ZERO * h
+    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
+    # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
     a = relative(x, i0, i1, shift(groups, origins, i0, i1))
     b = relative(x, i0, i2, shift(groups, origins, i0, i2))
     c = relative(x, i0, i3, shift(groups, origins, i0, i3))
@@ -198,7 +201,7 @@ def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, 
     change = push / mobility if softness == ZERO else max((depth - softness * old) / (mobility + softness), -old)
     push = change * mobility
     if mobility <= ZERO or (push == ZERO and out == ZERO):
-        return
+        return ZERO * h
     move = push + out
     # friction: the relative way of the two points in this substep, along the surface
     slip = add(
@@ -225,6 +228,7 @@ def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, 
         impulses[r, k] += (along - quiet) / h
     multipliers[r] = old + change
     distances[r] += out
+    return push / gaps[r]
 
 
 @inlined
@@ -232,19 +236,22 @@ def solve_blocks(
     begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces,
     groups, origins, x, predicted, velocities, multipliers, impulses, h, reach
 ):  # fmt: skip
-    """Solve the active rows of blocks, in order."""
+    """Solve the active rows of blocks, in order; return the largest overlap found, as part of the gap."""
+    worst = ZERO * h
     for k in range(begin, end):
         first = np.int64(order[k]) * block
         for r in range(first, min(first + block, len(indices))):
             if active[r]:
-                solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, surfaces, groups, origins,
-                      x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+                overlap = solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, surfaces, groups,
+                                origins, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+                worst = max(worst, overlap)
+    return worst
 
 
 @numba.njit(parallel=True, cache=True, **FLAGS)
 def project(
     threads, order, offsets, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
-    surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach
+    surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach, found
 ):  # fmt: skip
     """Solve all active rows, block after block; blocks of one colour share no free particle.
 
@@ -272,18 +279,23 @@ def project(
         impulses: Impulse of each row on its first point, summed over the step [N s], (M, 3).
         h: Substep [s].
         reach: How far what overlapped at the start may come out [m].
+        found: Raised to the largest overlap that each thread finds, as part of the gap, (threads,).
     """
     for colour in range(len(offsets) - 1):
         begin, end = offsets[colour], offsets[colour + 1]
         workers = min(threads, end - begin)
         if workers == 1:
-            solve_blocks(begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
-                         surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+            overlap = solve_blocks(begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances,
+                                   active, owners, surfaces, groups, origins, x, predicted, velocities, multipliers,
+                                   impulses, h, reach)  # fmt: skip
+            found[0] = max(found[0], overlap)
         else:
             for t in numba.prange(workers):
-                solve_blocks(begin + (end - begin) * t // workers, begin + (end - begin) * (t + 1) // workers, order,
-                             block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
-                             surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach)  # fmt: skip
+                low, high = begin + (end - begin) * t // workers, begin + (end - begin) * (t + 1) // workers
+                overlap = solve_blocks(low, high, order, block, edges, indices, weights, normals, shifts, gaps,
+                                       distances, active, owners, surfaces, groups, origins, x, predicted, velocities,
+                                       multipliers, impulses, h, reach)  # fmt: skip
+                found[t] = max(found[t], overlap)
 
 
 @numba.njit(cache=True, **FLAGS)

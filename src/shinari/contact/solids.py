@@ -92,7 +92,7 @@ class Solids:
         if self._starts is not None:
             self._starts[...] = self._state.v
 
-    def project(self, threads: int, first: bool) -> None:
+    def project(self, threads: int, first: bool) -> float:
         """Keep all free particles and elements out of all solids."""
         model, real, settings = self._model, self._model.real, self._settings
         if not self._valid or self._strayed(threads):
@@ -104,6 +104,7 @@ class Solids:
                 near.push(threads, *near.table, *ways, *near.elements, *self._motion, model.radii, model.owners,
                           model.surfaces, model.groups, *solids, first, real(settings.substep),
                           real(settings.depenetration_speed))  # fmt: skip
+        return 0.0
 
     def settle(self, threads: int) -> None:
         """Nothing to undo."""

@@ -80,9 +80,8 @@ class Surfaces:
         self._left -= 1
         if len(self.rows):
             model = self._model
-            self._travels[:, 1] = 0.0
-            ways(self._begin, self._begin + self._h * state.v, (self._h * mean_of(state.v, self._all)).astype(model.real),
-                 self._lengths)  # fmt: skip
+            mean = (self._h * mean_of(state.v, self._all)).astype(model.real)
+            ways(self._begin, self._begin + self._h * state.v, mean, self._lengths)
             self._travels[:, 1] = self._lengths
             edges, indices, gaps, active, multipliers, bases = self.rows.get(
                 "edges", "indices", "gaps", "active", "multipliers", "bases"
@@ -90,8 +89,9 @@ class Surfaces:
             refresh(threads, edges, indices, gaps, self._begin, state.v, model.groups, self._origins, self._h,
                     self._travels, *self.rows.get(*GEOMETRY), active, multipliers, bases)  # fmt: skip
 
-    def project(self, threads: int, first: bool) -> None:
-        """Solve all rows once."""
+    def project(self, threads: int, first: bool) -> float:
+        """Solve all rows once; the largest overlap, as part of the gap."""
+        found = np.zeros(threads, self._model.real)
         rows, state, model = self.rows, self._state, self._model
         if len(rows):
             indices, gaps, distances, active, *rest = rows.get(
@@ -109,10 +109,10 @@ class Surfaces:
             edges, weights, normals, shifts, multipliers, impulses = rest
             project(
                 threads, rows.order, rows.offsets, BLOCK, edges, indices, weights, normals, shifts, gaps, distances,
-                active, model.owners, model.surfaces, model.groups, self._origins, state.x, self._predicted,
-                state.v, multipliers, impulses, self._h,
-                self._h * model.real(self._settings.depenetration_speed),
+                active, model.owners, model.surfaces, model.groups, self._origins, state.x, self._predicted, state.v,
+                multipliers, impulses, self._h, self._h * model.real(self._settings.depenetration_speed), found,
             )  # fmt: skip
+        return float(found.max())
 
     def settle(self, threads: int) -> None:
         """Certify the ways of the substep; mend those that cross."""
