@@ -23,11 +23,11 @@ from shinari.state import State
 # Rounds in which ways that meet are pushed apart before what still meets moves as one, and rounds of that.
 ROUNDS, ZONES = 6, 60
 # A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
-STRAY = 0.12
+STRAY = 0.08
 # A detection looks ahead as far as the particles typically move this many edges relative to each other.
-AHEAD = 0.5
+AHEAD = 0.25
 # When more than this part of the particles has left its way all pairs are found anew.
-FEW = 0.05
+FEW = 0.15
 ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 FAR = np.float32(1e30)
 GEOMETRY = ("weights", "normals", "shifts", "starts", "distances", "approach")
