@@ -127,16 +127,11 @@ def find_impacts(
         times: Filled.
     """
     count = len(indices)
-    if threads == 1:
+    for t in numba.prange(threads):
         find_impacts_range(
-            0, count, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
+            count * t // threads, count * (t + 1) // threads, edges, indices, gaps, distances, begin, x, groups,
+            origins, lengths, times
         )  # fmt: skip
-    else:
-        for t in numba.prange(threads):
-            find_impacts_range(
-                count * t // threads, count * (t + 1) // threads, edges, indices, gaps, distances, begin, x, groups,
-                origins, lengths, times
-            )  # fmt: skip
 
 
 @numba.njit(cache=True, **FLAGS)

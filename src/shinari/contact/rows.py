@@ -126,17 +126,12 @@ def refresh(
         bases: Distance when it was last taken plus what its particles had travelled [m], (M,); -inf: never taken.
     """
     count = len(indices)
-    if threads == 1:
+    # one call for one thread and for many: compiled at two places it could round differently
+    for t in numba.prange(threads):
         refresh_range(
-            0, count, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts,
-            starts, distances, approach, active, multipliers, bases
+            count * t // threads, count * (t + 1) // threads, edges, indices, gaps, x, velocities, groups,
+            origins, h, travels, weights, normals, shifts, starts, distances, approach, active, multipliers, bases
         )  # fmt: skip
-    else:
-        for t in numba.prange(threads):
-            refresh_range(
-                count * t // threads, count * (t + 1) // threads, edges, indices, gaps, x, velocities, groups,
-                origins, h, travels, weights, normals, shifts, starts, distances, approach, active, multipliers, bases
-            )  # fmt: skip
 
 
 @inlined
@@ -283,19 +278,13 @@ def project(
     """
     for colour in range(len(offsets) - 1):
         begin, end = offsets[colour], offsets[colour + 1]
-        workers = min(threads, end - begin)
-        if workers == 1:
-            overlap = solve_blocks(begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances,
+        parts = min(threads, end - begin)
+        for t in numba.prange(parts):
+            low, high = begin + (end - begin) * t // parts, begin + (end - begin) * (t + 1) // parts
+            overlap = solve_blocks(low, high, order, block, edges, indices, weights, normals, shifts, gaps, distances,
                                    active, owners, surfaces, groups, origins, x, predicted, velocities, multipliers,
                                    impulses, h, reach)  # fmt: skip
-            found[0] = max(found[0], overlap)
-        else:
-            for t in numba.prange(workers):
-                low, high = begin + (end - begin) * t // workers, begin + (end - begin) * (t + 1) // workers
-                overlap = solve_blocks(low, high, order, block, edges, indices, weights, normals, shifts, gaps,
-                                       distances, active, owners, surfaces, groups, origins, x, predicted, velocities,
-                                       multipliers, impulses, h, reach)  # fmt: skip
-                found[t] = max(found[t], overlap)
+            found[t] = max(found[t], overlap)
 
 
 @numba.njit(cache=True, **FLAGS)
