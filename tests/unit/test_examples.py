@@ -3,11 +3,14 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import shinari as sn
 import shinari.constraints  # the built-in types are there before the first test
 from shinari.constraints.registry import _TYPES
+from shinari.files.npz import read_npz
+from shinari.scene.motion import rotation_matrix
 
 pytest.importorskip("matplotlib")
 
@@ -32,12 +35,28 @@ RUNS = {
             "your_mesh.png",
         ],
     ),
+    "08_sheet_over_sphere/sheet_over_sphere": (
+        ["--points", "31", "--frames", "180"],
+        ["sheet_over_sphere.html", "sheet_over_sphere.npz", "sheet_over_sphere.png"],
+    ),
+    "09_folding_stack/folding_stack": ([], ["folding_stack.html", "folding_stack.npz"]),
+    "10_twisted_cloth/twisted_cloth": ([], ["twisted_cloth.html", "twisted_cloth.npz"]),
+    "11_rope_knot/rope_knot": ([], ["rope_knot.html", "rope_knot.npz", "rope_knot.png"]),
+    "12_flag_around_pole/flag_around_pole": (
+        [],
+        ["flag_around_pole.html", "flag_around_pole.npz", "flag_around_pole.png"],
+    ),
+    "13_cloth_on_your_mesh/cloth_on_your_mesh": (
+        ["--points", "31", "--frames", "150"],
+        ["cloth_on_your_mesh.html", "cloth_on_your_mesh.npz"],
+    ),
 }
+FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 NEEDS = {".html": "viser", ".usdc": "pxr"}
 
 
-def load(name: str):
-    spec = importlib.util.spec_from_file_location(Path(name).name, EXAMPLES / f"{name}.py")
+def load(name: str, folder: Path = EXAMPLES):
+    spec = importlib.util.spec_from_file_location(Path(name).name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -68,6 +87,47 @@ def test_example(name, tmp_path):
         needed = NEEDS.get(Path(file).suffix)
         if needed is None or installed(needed):
             assert (tmp_path / file).stat().st_size > 1000, file
+    if int(name[:2]) >= FROM_CONTACT_ON:
+        check_no_intersections(read_npz(tmp_path / f"{Path(name).name}.npz"))
+
+
+def check_no_intersections(run: dict[str, np.ndarray], every: int = 4) -> None:
+    """No triangle of a sheet cuts another one, or a collider as it is drawn, in every fourth frame and the last."""
+    pytest.importorskip("vtk")
+    intersecting = load("intersections", Path(__file__).parents[1]).intersecting
+    sheets = [n for n, kind in zip(run["part_names"], run["part_kinds"], strict=True) if kind == "mesh"]
+    frames = len(run["times"])
+    for k in sorted({*range(0, frames, every), frames - 1}):
+        for sheet in sheets:
+            faces = run[f"faces_{sheet}"]
+            triangles = run["positions"][k][slice(*run[f"range_{sheet}"])].astype(float)[faces]
+            cut = intersecting(triangles, names=faces)
+            assert len(cut) == 0, f"{sheet} cuts itself at {run['times'][k]:.2f} s: triangles {cut[0]}"
+            for body, position, rotation in zip(
+                run["body_names"], run["body_positions"][k], run["body_rotations"][k], strict=True
+            ):
+                placed = run[f"body_vertices_{body}"] @ rotation_matrix(rotation).T + position
+                cut = intersecting(triangles, placed[run[f"body_faces_{body}"]])
+                assert len(cut) == 0, f"{sheet} cuts {body} at {run['times'][k]:.2f} s: triangles {cut[0]}"
+
+
+def test_the_determinant_tells_a_knot_from_a_rope_without():
+    module = load("11_rope_knot/rope_knot")
+    knot = module.overhand()
+    assert module.determinant(knot) == 3
+    assert module.determinant(knot * (1.0, 1.0, -1.0)) == 3, "the mirrored knot"
+    ramp = np.stack([knot[:, 0], knot[:, 1], np.linspace(0.0, 1.0, len(knot))], axis=1)
+    assert module.determinant(ramp) == 1, "a curve that only climbs is no knot"
+
+
+def test_the_linking_number_counts_turns():
+    module = load("10_twisted_cloth/twisted_cloth")
+    t = np.linspace(0.0, 1.0, module.ROWS)[:, None]
+    across = np.linspace(-0.03, 0.03, module.COLUMNS)[None]
+    for count in (0, 1, 3, 5):
+        angle = 2.0 * np.pi * count * t
+        x = np.stack([t + 0.0 * across, across * np.cos(angle), across * np.sin(angle)], axis=2)
+        assert module.turns(x) == count
 
 
 def test_a_mesh_of_ones_own(tmp_path):
