@@ -138,6 +138,16 @@ def test_a_mesh_of_ones_own(tmp_path):
     assert (tmp_path / "out" / "your_mesh.npz").exists()
 
 
+def test_cloth_on_a_mesh_of_ones_own_that_is_open(tmp_path):
+    module = load("13_cloth_on_your_mesh/cloth_on_your_mesh")
+    vertices, faces = sn.grid(shape=(12, 12))
+    vertices[:, 1] = 0.4 * np.cos(np.pi * vertices[:, 0]) * np.cos(np.pi * vertices[:, 2])
+    module.write_mesh(tmp_path / "tent.ply", vertices, faces)
+    arguments = ["--points", "21", "--frames", "30", "--out", str(tmp_path)]
+    module.main(["--mesh", str(tmp_path / "tent.ply"), *arguments])
+    check_no_intersections(read_npz(tmp_path / "cloth_on_your_mesh.npz"))
+
+
 def upright():
     vertices, faces = sn.grid(shape=(8, 8))
     return vertices[:, [0, 2, 1]], faces
