@@ -80,14 +80,14 @@ def scales(precision: str) -> Iterator[Measurement]:
         yield at_most(
             f"force along the ground over the weight, {name}",
             0.0,
-            np.hypot(force[0], force[2]) / weight,
+            float(np.hypot(force[0], force[2])) / weight,
             absolute=0.01,
             theory="the requirement",
         )
         yield at_most(
             f"force on the sheet and on what carries it, sum over the weight, {name}",
             0.0,
-            np.linalg.norm(force + back) / weight,
+            float(np.linalg.norm(force + back)) / weight,
             absolute=1e-12,
             theory="the same numbers, once each way",
         )
