@@ -8,10 +8,10 @@ import numpy as np
 from shinari.contact import shapes
 from shinari.contact.field import mesh_distance_and_normal
 from shinari.contact.shapes import MESH
-from shinari.maths.function import function
+from shinari.maths.function import steady
 
 
-@function
+@steady
 def distance_and_normal(kind, q, s, fields):
     """Signed distance [m] of q from the surface, negative in the solid, and the unit vector out of the solid there."""
     if kind >= MESH:
@@ -19,7 +19,7 @@ def distance_and_normal(kind, q, s, fields):
     return shapes.distance_and_normal(kind, q, s, fields)
 
 
-@function
+@steady
 def distance(kind, q, s, fields):
     """Signed distance [m] of q from the surface, negative in the solid."""
     if kind >= MESH:
@@ -27,7 +27,7 @@ def distance(kind, q, s, fields):
     return shapes.distance(kind, q, s, fields)
 
 
-@function
+@steady
 def surface_normal(kind, q, s, fields):
     """Unit vector out of the solid at the surface nearest to q."""
     if kind >= MESH:

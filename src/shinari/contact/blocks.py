@@ -7,7 +7,7 @@ each row: every particle keeps a word of the colours that its blocks have taken.
 import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 
 COLOURS = 63
 
@@ -31,7 +31,7 @@ def colour_blocks(indices: np.ndarray, free: np.ndarray, block: int) -> tuple[np
     return order, np.searchsorted(colours[order], np.arange(most + 1))
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _first_fit(indices, free, block, taken, colours):
     """Give each block the lowest colour that none of its free particles has seen; return the number of colours."""
     one = np.uint64(1)

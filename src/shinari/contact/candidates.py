@@ -16,8 +16,8 @@ from shinari.contact.buffers import grown
 from shinari.contact.bvh import Tree
 from shinari.contact.participants import Participants
 from shinari.contact.proximity import gap_vector, pair_weights
-from shinari.maths.function import FLAGS, inlined
-from shinari.maths.vec3 import ZERO, direction_and_length, neg, norm, sub
+from shinari.maths.function import STEADY, inlined, steady
+from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
 from shinari.model import Model
 
 FAR = np.float32(1e30)
@@ -97,7 +97,7 @@ class Candidates:
         _boxes(np.arange(len(begin)), begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
         regions = self._regions()
         _mark_inside(self.low, self.high, self._model.radii, regions, self._model.owners, self._inside)
-        return self._collect(begin, ((a, b, self._all_of(a, b, threads)) for a, b in self._place_sides()))
+        return self._collect(begin, threads, ((a, b, self._all_of(a, b, threads)) for a, b in self._place_sides()))
 
     def renew(
         self, who: np.ndarray, begin: np.ndarray, ways: tuple[np.ndarray, ...], stray: float, threads: int
@@ -117,7 +117,9 @@ class Candidates:
             return None
         chosen = np.zeros(len(begin), np.bool_)
         chosen[who] = True
-        return self._collect(begin, ((a, b, self._some_of(a, b, chosen, threads)) for a, b in self._place_sides()))
+        return self._collect(
+            begin, threads, ((a, b, self._some_of(a, b, chosen, threads)) for a, b in self._place_sides())
+        )
 
     def _place_sides(self) -> list[tuple[Side, Side]]:
         for side in self._sides:
@@ -143,14 +145,14 @@ class Candidates:
         others = np.stack([raw[:, 1].astype(np.int64), rows[raw[:, 0]]], axis=1)
         return np.concatenate([pairs, others[~first[others[:, 0]]]]).astype(np.uint32)
 
-    def _collect(self, begin: np.ndarray, found: Iterator[tuple[Side, Side, np.ndarray]]) -> Pairs:
+    def _collect(self, begin: np.ndarray, threads: int, found: Iterator[tuple[Side, Side, np.ndarray]]) -> Pairs:
         model, who = self._model, self._who
         rows, edges, gaps = [np.zeros((0, 4), np.uint32)], [np.zeros(0, np.bool_)], [np.zeros(0, model.real)]
         for a, b, raw in found:
             self._keep = grown(self._keep, len(raw), np.bool_)
             self._gaps = grown(self._gaps, len(raw), model.real)
-            _filter(raw, a.table, b.table, begin, model.radii, model.owners, self.low, self.high, self.free, who.alone,
-                    who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
+            _filter(threads, raw, a.table, b.table, begin, model.radii, model.owners, self.low, self.high, self.free,
+                    who.alone, who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
                     self._keep, self._gaps)  # fmt: skip
             count = int(np.count_nonzero(self._keep[: len(raw)]))
             rows.append(np.empty((count, 4), np.uint32))
@@ -181,7 +183,7 @@ class Candidates:
         return regions
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _with_any(table, chosen):
     """Which rows of a table have a chosen particle, (M,) bool."""
     result = np.zeros(len(table), np.bool_)
@@ -191,7 +193,7 @@ def _with_any(table, chosen):
     return result
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _boxes(who, begin, first, second, stray, low, high):
     """Box of each of the particles `who` around three places that it passes."""
     for i in who:
@@ -200,7 +202,7 @@ def _boxes(who, begin, first, second, stray, low, high):
             high[i, c] = max(begin[i, c], max(first[i, c], second[i, c])) + stray
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _mark_inside(low, high, radii, regions, owners, inside):
     """Mark the particles that are where their thing can meet another."""
     for i in range(len(low)):
@@ -211,7 +213,7 @@ def _mark_inside(low, high, radii, regions, owners, inside):
         inside[i] = meets
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _row_boxes(table, radii, low, high, inside, row_low, row_high):
     """Box of the particles of each row with their radii; empty where none of them can meet anything."""
     for r in range(len(table)):
@@ -227,7 +229,7 @@ def _row_boxes(table, radii, low, high, inside, row_low, row_high):
             row_high[r, c] = b if any_inside else -FAR
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _gather(raw, first, second, keep, gaps, rows, kept_gaps):
     """Write the particles and gaps of the pairs that are kept."""
     at = 0
@@ -293,12 +295,14 @@ def lowest(n, low, high, i):
     )
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def _filter(raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
-            neighbours, rest, keep, gaps):  # fmt: skip
+@steady
+def filter_range(
+    begin, end, raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
+    neighbours, rest, keep, gaps
+):  # fmt: skip
     """Which of the overlapping pairs may touch, and the distance that each keeps."""
     edges = first.shape[1] == 2
-    for r in numba.prange(len(raw)):
+    for r in range(begin, end):
         keep[r] = False
         p, q = raw[r, 0], raw[r, 1]
         i0, i3 = first[p, 0], second[q, second.shape[1] - 1]
@@ -317,7 +321,8 @@ def _filter(raw, first, second, places, radii, owners, low, high, free, alone, i
             continue
         gap = radii[i0] + radii[j]
         # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
-        n, _ = direction_and_length(way_between(edges, places, i0, i1, i2, i3))
+        way = way_between(edges, places, i0, i1, i2, i3)
+        n = scale(way, reciprocal(norm(way)))
         m = neg(n)
         above = min(lowest(n, low, high, i0), lowest(n, low, high, i1)) if edges else lowest(n, low, high, i0)
         below = min(lowest(m, low, high, i2), lowest(m, low, high, i3))
@@ -334,3 +339,17 @@ def _filter(raw, first, second, places, radii, owners, low, high, free, alone, i
             gap = min(gap, norm(way_between(edges, rest, i0, i1, i2, i3)))
         keep[r] = gap > ZERO
         gaps[r] = gap
+
+
+@numba.njit(parallel=True, cache=True, **STEADY)
+def _filter(
+    threads, raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
+    neighbours, rest, keep, gaps
+):  # fmt: skip
+    """See `filter_range`; on so many threads."""
+    count = len(raw)
+    for t in numba.prange(threads):
+        filter_range(
+            count * t // threads, count * (t + 1) // threads, raw, first, second, places, radii, owners, low, high,
+            free, alone, ignored, reach_along, arcs, offsets, neighbours, rest, keep, gaps
+        )  # fmt: skip

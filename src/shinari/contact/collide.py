@@ -17,7 +17,7 @@ origin a position in single precision has no room for the mu g h^2 that friction
 import numpy as np
 
 from shinari.contact.shapes import CONTAINER, LAST_CONVEX, LAST_UNBOUNDED
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 TRACES = 24
@@ -31,7 +31,7 @@ HALF, TWO = np.float32(0.5), np.float32(2.0)
 MEMORY = 12
 
 
-@function
+@steady
 def turn(m, v):
     """Rotate by the matrix in the first nine numbers of a pose."""
     return (
@@ -41,7 +41,7 @@ def turn(m, v):
     )
 
 
-@function
+@steady
 def turn_back(m, v):
     """Rotate by the transpose."""
     return (
@@ -51,25 +51,25 @@ def turn_back(m, v):
     )
 
 
-@function
+@steady
 def into(m, v):
     """A point of the world in the frame of a pose."""
     return turn_back(m, (v[0] - m[9], v[1] - m[10], v[2] - m[11]))
 
 
-@function
+@steady
 def out_of(m, v):
     """A point in the frame of a pose in the world."""
     return add(turn(m, v), (m[9], m[10], m[11]))
 
 
-@function
+@steady
 def place(x, i):
     """Position of a particle."""
     return x[i, 0], x[i, 1], x[i, 2]
 
 
-@function
+@steady
 def start_of(x, predicted, velocities, h, i):
     """Where a particle was when the substep began."""
     return (
@@ -79,7 +79,7 @@ def start_of(x, predicted, velocities, h, i):
     )
 
 
-@function
+@steady
 def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal_b):
     """Normal of the contact, depth of b below its plane (negative above it) and depth of a in the solid, at least 0.
 
@@ -112,7 +112,7 @@ def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, no
     return n, -dot(n, sub(b, hit)) - gap, before
 
 
-@function
+@steady
 def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape):
     """How a solid moves a point, all in the frame of the solid.
 
@@ -162,14 +162,14 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
     return True, correction, scale(n, out), n, push, hold, gap_a
 
 
-@function
+@steady
 def combined(mine, theirs):
     """Coefficient of friction of a pair: the geometric mean, that of the other where one is negative."""
     both = np.sqrt(max(mine, ZERO) * max(theirs, ZERO))
     return max(theirs, ZERO) if mine < ZERO else (mine if theirs < ZERO else both)
 
 
-@function
+@steady
 def law_of(mine, theirs, t, k):
     """Friction, static friction, restitution and compliance of a thing and a solid."""
     return (
@@ -180,7 +180,7 @@ def law_of(mine, theirs, t, k):
     )
 
 
-@function
+@steady
 def recoil(n, gap, start, now, carried, law, gravity, weight, h):
     """Change of velocity by restitution of a contact that pushed in this substep (Mueller et al. 2020, eq. 34).
 
@@ -213,7 +213,7 @@ def recoil(n, gap, start, now, carried, law, gravity, weight, h):
     return sub(scale(n, change), scale(along, hold if bounces else ZERO * hold))
 
 
-@function
+@steady
 def push_particles(
     distance_and_normal, begin, end, items, offsets, solids, memory, impulses, gone, ways, moves, x, predicted,
     velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, first, h, speed
@@ -279,7 +279,7 @@ def push_particles(
             record(impulses, m, sub(correction, silent), rate / w)
 
 
-@function
+@steady
 def remember(memory, m, push, hold, n, gap):
     """Write what a contact remembers."""
     memory[m, 0] = push
@@ -288,7 +288,7 @@ def remember(memory, m, push, hold, n, gap):
     memory[m, 7] = gap
 
 
-@function
+@steady
 def move(x, predicted, velocities, i, share, correction, silent, rate):
     """Move a particle by a share of a correction; the silent part of it brings no velocity."""
     for c in range(3):
@@ -298,14 +298,14 @@ def move(x, predicted, velocities, i, share, correction, silent, rate):
         velocities[i, c] += share * (correction[c] - silent[c]) * rate
 
 
-@function
+@steady
 def record(impulses, m, change, mass):
     """Add an impulse."""
     for c in range(3):
         impulses[m, c] += mass * change[c]
 
 
-@function
+@steady
 def bounce_particles(
     begin, end, items, offsets, solids, memory, impulses, x, velocities, starts, owners, mine, groups, theirs, before,
     after, gravity, weight, h

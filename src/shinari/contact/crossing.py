@@ -13,7 +13,7 @@ import numpy as np
 
 from shinari.contact.proximity import gap_vector, pair_weights
 from shinari.contact.rows import TANGLED, relative, shift
-from shinari.maths.function import FLAGS, function, inlined
+from shinari.maths.function import STEADY, inlined, steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 # A way is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
@@ -26,7 +26,7 @@ QUARTER = np.float32(0.25)
 FIXED = 1e6
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def mean_of(values, who):
     """Mean of the vectors (N, 3) of the particles `who`, added in their order, (3,) float64."""
     total = np.zeros(3)
@@ -36,7 +36,7 @@ def mean_of(values, who):
     return total / len(who)
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def ways(begin, x, mean, lengths):
     """Length of the way of each particle from `begin` (N, 3) to x, less the mean way (3,)."""
     for i in range(len(begin)):
@@ -45,7 +45,7 @@ def ways(begin, x, mean, lengths):
         lengths[i] = np.sqrt(dx * dx + dy * dy + dz * dz)
 
 
-@function
+@steady
 def kept_distance(distance, gap):
     """Distance below which a pair must not come."""
     return min(KEPT * gap, NEARLY * distance)
@@ -57,7 +57,7 @@ def step_of(begin, x, i):
     return x[i, 0] - begin[i, 0], x[i, 1] - begin[i, 1], x[i, 2] - begin[i, 2]
 
 
-@function
+@steady
 def impact(edges, a, b, c, w0, w1, w2, w3, least):
     """Time of impact, 1 when there is none, of a pair whose particles move by w0 to w3.
 
@@ -84,7 +84,7 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
     return time
 
 
-@inlined
+@steady
 def find_impacts_range(
     begin_row, end_row, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
 ):  # fmt: skip
@@ -107,7 +107,7 @@ def find_impacts_range(
                           step_of(begin, x, i3), least)  # fmt: skip
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def find_impacts(
     threads, edges, indices, gaps, distances, begin, x, groups, origins, lengths, times
 ):  # fmt: skip
@@ -134,7 +134,7 @@ def find_impacts(
         )  # fmt: skip
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def part(hits, times, edges, indices, gaps, distances, begin, x, groups, origins, impulses, h):
     """Push the ends of ways that meet apart along the normal of the impact, one pair after the other."""
     for at in range(len(hits)):
@@ -166,7 +166,7 @@ def part(hits, times, edges, indices, gaps, distances, begin, x, groups, origins
             impulses[r, k] += push / h
 
 
-@function
+@steady
 def root(zone, i):
     """Name of the zone of a particle."""
     while zone[i] != i:
@@ -175,7 +175,7 @@ def root(zone, i):
     return i
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def join_zones(hits, indices, zone):
     """Join the zones (N,) of all particles of rows that still meet; a zone has the name of its first particle."""
     for at in range(len(hits)):

@@ -30,7 +30,7 @@ from shinari.contact.collide import (
     turn_back,
 )
 from shinari.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, LAST_CONVEX, MESH, SPHERE
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
@@ -66,13 +66,13 @@ def elements_of(scene: Scene, model: Model) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(rows[order]), offsets
 
 
-@function
+@steady
 def blend(weights, a, b, c):
     """Point of a triangle."""
     return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
 
 
-@function
+@steady
 def nearest_weights(y, a, b, c):
     """Weights of the point of a triangle nearest to y; for a degenerate one it lies on an edge."""
     ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
@@ -93,7 +93,7 @@ def nearest_weights(y, a, b, c):
     return ONE - wb - wc, wb, wc
 
 
-@function
+@steady
 def lowest_weights(n, a, b, c):
     """Weights of the vertex that lies lowest along a normal."""
     da, db, dc = dot(n, a), dot(n, b), dot(n, c)
@@ -101,7 +101,7 @@ def lowest_weights(n, a, b, c):
     return ONE if first else ZERO * da, ZERO * da if first or not second else ONE, ZERO * da if first or second else ONE
 
 
-@function
+@steady
 def lowest_of_two(p, q):
     """Weights of the lowest point of the greater of two linear functions given at the vertices, and the value there.
 
@@ -130,13 +130,13 @@ def lowest_of_two(p, q):
     return weights, least
 
 
-@function
+@steady
 def tangent(value, n, x, a, b, c):
     """The plane that touches a solid, as distances of three points from it."""
     return value + dot(n, sub(a, x)), value + dot(n, sub(b, x)), value + dot(n, sub(c, x))
 
 
-@function
+@steady
 def feature(kind, s, q, gap, n, size):
     """What the surface nearest to q is like: a point, a line along an axis or a plane.
 
@@ -168,7 +168,7 @@ def feature(kind, s, q, gap, n, size):
     return target, keep, flat
 
 
-@function
+@steady
 def step_to(kind, s, q, gap, n, size, a, b, c):
     """Weights of the point of a triangle that is deepest if the solid is as it is nearest to q."""
     target, keep, flat = feature(kind, s, q, gap, n, size)
@@ -180,7 +180,7 @@ def step_to(kind, s, q, gap, n, size, a, b, c):
     return low if flat else near
 
 
-@function
+@steady
 def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins):
     """Weights of the point that a solid meets first.
 
@@ -251,7 +251,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
     return touches and (late or gap - radius < way), late, low, best
 
 
-@function
+@steady
 def push_elements(
     distance_and_normal, begin, end, items, offsets, solids, memory, impulses, gone, ways, moves, elements, x,
     predicted, velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, first, h, speed
@@ -327,7 +327,7 @@ def push_elements(
                     break
 
 
-@function
+@steady
 def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rate):
     """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
     if x[i, 3] > ZERO and b > ZERO:
@@ -338,7 +338,7 @@ def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rat
         move(x, predicted, velocities, i, part, correction, silent, rate)
 
 
-@function
+@steady
 def bounce_elements(
     begin, end, items, offsets, solids, memory, impulses, elements, x, velocities, starts, owners, mine, groups, theirs,
     before, after, gravity, weight, h
@@ -369,7 +369,7 @@ def bounce_elements(
             kick(velocities, i2, x[i2, 3] * b2 / w, change)
 
 
-@function
+@steady
 def kick(velocities, i, share, change):
     """Change the velocity of a vertex; one that is fixed is not written."""
     if share > ZERO:

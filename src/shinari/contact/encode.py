@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shinari.contact import shapes
 from shinari.contact.all_shapes import distance
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 from shinari.scene import check
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Plane, Shape, Sphere
@@ -91,7 +91,7 @@ def signed_distance(shape: Shape, points: ArrayLike) -> NDArray[np.float64]:
     return result
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def mesh_distances(result, kind, numbers, fields, points):
     """Distances (N,) of points (N, 3)."""
     s = (numbers[0], numbers[1], numbers[2], numbers[3])
@@ -99,7 +99,7 @@ def mesh_distances(result, kind, numbers, fields, points):
         result[i] = distance(kind, (points[i, 0], points[i, 1], points[i, 2]), s, fields)
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def analytic_distances(result, kind, numbers, points):
     """Distances (N,) of points (N, 3)."""
     s = (numbers[0], numbers[1], numbers[2], numbers[3])

@@ -28,7 +28,7 @@ diagonal of a cell. So no distance is ever more than the true one; normals point
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, dot, norm, reciprocal, scale, sub
 
 VISITS = 1024
@@ -36,19 +36,19 @@ FAR = np.float32(8.0)
 HALF = np.float32(0.5)
 
 
-@function
+@steady
 def row(array, i, first):
     """Three numbers of a row, as a tuple."""
     return array[i, first], array[i, first + 1], array[i, first + 2]
 
 
-@function
+@steady
 def part(value):
     """Brought between 0 and 1."""
     return min(max(value, ZERO), ONE)
 
 
-@function
+@steady
 def closest_on_triangle(ap, ab, ac):
     """Vector from the nearest point of a triangle to a point, its square, and the feature on which that point lies.
 
@@ -80,13 +80,13 @@ def closest_on_triangle(ap, ab, ac):
     return w, best, feature
 
 
-@function
+@steady
 def to_triangle(q, i, triangles):
     """`closest_on_triangle` for triangle i."""
     return closest_on_triangle(sub(q, row(triangles, i, 0)), row(triangles, i, 3), row(triangles, i, 6))
 
 
-@function
+@steady
 def square_to_box(q, i, boxes):
     """Square of the distance of q from a node."""
     x = max(max(boxes[i, 0] - q[0], q[0] - boxes[i, 3]), ZERO)
@@ -95,7 +95,7 @@ def square_to_box(q, i, boxes):
     return x * x + y * y + z * z
 
 
-@function
+@steady
 def search(q, near, node, end, visits, boxes, links, triangles):
     """Triangle nearest to q among `near` and those in the nodes from `node` to `end`.
 
@@ -117,14 +117,14 @@ def search(q, near, node, end, visits, boxes, links, triangles):
     return near, node >= end
 
 
-@function
+@steady
 def step_of(value, count):
     """Index of the cell that holds a coordinate, or of the last one on that side; 0 for NaN."""
     last = count - 1
     return np.int64(value) if value > ZERO and value < last else (last if value >= last else last - last)
 
 
-@function
+@steady
 def cell_of(q, m, frames, extents):
     """Cell of mesh m that holds q or is the nearest in its grid, its centre, and whether it holds q."""
     nx, ny, nz = np.int64(extents[m, 0]), np.int64(extents[m, 1]), np.int64(extents[m, 2])
@@ -143,13 +143,13 @@ def cell_of(q, m, frames, extents):
     return np.int64(extents[m, 3]) + (i * ny + j) * nz + k, centre, holds
 
 
-@function
+@steady
 def pseudonormal(normals, i, feature):
     """Normal of a feature of triangle i."""
     return normals[i, feature, 0], normals[i, feature, 1], normals[i, feature, 2]
 
 
-@function
+@steady
 def mesh_distance_and_normal(q, m, fields):
     """Signed distance [m] of q from mesh m and its gradient; a sheet is solid within half its thickness."""
     frames, extents, cells, boxes, links, triangles, normals = fields

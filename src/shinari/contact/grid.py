@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from shinari.contact.buffers import grown
 from shinari.errors import ShinariError
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 
 # Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
 # part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
-EXACT = {**FLAGS, "fastmath": False}
+EXACT = {**STEADY, "fastmath": False}
 
 # A cell is this much larger than asked, more than the rounding of its number: see `cell_number`.
 SLACK = 1e-5

@@ -12,7 +12,7 @@ import numpy as np
 from shinari.contact.collide import TWO, into, place, start_of
 from shinari.contact.grid import EXACT
 from shinari.contact.shapes import CONTAINER, LAST_UNBOUNDED, PLANE, box_distance
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 
 THIRD = np.float32(1.0 / 3.0)
@@ -22,19 +22,19 @@ WORD = 64
 length = numba.njit(**EXACT)(norm.py_func)
 
 
-@function
+@steady
 def set_bit(masks, i, k):
     """Mark solid k in row i."""
     masks[i, k // WORD] |= np.uint64(1) << np.uint64(k % WORD)
 
 
-@function
+@steady
 def drift_of(reference, far, g, k, at):
     """Twice the way that a solid is expected to go past a point until the end of the step; 0 for one at rest."""
     return TWO * length(sub(into(far[g, k], at), into(reference[g, k], at)))
 
 
-@function
+@steady
 def least_gap(kind, q, s, lows, highs, k):
     """Lower bound of the distance of a point from solid k: from its surface if it has no end, else from its box."""
     if kind == PLANE:
@@ -47,7 +47,7 @@ def least_gap(kind, q, s, lows, highs, k):
     return np.sqrt(x * x + y * y + z * z)
 
 
-@function
+@steady
 def mark_particles(
     begin, end, masks, places, margins, gone, ways, factor, dt, drop, x, predicted, velocities,
     radii, owners, ignored, groups, moves, kinds, sizes, lows, highs, before, after, far, h
@@ -75,7 +75,7 @@ def mark_particles(
                 set_bit(masks, i, k)
 
 
-@function
+@steady
 def mark_elements(
     begin, end, masks, elements, margins, x, predicted, velocities, radii, owners, ignored, groups,
     moves, kinds, sizes, lows, highs, before, after, far, h
@@ -116,7 +116,7 @@ def mark_elements(
                 set_bit(masks, e, k)
 
 
-@function
+@steady
 def any_strayed(
     begin, end, places, margins, gone, ways, movers, x, predicted, velocities, groups, reference, before, after, far, h
 ):
@@ -136,7 +136,7 @@ def any_strayed(
     return strayed
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def strayed(
     threads,
     flags,
@@ -170,7 +170,7 @@ def strayed(
     return flags[:threads].any()
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def count_marks(masks):
     """Rows with a mark, and marks."""
     rows = marks = 0
@@ -186,7 +186,7 @@ def count_marks(masks):
     return rows, marks
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def list_marks(masks, items, offsets, solids):
     """Rows with a mark, ascending; where the solids of each start; the solids of each, ascending."""
     row = mark = 0

@@ -12,7 +12,7 @@ from shinari.contact.buffers import grown
 from shinari.contact.grid import Grid
 from shinari.contact.pair_members import Members
 from shinari.contact.pairs import PairFinder
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ZERO
 
 # A margin is this much more than what a speed covers in the time ahead.
@@ -103,7 +103,7 @@ class Detection:
               self.keeps)  # fmt: skip
 
 
-@function
+@steady
 def special(i, j, radii, offsets, partners, distances):
     """Distance that two members keep: the sum of the radii, or their own; 0 where they are left out."""
     low, high = min(i, j), max(i, j)
@@ -114,7 +114,7 @@ def special(i, j, radii, offsets, partners, distances):
     return keep
 
 
-@function
+@steady
 def listed(key, keys):
     """Whether a sorted list holds a key."""
     low, high = 0, len(keys)
@@ -127,7 +127,7 @@ def listed(key, keys):
     return low < len(keys) and keys[low] == key
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def _choose(threads, pairs, order, owners, free, alone, ignored, offsets, partners, distances, kept, starts):
     """Which pairs become rows, (M,), and at which row each thread begins to write, (threads + 1,)."""
     for t in numba.prange(threads):
@@ -152,7 +152,7 @@ def _choose(threads, pairs, order, owners, free, alone, ignored, offsets, partne
         starts[t + 1] += starts[t]
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def _take(threads, pairs, order, radii, offsets, partners, distances, kept, starts, indices, keeps):
     """Write the rows."""
     for t in numba.prange(threads):
@@ -165,7 +165,7 @@ def _take(threads, pairs, order, radii, offsets, partners, distances, kept, star
                 at += 1
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def chunk_sums(particles, velocities, sums):
     """Sum of the velocities of each chunk of particles, (C, 3) float64."""
     for c in numba.prange(len(sums)):

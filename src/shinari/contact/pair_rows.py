@@ -19,7 +19,7 @@ cut into blocks; those of one colour share no ball that can move, and run at onc
 import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 BLOCK = 64
@@ -29,7 +29,7 @@ WORTH = 8
 SAME_SIDE = np.float32(0.7)
 
 
-@function
+@steady
 def combined(first, second):
     """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
     if first < ZERO:
@@ -37,7 +37,7 @@ def combined(first, second):
     return first if second < ZERO else np.sqrt(first * second)
 
 
-@function
+@steady
 def upright(a, fallback):
     """Unit vector of a; of the fallback where a is zero; upwards where both are."""
     length = norm(a)
@@ -49,7 +49,7 @@ def upright(a, fallback):
     return length, length + ONE, length
 
 
-@function
+@steady
 def meeting(a, b, way, keep):
     """Normal and depth of b below the plane of contact, negative or zero when there is none; and what overlapped at a.
 
@@ -80,7 +80,7 @@ def meeting(a, b, way, keep):
     return entry, keep - dot(entry, b), before
 
 
-@function
+@steady
 def response(n, depth, before, way, quiet, old, first, second, softness, mobility, escape):
     """What a row does about its depth.
 
@@ -120,7 +120,7 @@ def response(n, depth, before, way, quiet, old, first, second, softness, mobilit
 # arrays would count their references anew for each row, which takes ten times as long as the row.
 
 
-@function
+@steady
 def solve_block(
     first, last, indices, keeps, shifts, groups, owners, surfaces, bodies, silent, pushes, impulses, normals, rate,
     escape
@@ -167,7 +167,7 @@ def solve_block(
             normals[r, 0], normals[r, 1], normals[r, 2] = n[0], n[1], n[2]
 
 
-@function
+@steady
 def rebound_block(
     first, last, indices, particles, owners, surfaces, x, velocities, before, pushes, impulses, normals, slow
 ):  # fmt: skip
@@ -200,7 +200,7 @@ def rebound_block(
             impulses[r, 2] += change * n[2]
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def sweep(
     threads, order, offsets, indices, keeps, shifts, groups, owners, surfaces, bodies, silent, pushes, impulses,
     normals, rate, escape
@@ -241,7 +241,7 @@ def sweep(
                                 escape)  # fmt: skip
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def rebounds(
     threads, order, offsets, indices, particles, owners, surfaces, x, velocities, before, pushes, impulses, normals,
     slow
@@ -274,7 +274,7 @@ def rebounds(
                               surfaces, x, velocities, before, pushes, impulses, normals, slow)  # fmt: skip
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def gather(threads, particles, x, predicted, velocities, h, origin, drift, margins, bodies, ways, left):
     """Bring the particles to their bodies; `left` (threads,) tells whether one is farther from its origin than allowed.
 
@@ -308,7 +308,7 @@ def gather(threads, particles, x, predicted, velocities, h, origin, drift, margi
         left[t] = gone
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def scatter(threads, particles, bodies, ways, x, predicted, velocities, h, origin, drift, margins, left):
     """Bring what the rows changed back to the particles; arguments as of `gather`.
 

@@ -10,25 +10,25 @@ precision keeps the digits of short distances.
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 PARALLEL = np.float32(1e-6)
 
 
-@function
+@steady
 def clamp01(value):
     """The value brought between 0 and 1."""
     return min(max(value, ZERO), ONE)
 
 
-@function
+@steady
 def share(part, whole):
     """Part / whole between 0 and 1, and 0 where there is no whole."""
     return clamp01(part * reciprocal(whole))
 
 
-@function
+@steady
 def triangle_weights(a, b, c):
     """Weights (u, v, w) of the point of a triangle that is nearest to the origin."""
     ab, ac = sub(b, a), sub(c, a)
@@ -58,7 +58,7 @@ def triangle_weights(a, b, c):
     return one - v - w, v, w
 
 
-@function
+@steady
 def segment_weights(p, q, r):
     """Places (s, t) along the segments from the origin to p and from q to r that are nearest to each other."""
     d2 = sub(r, q)
@@ -73,7 +73,7 @@ def segment_weights(p, q, r):
     return s, t
 
 
-@function
+@steady
 def pair_weights(edges, a, b, c):
     """Signed weights of four particles; positions are those of the last three relative to the first."""
     if edges:
@@ -83,13 +83,13 @@ def pair_weights(edges, a, b, c):
     return u - u + ONE, -u, -v, -w
 
 
-@function
+@steady
 def gap_vector(weights, a, b, c):
     """Vector from the second point to the first."""
     return add(add(scale(a, weights[1]), scale(b, weights[2])), scale(c, weights[3]))
 
 
-@function
+@steady
 def pair_distance(edges, a, b, c):
     """Distance [m] of a point and a triangle, or of two segments."""
     return norm(gap_vector(pair_weights(edges, a, b, c), a, b, c))

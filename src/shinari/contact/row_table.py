@@ -7,7 +7,7 @@ from shinari.contact.blocks import colour_blocks
 from shinari.contact.buffers import grown
 from shinari.contact.candidates import Pairs
 from shinari.contact.family import Touches
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 
 BLOCK = 64
 REALS = {"gaps": (), "weights": (4,), "normals": (3,), "shifts": (), "starts": (), "distances": (), "approach": (),
@@ -106,7 +106,7 @@ class RowTable:
             impulses[pushed] = 0.0
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _retire(indices, particles, gaps, active):
     """Let the rows of some particles push no more; their places."""
     places = np.empty(len(indices), np.int64)
@@ -122,7 +122,7 @@ def _retire(indices, particles, gaps, active):
     return places[:count].copy()
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _nonzero(impulses, places):
     """Which of these rows have pushed, (K,) bool."""
     result = np.empty(len(places), np.bool_)

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from shinari.contact.proximity import gap_vector, pair_weights
-from shinari.maths.function import FLAGS, function, inlined
+from shinari.maths.function import STEADY, inlined, steady
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
 
 # A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
@@ -74,7 +74,7 @@ def evaluate(
     return near
 
 
-@inlined
+@steady
 def refresh_range(
     begin_row, end_row, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts,
     starts, distances, approach, active, multipliers, bases
@@ -94,7 +94,7 @@ def refresh_range(
         active[r] = near and starts[r] > TANGLED * gaps[r]
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def refresh(
     threads, edges, indices, gaps, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
     distances, approach, active, multipliers, bases
@@ -144,7 +144,7 @@ def moved(x, predicted, velocities, h, i):
     )
 
 
-@function
+@steady
 def combined(first, second):
     """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
     if first < ZERO:
@@ -226,7 +226,7 @@ def solve(r, edges, indices, weights, normals, shifts, gaps, distances, owners, 
     return push / gaps[r]
 
 
-@inlined
+@steady
 def solve_blocks(
     begin, end, order, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners, surfaces,
     groups, origins, x, predicted, velocities, multipliers, impulses, h, reach
@@ -243,7 +243,7 @@ def solve_blocks(
     return worst
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def project(
     threads, order, offsets, block, edges, indices, weights, normals, shifts, gaps, distances, active, owners,
     surfaces, groups, origins, x, predicted, velocities, multipliers, impulses, h, reach, found
@@ -287,7 +287,7 @@ def project(
             found[t] = max(found[t], overlap)
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def bounce(indices, weights, normals, approach, multipliers, owners, surfaces, x, velocities, impulses, slow):
     """Restitution: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
 

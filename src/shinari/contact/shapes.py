@@ -10,7 +10,7 @@ arguments `shinari.contact.all_shapes` also knows meshes. A scene without meshes
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, scale
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Plane, Shape, Sphere
 
@@ -36,19 +36,19 @@ def encode(shape: Shape) -> tuple[int, np.ndarray]:
     return CONTAINER if shape.inside else BOX, np.array([*(0.5 * np.asarray(shape.size)), 0.0])
 
 
-@function
+@steady
 def sign(value):
     """-1 or 1."""
     return ONE if value >= ZERO else -ONE
 
 
-@function
+@steady
 def clamp(value, low, high):
     """The value brought between its bounds."""
     return min(max(value, low), high)
 
 
-@function
+@steady
 def box_distance(q, s):
     """Distance outside, minus the depth below the nearest face inside."""
     dx, dy, dz = abs(q[0]) - s[0], abs(q[1]) - s[1], abs(q[2]) - s[2]
@@ -56,7 +56,7 @@ def box_distance(q, s):
     return outside + min(max(dx, max(dy, dz)), ZERO)
 
 
-@function
+@steady
 def box_normal(q, s):
     """Gradient of the distance: away from the nearest point, or out of the nearest face."""
     dx, dy, dz = abs(q[0]) - s[0], abs(q[1]) - s[1], abs(q[2]) - s[2]
@@ -72,13 +72,13 @@ def box_normal(q, s):
     return ZERO, ZERO, sign(q[2])
 
 
-@function
+@steady
 def axis_offset(q, s):
     """Vector from the nearest point of a capsule's segment to q."""
     return q[0], q[1] - clamp(q[1], -s[1], s[1]), q[2]
 
 
-@function
+@steady
 def turned_profile(q, rho, value, n_rho, n_y):
     """Distance and normal of a solid of revolution about Y, from those of its profile at (rho, y)."""
     per_rho = n_rho / rho if rho > ZERO else ZERO
@@ -86,7 +86,7 @@ def turned_profile(q, rho, value, n_rho, n_y):
     return value, (per_rho * q[0] + sideways, n_y, per_rho * q[2])
 
 
-@function
+@steady
 def cylinder(q, s):
     """Distance and normal; the numbers are radius and half the length. The profile is a rectangle."""
     rho = np.sqrt(q[0] * q[0] + q[2] * q[2])
@@ -100,7 +100,7 @@ def cylinder(q, s):
     return turned_profile(q, rho, length if corner else max(side, end), n_rho, up * n_y)
 
 
-@function
+@steady
 def cone(q, s):
     """Distance and normal; the numbers are radius, half the height and the outward normal of the slant.
 
@@ -127,7 +127,7 @@ def cone(q, s):
     return turned_profile(q, rho, value, r, y)
 
 
-@function
+@steady
 def distance(kind, q, s, fields):
     """Signed distance [m] of q from the surface, negative in the solid."""
     if kind == PLANE:
@@ -144,7 +144,7 @@ def distance(kind, q, s, fields):
     return d if kind == BOX else -d
 
 
-@function
+@steady
 def surface_normal(kind, q, s, fields):
     """Unit vector out of the solid at the surface nearest to q; up or sideways where there is no nearest one."""
     if kind == PLANE:
@@ -163,7 +163,7 @@ def surface_normal(kind, q, s, fields):
     return n if kind == BOX else scale(n, -ONE)
 
 
-@function
+@steady
 def distance_and_normal(kind, q, s, fields):
     """Both `distance` and `surface_normal`."""
     return distance(kind, q, s, fields), surface_normal(kind, q, s, fields)

@@ -18,11 +18,11 @@ _SWEEP = '''"""Contacts with solids: {{name}}. Rendered by shinari.contact.solid
 
 import numba
 
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 {imports}
 
 
-@numba.njit(parallel=True, cache={cache}, **FLAGS)
+@numba.njit(parallel=True, cache={cache}, **STEADY)
 def sweep(threads, colours, {{arguments}}):
     for colour in range(len(colours) - 1):
         begin, end = colours[colour], colours[colour + 1]

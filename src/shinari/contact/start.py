@@ -18,7 +18,7 @@ from shinari.contact.participants import Participants, participants
 from shinari.contact.proximity import pair_distance
 from shinari.contact.rows import TANGLED
 from shinari.errors import ContactWarning
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ZERO, cross, dot, norm, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
@@ -230,13 +230,13 @@ def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
     return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
 
 
-@function
+@steady
 def point(x, i):
     """Position of a particle."""
     return x[i, 0], x[i, 1], x[i, 2]
 
 
-@function
+@steady
 def pierces(p, q, a, b, c, least):
     """Whether a line goes through a triangle and its ends are at least so far from the plane, on both sides."""
     ap, aq = sub(p, a), sub(q, a)
@@ -251,7 +251,7 @@ def pierces(p, q, a, b, c, least):
     return through and size > ZERO and min(above, below) < -limit and max(above, below) > limit
 
 
-@function
+@steady
 def line_face_distance(p, q, a, b, c):
     """Distance of a line and a face that it does not pierce [m]."""
     pq, pa, pb, pc = sub(q, p), sub(a, p), sub(b, p), sub(c, p)
@@ -260,7 +260,7 @@ def line_face_distance(p, q, a, b, c):
     return min(ends, sides)
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _compare(raw, lines, faces, x, radii, free, joint, own, depths, pierced):
     """How deep lines and faces overlap, and whether they intersect.
 

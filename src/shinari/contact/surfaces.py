@@ -15,7 +15,7 @@ from shinari.contact.family import Touches
 from shinari.contact.participants import Participants
 from shinari.contact.row_table import BLOCK, RowTable
 from shinari.contact.rows import bounce, evaluate, project, refresh
-from shinari.maths.function import FLAGS
+from shinari.maths.function import STEADY
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.state import State
@@ -229,7 +229,7 @@ class Surfaces:
         return np.flatnonzero(times < 1.0)
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _leave(who, places, drift, low, high, astray):
     """Mark the particles that leave their boxes in a frame that has moved by `drift` (3,), and count them."""
     astray[:] = False
@@ -244,7 +244,7 @@ def _leave(who, places, drift, low, high, astray):
     return count
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _spread(velocities, mean, who):
     """Root mean square of the velocities of the particles `who` less their mean [m/s]."""
     total = 0.0
@@ -254,7 +254,7 @@ def _spread(velocities, mean, who):
     return np.sqrt(total / len(who))
 
 
-@numba.njit(cache=True, **FLAGS)
+@numba.njit(cache=True, **STEADY)
 def _evaluate(new, edges, indices, x, velocities, groups, origins, h, travels, weights, normals, shifts, starts,
               distances, approach, bases):  # fmt: skip
     """Take the nearest points of new rows in the middle of a substep, from the positions at its start."""

@@ -38,10 +38,20 @@ def function(python_function: Callable) -> Any:
     return numba.njit(**FLAGS)(python_function)
 
 
-def inlined(python_function: Callable) -> Any:
-    """Compile a function that kernels call in their inner loops and that takes arrays.
+# A kernel with a parallel loop is optimised twice when it runs from the cache. With both freedoms, to contract and to
+# reorder, the second time can round differently; the kernels of contact, full of decisions, do without reordering.
+STEADY: dict[str, Any] = FLAGS | {"fastmath": FLAGS["fastmath"] - {"reassoc"}}
 
-    It becomes part of its caller before Numba counts references: passed to a `function`, each array costs a count up
-    and one down for every call, together more than the work.
+
+def steady(python_function: Callable) -> Any:
+    """Compile a function that kernels of contact call."""
+    return numba.njit(**STEADY)(python_function)
+
+
+def inlined(python_function: Callable) -> Any:
+    """Compile a function that becomes part of its caller before anything else, and takes over its flags.
+
+    For what takes arrays in inner loops: passed to a `function`, each array costs a count of references up and one down
+    for every call, together more than the work. And for what is called by kernels with different flags.
     """
     return numba.njit(inline="always", **FLAGS)(python_function)

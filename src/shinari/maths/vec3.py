@@ -1,65 +1,68 @@
 """Vectors of three as tuples: they cost nothing once compiled.
 
+In a loop of `numba.prange` itself a result cannot be unpacked (`n, length = ...`): Numba's analysis of arrays takes the
+tuple for one. Put the body into a function of its own.
+
 Constants are float32: they serve float64 arrays as well, while an untyped constant would promote float32 to float64.
 """
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import inlined
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 
 
-@function
+@inlined
 def add(a, b):
     """Sum a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@function
+@inlined
 def sub(a, b):
     """Difference a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@function
+@inlined
 def neg(a):
     """Opposite -a."""
     return -a[0], -a[1], -a[2]
 
 
-@function
+@inlined
 def scale(a, s):
     """Multiple s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@function
+@inlined
 def dot(a, b):
     """Inner product a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@function
+@inlined
 def cross(a, b):
     """Vector product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@function
+@inlined
 def norm(a):
     """Length |a|."""
     return np.sqrt(dot(a, a))
 
 
-@function
+@inlined
 def reciprocal(s):
     """1 / s, and 0 where s is 0: a degenerate stencil then yields no correction."""
     return ONE / s if s > ZERO else ZERO
 
 
-@function
+@inlined
 def direction_and_length(a):
     """Unit vector a / |a| (zero for a zero vector) and the length |a|."""
     length = norm(a)

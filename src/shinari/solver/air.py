@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from shinari.maths.function import FLAGS
-from shinari.maths.vec3 import ONE, cross, direction_and_length, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, cross, dot, norm, reciprocal, scale, sub
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
@@ -28,7 +28,9 @@ def corner_kicks(triangles, drag, offsets, x, velocities, wind, h, kicks):
         i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         p = (x[i, 0], x[i, 1], x[i, 2])
         edge, side = sub((x[j, 0], x[j, 1], x[j, 2]), p), sub((x[k, 0], x[k, 1], x[k, 2]), p)
-        n, double_area = direction_and_length(cross(edge, side))
+        normal = cross(edge, side)
+        double_area = norm(normal)
+        n = scale(normal, reciprocal(double_area))
         u = (
             (velocities[i, 0] + velocities[j, 0] + velocities[k, 0]) / THREE - wind[0],
             (velocities[i, 1] + velocities[j, 1] + velocities[k, 1]) / THREE - wind[1],
