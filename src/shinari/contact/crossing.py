@@ -75,7 +75,7 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
         # no pair is nearer than `least` before it has gone its distance less that
         advance = FARTHER * (distance - least) / fastest
         if time + advance >= ONE or fastest <= ZERO:
-            return ONE + time - time
+            return ZERO * time + ONE
         time = time + advance
         p, q, r = add(a, scale(v1, time)), add(b, scale(v2, time)), add(c, scale(v3, time))
         distance = norm(gap_vector(pair_weights(edges, p, q, r), p, q, r))
