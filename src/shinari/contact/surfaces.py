@@ -86,8 +86,10 @@ class Surfaces:
             edges, indices, gaps, active, multipliers, bases = self.rows.get(
                 "edges", "indices", "gaps", "active", "multipliers", "bases"
             )
+            weights, normals, shifts, starts, distances, approach = self.rows.get(*GEOMETRY)
             refresh(threads, edges, indices, gaps, self._begin, state.v, model.groups, self._origins, self._h,
-                    self._travels, *self.rows.get(*GEOMETRY), active, multipliers, bases)  # fmt: skip
+                    self._travels, weights, normals, shifts, starts, distances, approach, active, multipliers,
+                    bases)  # fmt: skip
 
     def project(self, threads: int, first: bool) -> float:
         """Solve all rows once; the largest overlap, as part of the gap."""
@@ -123,8 +125,9 @@ class Surfaces:
             return
         if len(new):
             edges, indices, bases = self.rows.get("edges", "indices", "bases")
+            weights, normals, shifts, starts, distances, approach = self.rows.get(*GEOMETRY)
             _evaluate(new, edges, indices, self._begin, state.v, self._model.groups, self._origins, self._h,
-                      self._travels, *self.rows.get(*GEOMETRY), bases)  # fmt: skip
+                      self._travels, weights, normals, shifts, starts, distances, approach, bases)  # fmt: skip
         self._mend(threads)
         self._travels[:, 0] += self._lengths
 
@@ -155,8 +158,11 @@ class Surfaces:
         if self._bounces and len(self.rows):
             state, model = self._state, self._model
             slow = model.real(2.0 * float(np.linalg.norm(model.gravity)) * self._settings.substep)
-            arrays = self.rows.get("indices", "weights", "normals", "approach", "multipliers")
-            bounce(*arrays, model.owners, model.surfaces, state.x, state.v, *self.rows.get("impulses"), slow)
+            indices, weights, normals, approach, multipliers, impulses = self.rows.get(
+                "indices", "weights", "normals", "approach", "multipliers", "impulses"
+            )
+            bounce(indices, weights, normals, approach, multipliers, model.owners, model.surfaces, state.x, state.v,
+                   impulses, slow)  # fmt: skip
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step; their places are those of the last substep."""
