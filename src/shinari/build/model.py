@@ -7,7 +7,7 @@ import numpy as np
 import shinari.constraints  # noqa: F401  registers the types that come with the package
 from shinari.build.colouring import colour, incidence
 from shinari.build.ordering import locality_order
-from shinari.build.overlaps import warn_of_overlaps
+from shinari.build.overlaps import warn_of_starts_inside
 from shinari.build.rows import scene_rows
 from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.contact.pair_members import pair_members
@@ -75,7 +75,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         damping=scene.damping,
         things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
     )
-    warn_of_overlaps(scene, masses == 0.0)
+    warn_of_starts_inside(scene, masses == 0.0)
     return replace(model, members=pair_members(scene, model))
 
 

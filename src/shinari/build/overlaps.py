@@ -14,7 +14,7 @@ from shinari.scene.things import Collider, Particles
 ALLOWED, ROUNDING = 0.05, 1e-6
 
 
-def warn_of_overlaps(scene: Scene, pinned: np.ndarray) -> None:
+def warn_of_starts_inside(scene: Scene, pinned: np.ndarray) -> None:
     """Warn of particles that start inside a collider; they are pushed out at the depenetration speed.
 
     Args:

@@ -17,6 +17,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import numpy as np
 import shinari
 from shinari.constraints.registry import ConstraintType
 from shinari.contact.pair_members import Members
-from shinari.errors import FileError, SceneError, ShinariError, require
+from shinari.errors import ContactWarning, FileError, SceneError, ShinariError, require
 from shinari.files.pack import Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.record import frame_of, layout_of
@@ -188,7 +189,10 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
         except Exception as error:
             raise FileError(f"{path}: the scene in the checkpoint is damaged: {reason(error)}") from error
     try:
-        simulation = Simulation(scene, **content.settings)
+        with warnings.catch_warnings():
+            # what overlapped at the start was said when the scene was first built
+            warnings.simplefilter("ignore", ContactWarning)
+            simulation = Simulation(scene, **content.settings)
     except TypeError as error:
         raise FileError(f"{path}: the settings in the checkpoint are not known: {error}") from error
     if model_digest(simulation.model) != content.digest:
