@@ -101,7 +101,7 @@ def test_a_falling_sheet_never_enters_a_solid(name, precision):
         x = sim.positions(cloth).astype(float)[mesh[1]] @ turn
         d = signed_distance(shape, np.einsum("sk,fkc->fsc", weights, x).reshape(-1, 3))
         worst = max(worst, 0.0005 - d.min())
-    assert worst < 0.05 * 0.001
+    assert worst < 0.05 * 0.001, worst
 
 
 def _matrix(q) -> np.ndarray:

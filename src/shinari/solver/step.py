@@ -22,9 +22,10 @@ from shinari.solver.workspace import Workspace
 from shinari.state import State
 
 # Contacts are solved in turns: what a collider gives to the lowest layer of a stack has to reach the others. There are
-# more turns while a contact still overlaps by more than a part of its gap.
-TURNS, MOST_TURNS = 3, 6
-SMALL, TOLERATED = 1e-4, 0.02
+# more turns while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a
+# triangle out may push its neighbours in.
+ALONE, TURNS, MOST_TURNS = 2, 3, 6
+TOLERATED = 0.02
 
 
 def step(model: Model, state: State, work: Workspace, settings: Settings) -> bool:
@@ -68,9 +69,10 @@ def project(state: State, work: Workspace, settings: Settings, threads: int) -> 
             solver.project(threads, iteration == 0)
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
+        least = TURNS if len(work.contacts) > 1 else ALONE
         for turn in range(MOST_TURNS):
             overlaps = [family.project(threads, iteration == 0 and turn == 0) for family in work.contacts]
-            if max(overlaps, default=0.0) <= (SMALL if turn + 1 < TURNS else TOLERATED):
+            if turn + 1 >= least and max(overlaps, default=0.0) <= TOLERATED:
                 break
 
 
