@@ -103,7 +103,7 @@ class Solids:
             if near.count:
                 near.push(threads, *near.table, *ways, *near.elements, *self._motion, model.radii, model.owners,
                           model.surfaces, model.groups, *solids, first, real(settings.substep),
-                          real(settings.depenetration_speed))  # fmt: skip
+                          real(settings.depenetration_speed if first else 0.0))  # fmt: skip
         return 0.0
 
     def settle(self, threads: int) -> None:

@@ -109,10 +109,11 @@ class Surfaces:
                 "impulses",
             )
             edges, weights, normals, shifts, multipliers, impulses = rest
+            reach = self._h * model.real(self._settings.depenetration_speed if first else 0.0)
             project(
                 threads, rows.order, rows.offsets, BLOCK, edges, indices, weights, normals, shifts, gaps, distances,
                 active, model.owners, model.surfaces, model.groups, self._origins, state.x, self._predicted, state.v,
-                multipliers, impulses, self._h, self._h * model.real(self._settings.depenetration_speed), found,
+                multipliers, impulses, self._h, reach, found,
             )  # fmt: skip
         return float(found.max())
 
