@@ -19,6 +19,7 @@ cut into blocks; those of one colour share no ball that can move, and run at onc
 import numba
 import numpy as np
 
+from shinari.contact.rows import combined
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
@@ -27,14 +28,6 @@ BLOCK = 64
 WORTH = 8
 # Cosine up to which the place now and the place of entry count as the same side.
 SAME_SIDE = np.float32(0.7)
-
-
-@steady
-def combined(first, second):
-    """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
-    if first < ZERO:
-        return max(second, ZERO)
-    return first if second < ZERO else np.sqrt(first * second)
 
 
 @steady
