@@ -89,6 +89,9 @@ class Diagnostics:
         kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
         gravitational = -float(m @ (x @ self._model.gravity))
         elastic = sum(self._elastic(block, state) for block in self._model.blocks.values())
+        for part in self._model.parts:
+            moving, stored = part.energy(self._model, state)
+            kinetic, elastic = kinetic + moving, elastic + stored
         return Energy(kinetic, gravitational, elastic)
 
     def momentum(self, state: State) -> np.ndarray:
@@ -98,7 +101,8 @@ class Diagnostics:
     def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
         arm = self._world(state) - about
-        return self._model.masses @ np.cross(arm, state.velocities.astype(np.float64))
+        spin = self._model.masses @ np.cross(arm, state.velocities.astype(np.float64))
+        return sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
 
     def residual(self, state: State) -> Residual:
         """Residuals and strains by block."""

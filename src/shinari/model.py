@@ -17,6 +17,7 @@ from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
     from shinari.contact.pair_members import Members
+    from shinari.solver.part import PartModel
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Model:
         damping: Decay rate of velocities [1/s].
         things: Name and particles, as added, of each handle, for messages.
         members: Particles that keep off each other as balls, or None.
+        parts: What is not made of rows: rods, clusters, volumes.
     """
 
     real: type
@@ -145,6 +147,7 @@ class Model:
     damping: float
     things: tuple[tuple[str, range], ...]
     members: "Members | None" = None
+    parts: "tuple[PartModel, ...]" = ()
 
     @property
     def particle_count(self) -> int:

@@ -144,21 +144,21 @@ class Simulation:
 
     def _take_steps(self, count: int) -> None:
         for _ in range(count):
-            broken = {name: rows.copy() for name, rows in self.state.broken.items()}
+            before = {name: values.copy() for name, values in self.state.lasting().items()}
             with nullcontext() if self._announced else announce(self._kernel_names()):
-                good = self._step_or_undo(broken)
+                good = self._step_or_undo(before)
             self._announced = True
             if not good:
-                self._diverged(broken)
+                self._diverged(before)
             if self.settings.precision == "float32":
                 self._recentre()
 
-    def _step_or_undo(self, broken: dict[str, np.ndarray]) -> bool:
+    def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
         try:
             return step(self.model, self.state, self._work, self.settings)
         except BaseException:
-            self._restore_published(broken)
+            self._restore_published(before)
             raise
 
     def run(
@@ -378,7 +378,7 @@ class Simulation:
         settings = self.settings
         return [*sorted(names), settings.method, settings.sweep, settings.precision]
 
-    def _diverged(self, broken: dict[str, np.ndarray]) -> None:
+    def _diverged(self, before: dict[str, np.ndarray]) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
@@ -386,20 +386,20 @@ class Simulation:
         thing = next((name for name, members in model.things if first in members), "?")
         worst = self._diagnostics.worst_block(state)
         frame = state.frame + 1
-        self._restore_published(broken)
+        self._restore_published(before)
         raise DivergenceError(
             f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no "
             f"finite number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
             f"a smaller dt or a larger compliance may help."
         )
 
-    def _restore_published(self, broken: dict[str, np.ndarray]) -> None:
-        """Bring the solver back to the last step that the user has seen, with the rows that were broken then."""
+    def _restore_published(self, before: dict[str, np.ndarray]) -> None:
+        """Bring the solver back to the last step that the user has seen, with what lasted from it."""
         state, model = self.state, self.model
         state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
             values[...] = 0.0
-        for name, rows in broken.items():
-            state.broken[name][...] = rows
+        for name, values in state.lasting().items():
+            values[...] = before[name]
         self._work = Workspace(self.scene, model, state, self.settings)

@@ -24,6 +24,7 @@ class State:
         origins: Origin of each group [m], (G, 3) float64.
         multipliers: Multipliers of the last substep by block, (M,) or (M, rows), in solver order.
         broken: Rows that have let go by block, in solver order.
+        parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
     """
 
@@ -34,6 +35,7 @@ class State:
     origins: np.ndarray
     multipliers: dict[str, np.ndarray]
     broken: dict[str, np.ndarray]
+    parts: dict[str, np.ndarray]
     frame: int = 0
 
     @property
@@ -59,8 +61,12 @@ class State:
         result = {"positions": self._positions, "velocities": self._velocities, "x": self.x, "v": self.v}
         result["origins"] = self.origins
         result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
-        result |= {f"broken/{name}": values for name, values in self.broken.items()}
-        return result
+        return result | self.lasting()
+
+    def lasting(self) -> dict[str, np.ndarray]:
+        """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
+        result = {f"broken/{name}": values for name, values in self.broken.items()}
+        return result | {f"parts/{name}": values for name, values in self.parts.items()}
 
     def copy(self) -> "State":
         """An independent copy."""
@@ -72,6 +78,7 @@ class State:
             self.origins.copy(),
             {name: values.copy() for name, values in self.multipliers.items()},
             {name: values.copy() for name, values in self.broken.items()},
+            {name: values.copy() for name, values in self.parts.items()},
             self.frame,
         )
 
@@ -134,6 +141,7 @@ def start(model: Model, scene: Scene) -> State:
         origins=model.origins.copy(),
         multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
         broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
+        parts={name: array for part in model.parts for name, array in part.start(model).items()},
     )
 
 

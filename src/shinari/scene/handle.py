@@ -9,7 +9,7 @@ from shinari.errors import SceneError
 from shinari.scene import check
 
 if TYPE_CHECKING:
-    from shinari.scene.scene import Scene
+    from shinari.scene.contents import Contents
 
 
 class Handle:
@@ -20,7 +20,7 @@ class Handle:
         particles: Their global indices, a range.
     """
 
-    def __init__(self, scene: "Scene", name: str, particles: range) -> None:
+    def __init__(self, scene: "Contents", name: str, particles: range) -> None:
         self._scene = scene
         self.name = name
         self.particles = particles
@@ -103,7 +103,7 @@ class RowsHandle:
         rows: Their places among the rows of that type, a range, as in `Simulation.forces`.
     """
 
-    def __init__(self, scene: "Scene", type: str, rows: range) -> None:
+    def __init__(self, scene: "Contents", type: str, rows: range) -> None:
         self._scene = scene
         self.type = type
         self.rows = rows

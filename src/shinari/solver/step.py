@@ -43,6 +43,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         for family in work.contacts:
             family.prepare(end, threads)
         predict(x, work.predicted, v, kick, real(h))
+        for part in work.parts:
+            part.predict(h)
         drive_targets(model, state, work, end)
         if work.hierarchy is not None:
             work.hierarchy.project(threads, substep)
@@ -50,6 +52,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         for family in work.contacts:
             family.settle(threads)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
+        for part in work.parts:
+            part.finish(threads)
         for family in work.contacts:
             family.bounce(threads)
         break_rows(model, state, work, h)
@@ -61,12 +65,14 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
 
 
 def project(state: State, work: Workspace, settings: Settings, threads: int) -> None:
-    """The solver loop of a substep: every block, then the contacts, once per iteration."""
+    """The solver loop of a substep: every block, the parts, then the contacts, once per iteration."""
     accelerated = settings.sweep == "chebyshev"
     history = Chebyshev(state) if accelerated else None
     for iteration in range(settings.iterations):
         for solver in work.solvers:
             solver.project(threads, iteration == 0)
+        for part in work.parts:
+            part.project(threads, iteration == 0)
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
         least = TURNS if len(work.contacts) > 1 else ALONE

@@ -29,6 +29,7 @@ class Workspace:
     Attributes:
         predicted: Positions before the constraints of the substep, in solver order, (N, 3).
         solvers: One for each block, in the order in which they are solved.
+        parts: The parts of the model, in the order in which they are solved.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
@@ -40,6 +41,7 @@ class Workspace:
         real = model.real
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
+        self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.contacts: list[Family] = []
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None

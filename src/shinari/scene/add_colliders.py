@@ -1,0 +1,89 @@
+"""Adds colliders to a scene, and says which things pass through each other."""
+
+from typing import Any
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.contents import Contents
+from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.motion import NO_ROTATION, Motion, pose_at
+from shinari.scene.shapes import Shape
+from shinari.scene.surface import checked_surface
+from shinari.scene.things import Collider
+
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
+
+
+class Colliders(Contents):
+    """Solids that push and are not pushed."""
+
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = _NO_ROTATION,
+        friction: float = 0.3,
+        static_friction: float | None = None,
+        restitution: float = 0.0,
+        contact_compliance: float = 0.0,
+        motion: Motion | None = None,
+        name: str | None = None,
+    ) -> ColliderHandle:
+        """Add a solid that pushes particles and is not pushed.
+
+        Args:
+            shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `Mesh` or `Heightfield`.
+            position: Where the origin of the shape is [m].
+            rotation: Its rotation, a unit quaternion w x y z.
+            friction: Coulomb coefficient. With a thing that has one of its own, the geometric mean of both acts.
+            static_friction: Coulomb coefficient of sticking; None: as `friction`.
+            restitution: Ratio of the speeds after and before an impact, 0 to 1; the larger of both acts.
+            contact_compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
+            motion: Function of time [s] that returns a position, or a position and a rotation; it replaces
+                `position` (and `rotation`).
+            name: Name in messages and results.
+
+        Raises:
+            SceneError: A value has the wrong type or shape, or lies outside its bounds.
+        """
+        name = self._name("collider", name)
+        thing = f"collider {name!r}"
+        if not isinstance(shape, Shape):
+            raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
+        at = check.vector(thing, "position", position)
+        turn = check.unit_quaternion(thing, "rotation", rotation)
+        check.callable_or_none(thing, "motion", motion)
+        if motion is not None:
+            at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
+        check.number(thing, "friction", friction, least=0.0)
+        surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
+        handle = ColliderHandle(name, len(self.colliders))
+        self.colliders.append(Collider(name, shape, at, turn, surface, motion))
+        self.handles[name] = handle
+        self.revision += 1
+        return handle
+
+    def ignore_contact(self, first: Handle | ColliderHandle | str, second: Handle | ColliderHandle | str) -> None:
+        """Let two things, or a thing and a collider, pass through each other.
+
+        Raises:
+            SceneError: One of them is not in this scene, both are the same or both are colliders.
+        """
+        pair = []
+        for field, item in (("first", first), ("second", second)):
+            name = item if isinstance(item, str) else getattr(item, "name", None)
+            handle = self.handles.get(name) if isinstance(name, str) else None
+            if handle is None or not (isinstance(item, str) or handle is item):
+                known = ", ".join(self.handles) or "none"
+                raise SceneError(f"ignore_contact: {field}: {item!r} is not in this scene; known are {known}")
+            pair.append(handle)
+        if pair[0] is pair[1]:
+            raise SceneError(f"ignore_contact: second: is {pair[0].name!r} like first; see self_collision")
+        if all(isinstance(handle, ColliderHandle) for handle in pair):
+            raise SceneError(
+                f"ignore_contact: second: {pair[0].name!r} and {pair[1].name!r} are colliders and never push each other"
+            )
+        low, high = sorted(handle.name for handle in pair)
+        self.ignored.add((low, high))
+        self.revision += 1

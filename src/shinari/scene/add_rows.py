@@ -1,0 +1,139 @@
+"""Adds constraint rows, attachments and force fields to a scene."""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.arguments import optional
+from shinari.scene.arguments import parameters as checked_parameters
+from shinari.scene.contents import Contents
+from shinari.scene.handle import Handle, RowsHandle
+from shinari.scene.motion import NO_ROTATION, pose_at
+from shinari.scene.things import ForceField, Rows
+
+
+class Joining(Contents):
+    """Rows between particles, attachments and forces."""
+
+    def add_constraint(
+        self,
+        type: str,
+        indices: Any,
+        *,
+        compliance: Any = 0.0,
+        compression_compliance: Any = None,
+        stiffness: Any = 1.0,
+        compression_stiffness: Any = None,
+        damping: Any = 0.0,
+        **parameters: Any,
+    ) -> RowsHandle:
+        """Add rows of a registered constraint type between particles.
+
+        Args:
+            type: Name of the type, `"distance"`.
+            indices: Global particle indices, (M, points).
+            compliance: Inverse stiffness where C > 0, one or (M,); infinity: no force.
+            compression_compliance: The same where C < 0; None: as `compliance`, but infinity for one-sided types.
+            stiffness: Stiffness 0 to 1 for `method="pbd"`, one or (M,).
+            compression_stiffness: The same where C < 0; None: as `stiffness`, but 0 for one-sided types.
+            damping: Damping stiffness, one or (M,): [N s/m] for a distance.
+            **parameters: Parameters of the type, one or a row each; those left out follow from the positions.
+
+        Raises:
+            SceneError: Unknown type or parameter, a wrong shape, an index out of range or repeated in a row, or a
+                value outside its bounds.
+        """
+        import shinari.constraints  # noqa: F401  registers the types that come with the package
+        from shinari.constraints.registry import constraint_type
+
+        kind = constraint_type(type)
+        thing = f"constraint {type!r}"
+        rows = check.index_rows(thing, "indices", indices, kind.points, self.particle_count)
+        m = len(rows)
+        rates = check.per_row(thing, "damping", damping, m, least=0.0)
+        if kind.one_sided and compression_compliance is None:
+            compression_compliance = np.inf
+        if kind.one_sided and compression_stiffness is None:
+            compression_stiffness = 0.0
+        if kind.rows > 1 and (compression_compliance is not None or compression_stiffness is not None):
+            raise SceneError(f"{thing}: compression_compliance: a system of {kind.rows} rows has no sides")
+        return self._add_rows(
+            Rows(
+                type,
+                rows,
+                check.per_row(thing, "compliance", compliance, m, least=0.0, infinite=True),
+                check.per_row(thing, "stiffness", stiffness, m, least=0.0, most=1.0),
+                optional(thing, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
+                optional(thing, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
+                rates if rates.any() else None,
+                checked_parameters(thing, kind, parameters, m),
+            )
+        )
+
+    def attach(
+        self,
+        first: tuple[Handle, int],
+        second: Any,
+        *,
+        compliance: float = 0.0,
+        break_force: float | None = None,
+    ) -> RowsHandle:
+        """Attach a particle to another particle, to a point of the world, or to a moving target.
+
+        Two particles keep the distance they have now, and stay together when they coincide; both are pulled.
+
+        Args:
+            first: `(handle, index)`, the index within the handle.
+            second: `(handle, index)`, a point [m], or a function of time [s] that returns a point.
+            compliance: Inverse stiffness [m/N].
+            break_force: Force [N] above which the attachment lets go for good; None: never.
+
+        Raises:
+            SceneError: One of the two is not what it should be, or a value lies outside its bounds.
+        """
+        a = self._particle("first", first)
+        rows, parameters, motion = [[a]], {}, None
+        if isinstance(second, tuple) and len(second) == 2 and isinstance(second[0], Handle):
+            b = self._particle("second", second)
+            if a == b:
+                raise SceneError("attach: second: is the same particle as first")
+            rows = [[a, b]]
+            apart = float(np.linalg.norm(self.positions[a] - self.positions[b]))
+            kind = "coincidence" if apart < 1e-9 else "distance"
+        elif callable(second):
+            kind, motion = "attachment", second
+            parameters = {"target": pose_at(second, 0.0, NO_ROTATION, "attach: second")[0][None]}
+        else:
+            kind = "attachment"
+            parameters = {"target": check.vector("attach", "second", second)[None]}
+        if break_force is not None:
+            break_force = check.number("attach", "break_force", break_force, above=0.0)
+        softness = np.full(1, check.number("attach", "compliance", compliance, least=0.0))
+        return self._add_rows(
+            Rows(
+                kind,
+                np.array(rows),
+                softness,
+                np.ones(1),
+                parameters=parameters,
+                motion=motion,
+                break_force=break_force,
+            )
+        )
+
+    def add_force_field(self, function: ForceField) -> None:
+        """Add a force that acts on every free particle.
+
+        Args:
+            function: `@shinari.function def f(x, v, m, t)`: position [m] and velocity [m/s] as tuples of three,
+                mass [kg], time [s]; returns a force [N], a tuple of three. It runs compiled.
+
+        Raises:
+            SceneError: The function is not compiled.
+        """
+        if not hasattr(function, "py_func"):
+            raise SceneError("force field: function: decorate it with @shinari.function so that it is compiled")
+        self.force_fields.append(function)
+        self.revision += 1

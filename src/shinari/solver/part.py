@@ -1,0 +1,60 @@
+"""Parts: what moves particles and is not made of rows with a fixed number of points.
+
+Rods with frames, clusters of shape matching and the volume of a closed mesh are parts. A part is built once with the
+model, brings the arrays that it changes into the state, and is called by the step where the algorithm needs it.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.settings import Settings
+    from shinari.state import State
+
+
+class Part(Protocol):
+    """A part bound to the arrays of one simulation."""
+
+    def predict(self, h: float) -> None:
+        """After the positions of a substep were predicted: move on what the part itself keeps.
+
+        Args:
+            h: Substep [s].
+        """
+        ...
+
+    def project(self, threads: int, first: bool) -> None:
+        """Solve everything once on so many threads; `first` in the first iteration of a substep."""
+        ...
+
+    def finish(self, threads: int) -> None:
+        """After the velocities of a substep followed from the positions."""
+        ...
+
+
+class PartModel(Protocol):
+    """What of a part never changes.
+
+    Attributes:
+        name: What it is called in messages.
+    """
+
+    name: str
+
+    def start(self, model: "Model") -> dict[str, np.ndarray]:
+        """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
+        ...
+
+    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> Part:
+        """The part for a simulation; `state.parts` holds the arrays that `start` gave."""
+        ...
+
+    def energy(self, model: "Model", state: "State") -> tuple[float, float]:
+        """Kinetic energy beyond that of the particles, and elastic energy [J]."""
+        ...
+
+    def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
+        """Angular momentum beyond that of the particles [kg m^2/s], (3,)."""
+        ...
