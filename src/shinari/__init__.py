@@ -8,6 +8,7 @@ from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMate
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
+from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ __all__ = [
     "SceneError",
     "ShinariError",
     "Simulation",
+    "SoftMaterial",
     "Sphere",
     "function",
     "grid",

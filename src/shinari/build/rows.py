@@ -5,10 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from shinari.build.geodesic import geodesic_distances
+from shinari.build.soft_rows import soft_rows
 from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
 from shinari.constraints import dihedral, isometric_bend
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.scene import Scene
+from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles, Rows
 
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
@@ -33,11 +35,8 @@ def scene_rows(scene: Scene) -> list[Rows]:
     rows = list(scene.rows)
     start = 0
     for group in scene.groups:
-        if isinstance(group.material, ClothMaterial):
-            rows += cloth_rows(group, start)
-        elif isinstance(group.material, RopeMaterial):
-            rows += rope_rows(group, start)
-        if group.material is not None and group.material.tethers:
+        rows += ROWS_OF.get(type(group.material), no_rows)(group, start)
+        if getattr(group.material, "tethers", False):
             end = start + len(group.positions)
             pinned = np.flatnonzero(group.masses == 0.0).tolist()
             pinned += [p - start for p in scene.pinned if start <= p < end]
@@ -97,6 +96,19 @@ def rope_rows(rope: Particles, start: int) -> list[Rows]:
         softness = np.full(len(skip), material.bend_compliance)
         rows.append(_distance(skip + start, softness, None, material.bending_stiffness_ratio, None, material.damping))
     return rows
+
+
+def no_rows(group: Particles, start: int) -> list[Rows]:
+    """What is not made of rows has none."""
+    return []
+
+
+ROWS_OF: dict[type, Callable[[Particles, int], list[Rows]]] = {
+    ClothMaterial: cloth_rows,
+    RopeMaterial: rope_rows,
+    SoftMaterial: soft_rows,
+}
+"""What makes the rows of a thing, by the class of its material."""
 
 
 def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:

@@ -55,7 +55,7 @@ def elements_of(scene: Scene, model: Model) -> tuple[np.ndarray, np.ndarray]:
         count = len(group.positions)
         if group.faces is not None and (group.radii > 0.0).any():
             parts.append(group.faces + start)
-        elif group.kind == "rope" and (group.radii > 0.0).any():
+        elif group.kind in ("rope", "rod") and (group.radii > 0.0).any():
             first = np.arange(start, start + count - 1)
             parts.append(np.stack([first, first + 1, first + 1], axis=1))
         start += count

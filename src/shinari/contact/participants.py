@@ -75,11 +75,10 @@ def participants(scene: Scene, model: Model) -> Participants | None:
         if not thick.any():
             continue
         points.append(own[thick])
-        if group.kind == "cloth" and group.self_collision != "particles":
-            assert group.faces is not None
+        if group.faces is not None and group.self_collision != "particles":
             triangles.append(own[group.faces])
             lines.append(own[edges(group.faces)])
-        elif group.kind == "rope":
+        elif group.kind in ("rope", "rod"):
             length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
             segments.append(np.stack([own[:-1], own[1:]], axis=1))
@@ -110,7 +109,7 @@ def participants(scene: Scene, model: Model) -> Participants | None:
         alone=alone,
         ignored=np.array(sorted(a * len(groups) + b for a, b in pairs), np.int64),
         reach_along=np.array(
-            [HALF_TURN * group.radii.max() if group.kind == "rope" else 0.0 for group in groups], model.real
+            [HALF_TURN * group.radii.max() if group.kind in ("rope", "rod") else 0.0 for group in groups], model.real
         ),
         arcs=arcs.astype(model.real),
         neighbour_offsets=offsets,

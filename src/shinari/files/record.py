@@ -14,7 +14,7 @@ from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
-KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points"}
+KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
 
 
 def layout_of(scene: Scene, frames_per_second: float) -> Layout:

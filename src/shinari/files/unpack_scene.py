@@ -10,7 +10,7 @@ from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.scene import Scene
 from shinari.scene.surface import Surface, checked_surface
-from shinari.scene.things import Collider, Particles, Rows
+from shinari.scene.things import KINDS, Collider, Particles, Rows
 
 _PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "colliders", "force_fields")
 
@@ -67,7 +67,7 @@ def _expect(value: Any, kind: type) -> Any:
 
 def _group(group: Any) -> Particles:
     group = _expect(group, Particles)
-    check.choice(group.name, "kind", group.kind, ("particles", "cloth", "rope"))
+    check.choice(group.name, "kind", group.kind, KINDS)
     n = len(check.array(group.name, "positions", group.positions, (None, 3)))
     check.array(group.name, "masses", group.masses, (n,))
     check.array(group.name, "velocities", group.velocities, (n, 3))
@@ -76,6 +76,8 @@ def _group(group: Any) -> Particles:
     check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
+    if group.tetrahedra is not None:
+        check.index_rows(group.name, "tetrahedra", group.tetrahedra, 4, n)
     return group
 
 

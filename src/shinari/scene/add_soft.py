@@ -1,7 +1,81 @@
 """Adds soft bodies of tetrahedra to a scene."""
 
+from typing import Any
+
+import numpy as np
+
+from shinari.scene.arguments import check_thickness, given_material, self_collision_mode, surface_of
 from shinari.scene.contents import Contents
+from shinari.scene.handle import Handle
+from shinari.scene.motion import NO_ROTATION
+from shinari.scene.soft_material import SoftMaterial
+from shinari.scene.things import Particles
+
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
 
 
 class SoftBodies(Contents):
     """Soft bodies of tetrahedra."""
+
+    def add_soft_body(
+        self,
+        mesh: Any,
+        *,
+        material: SoftMaterial | None = None,
+        cell: float | None = None,
+        self_collision: bool | str = False,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = _NO_ROTATION,
+        velocity: Any = None,
+        name: str | None = None,
+    ) -> Handle:
+        """Add a soft body.
+
+        Args:
+            mesh: Tetrahedra, as `(vertices (V, 3) [m], tetrahedra (T, 4))` or the path of a file with tetrahedra; or a
+                closed surface, as `(vertices, faces (F, 3))`, an object with both such as a trimesh, or the path of a
+                mesh file: it is filled with tetrahedra and then moves along as the visible surface.
+            material: Its material; None: `SoftMaterial()`.
+            cell: Edge length of the lattice that fills a surface [m]; None: a twelfth of its longest extent.
+            self_collision: Whether its surface keeps off itself: `"triangles"` or False.
+            position: Where the origin of the mesh goes [m].
+            rotation: Rotation of the mesh about its origin, a unit quaternion w x y z.
+            velocity: Velocity [m/s], (3,) or (V, 3) for the tetrahedra's vertices; None: at rest.
+            name: Name in messages and results.
+
+        Raises:
+            SceneError: The mesh cannot be a solid: it is open, or a tetrahedron is flat or inside out; the message
+                says which.
+            FileError: The mesh file cannot be read.
+        """
+        from shinari.build.soft_rows import vertex_masses
+        from shinari.build.solid_mesh import boundary_faces, solid_mesh
+
+        name = self._name("soft", name)
+        thing = f"soft body {name!r}"
+        soft = given_material(thing, material, SoftMaterial)
+        among = self_collision_mode(thing, self_collision, {"triangles": "triangles"})
+        vertices, tetrahedra, _ = solid_mesh(thing, mesh, cell)
+        masses = vertex_masses(vertices, tetrahedra, soft.density)
+        faces = boundary_faces(tetrahedra)
+        if among is not None:
+            check_thickness(thing, vertices, faces, soft.thickness)
+        radii = np.zeros(len(vertices))
+        radii[np.unique(faces)] = 0.5 * soft.thickness
+        vertices = self._placed(thing, vertices, position, rotation)
+        velocities = self._velocities(thing, velocity, masses)
+        return self._add_group(
+            Particles(
+                name,
+                "soft",
+                vertices,
+                masses,
+                velocities,
+                radii,
+                surface_of(soft),
+                among,
+                faces,
+                soft,
+                tetrahedra,
+            )
+        )

@@ -8,13 +8,13 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.surface import Surface
+from shinari.scene.things import Material
 
 M = TypeVar("M")
 
 
-def surface_of(material: ClothMaterial | RopeMaterial) -> Surface:
+def surface_of(material: Material) -> Surface:
     """How a material behaves in contact."""
     return Surface(material.friction, material.static_friction, material.restitution, material.contact_compliance)
 

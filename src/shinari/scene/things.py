@@ -9,7 +9,13 @@ import numpy as np
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
 from shinari.scene.shapes import Shape
+from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
+
+Material: TypeAlias = ClothMaterial | RopeMaterial | SoftMaterial
+
+KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump")
+"""Kinds of things made of particles."""
 
 
 @dataclass(frozen=True)
@@ -18,15 +24,16 @@ class Particles:
 
     Attributes:
         name: Unique name.
-        kind: `"particles"`, `"cloth"` or `"rope"`.
+        kind: One of `KINDS`.
         positions: Positions [m], (N, 3).
         masses: Masses [kg], (N,); 0 fixes.
         velocities: Velocities [m/s], (N, 3).
         radii: Distance kept from what is touched [m], (N,).
         surface: How it behaves in contact.
         self_collision: What of it collides with itself: None, `"particles"`, `"segments"` or `"triangles"`.
-        faces: Triangles of a cloth, (F, 3), local indices.
-        material: What the rows of a cloth or rope are made of.
+        faces: Triangles of a cloth, or of the surface of a soft body, (F, 3), local indices.
+        material: What its rows are made of.
+        tetrahedra: Tetrahedra of a soft body, (T, 4), local indices.
     """
 
     name: str
@@ -38,7 +45,8 @@ class Particles:
     surface: Surface
     self_collision: str | None = None
     faces: np.ndarray | None = None
-    material: ClothMaterial | RopeMaterial | None = None
+    material: Material | None = None
+    tetrahedra: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

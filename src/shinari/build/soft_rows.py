@@ -1,0 +1,39 @@
+"""From a soft body to constraint rows."""
+
+import numpy as np
+
+from shinari.constraints.neo_hookean import hydrostatic_scale
+from shinari.scene.soft_material import SoftMaterial
+from shinari.scene.things import Particles, Rows
+
+
+def soft_rows(body: Particles, start: int) -> list[Rows]:
+    """Rows of the tetrahedra of a body whose particles begin at global index `start`."""
+    material, tetrahedra = body.material, body.tetrahedra
+    assert isinstance(material, SoftMaterial)
+    assert tetrahedra is not None
+    compliance, parameters = _MODELS[material.model](material, volumes(body.positions, tetrahedra))
+    damping = material.damping / compliance if material.damping > 0.0 else None
+    ones = np.ones(len(tetrahedra))
+    return [Rows(material.model, tetrahedra + start, compliance, ones, damping=damping, parameters=parameters)]
+
+
+def volumes(x: np.ndarray, tetrahedra: np.ndarray) -> np.ndarray:
+    """Signed volumes [m^3], (T,)."""
+    a, b, c = (x[tetrahedra[:, k]] - x[tetrahedra[:, 0]] for k in (1, 2, 3))
+    return np.sum(a * np.cross(b, c), axis=1) / 6.0
+
+
+def vertex_masses(x: np.ndarray, tetrahedra: np.ndarray, density: float) -> np.ndarray:
+    """A quarter of the mass of each tetrahedron at each of its corners [kg], (N,)."""
+    share = np.repeat(0.25 * density * volumes(x, tetrahedra), 4)
+    return np.bincount(tetrahedra.ravel(), weights=share, minlength=len(x))
+
+
+def _neo_hookean(material: SoftMaterial, volume: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    _, mu = material.lame
+    scale = np.full((len(volume), 1), hydrostatic_scale(material.poissons_ratio))
+    return 1.0 / (mu * volume), {"hydrostatic_scale": scale}
+
+
+_MODELS = {"neo_hookean": _neo_hookean}
