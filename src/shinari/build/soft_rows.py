@@ -3,6 +3,8 @@
 import numpy as np
 
 from shinari.constraints.neo_hookean import hydrostatic_scale
+from shinari.constraints.strain_tetrahedron import isotropic
+from shinari.constraints.stvk import volume_weight
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles, Rows
 
@@ -12,10 +14,11 @@ def soft_rows(body: Particles, start: int) -> list[Rows]:
     material, tetrahedra = body.material, body.tetrahedra
     assert isinstance(material, SoftMaterial)
     assert tetrahedra is not None
-    compliance, parameters = _MODELS[material.model](material, volumes(body.positions, tetrahedra))
+    kind, law = _MODELS[material.model]
+    compliance, parameters = law(material, volumes(body.positions, tetrahedra))
     damping = material.damping / compliance if material.damping > 0.0 else None
     ones = np.ones(len(tetrahedra))
-    return [Rows(material.model, tetrahedra + start, compliance, ones, damping=damping, parameters=parameters)]
+    return [Rows(kind, tetrahedra + start, compliance, ones, damping=damping, parameters=parameters)]
 
 
 def volumes(x: np.ndarray, tetrahedra: np.ndarray) -> np.ndarray:
@@ -36,4 +39,20 @@ def _neo_hookean(material: SoftMaterial, volume: np.ndarray) -> tuple[np.ndarray
     return 1.0 / (mu * volume), {"hydrostatic_scale": scale}
 
 
-_MODELS = {"neo_hookean": _neo_hookean}
+def _deviator_and_volume(material: SoftMaterial, volume: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    weight = np.full((len(volume), 1), volume_weight(material.poissons_ratio))
+    return 0.5 / (material.lame[1] * volume), {"volume_weight": weight}
+
+
+def _strain(material: SoftMaterial, volume: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    weights = np.tile(isotropic(material.poissons_ratio), (len(volume), 1))
+    return 0.5 / (material.lame[1] * volume), {"weights": weights}
+
+
+_MODELS = {
+    "neo_hookean": ("neo_hookean", _neo_hookean),
+    "stvk": ("stvk", _deviator_and_volume),
+    "corotated": ("corotated", _deviator_and_volume),
+    "strain": ("strain_tetrahedron", _strain),
+}
+"""Type of the rows, and compliance and parameters of a material, by model."""
