@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from shinari.constraints.registry import ConstraintType
+from shinari.solver import lanes
 from shinari.solver.rendered import render
 
 # Fewer rows than this are not worth waking the other threads for (a barrier costs about the same as 500 rows).
@@ -39,6 +40,7 @@ class Variant:
         gathers: True for Jacobi: corrections are stored by row, and each particle gathers its own afterwards.
         first: Whether it is the first iteration of a substep, in which the multipliers count as zero. A kernel of its
             own is a quarter faster than one that asks in each row.
+        lanes: Whether rows are solved sixteen at a time, see `shinari.solver.lanes`.
     """
 
     method: str
@@ -46,6 +48,7 @@ class Variant:
     damped: bool
     gathers: bool
     first: bool = True
+    lanes: bool = False
 
 
 def projection(kind: ConstraintType, variant: Variant) -> Callable:
@@ -53,12 +56,16 @@ def projection(kind: ConstraintType, variant: Variant) -> Callable:
 
     With Gauss-Seidel its arguments are `threads, offsets, indices, parameters, softness, [damping, predicted,
     velocities,] multipliers, x, scale, [h]`, where `scale` is 1 / h^2 (1 for `"pbd"`). With Jacobi,
-    `corrections, weights` follow `multipliers`.
+    `corrections, weights` follow `multipliers`. With lanes the tables of rows are those of `shinari.solver.lanes`.
     """
     name = f"{kind.name}_{variant.method}" + "".join(
         f"_{word}" for word, on in (("sided", variant.two_sided), ("damped", variant.damped),
-                                    ("jacobi", variant.gathers), ("again", not variant.first)) if on
+                                    ("jacobi", variant.gathers), ("again", not variant.first),
+                                    ("lanes", variant.lanes)) if on
     )  # fmt: skip
+    if variant.lanes:
+        kernel = _module(kind, name, _lanes_source(kind, variant))
+        return lanes.plain_vectors(kernel.sweep)
     return _module(kind, name, _sweep_source(kind, variant)).sweep
 
 
@@ -121,17 +128,24 @@ def _sweep_source(kind: ConstraintType, variant: Variant) -> str:
     arguments += ["multipliers"]
     arguments += ["corrections", "weights"] if variant.gathers else []
     arguments += ["x", "scale"] + (["h"] if variant.damped else [])
-    solve = _solve_row(kind, variant) if kind.rows == 1 else _solve_system(kind, variant)
     apply = _store(kind) if variant.gathers else _scatter(kind)
-    body = _gather(kind) + solve + apply
+    body = _gather(kind) + _evaluate(kind) + _read_row(kind, variant) + solve_lines(kind, variant) + apply
     title = f"Projection of {kind.name!r}, {variant.method}"
     sweep = _SWEEP.format(arguments=", ".join(arguments), body=_indent(body), serial=SERIAL)
     return _HEADER.format(title=title) + sweep
 
 
+def _lanes_source(kind: ConstraintType, variant: Variant) -> str:
+    moves = [[impulse(kind, i, k) for k in range(3)] for i in range(kind.points)]
+    body = _evaluate(kind) + solve_lines(kind, variant)
+    layout = lanes.Layout(kind.points, kind.rows, kind.width, 1 + variant.two_sided, variant.damped, variant.first)
+    title = f"Projection of {kind.name!r}, {variant.method}, sixteen rows at a time"
+    return _HEADER.format(title=title) + lanes.source(layout, body, moves)
+
+
 def _measure_source(kind: ConstraintType) -> str:
     names = _value_names(kind)
-    body = _gather(kind) + [f"values[r, {k}] = {name}" for k, name in enumerate(names)]
+    body = _gather(kind) + _evaluate(kind) + [f"values[r, {k}] = {name}" for k, name in enumerate(names)]
     return _HEADER.format(title=f"Values of {kind.name!r}") + _MEASURE.format(body=_indent(body))
 
 
@@ -148,17 +162,22 @@ def _gradient(kind: ConstraintType, row: int, point: int) -> str:
 
 
 def _gather(kind: ConstraintType) -> list[str]:
-    """Load the points and evaluate the row."""
+    """Load the points and the parameters."""
     lines = []
     for i in range(kind.points):
         lines.append(f"i{i} = indices[r, {i}]")
         lines.append(f"x{i}, w{i} = (x[i{i}, 0], x[i{i}, 1], x[i{i}, 2]), x[i{i}, 3]")
+    return [*lines, f"p = ({''.join(f'parameters[r, {k}], ' for k in range(kind.width))})"]
+
+
+def _evaluate(kind: ConstraintType) -> list[str]:
+    """C and its gradients at the points."""
+    lines = []
     points = "".join(f"x{i}, " for i in range(kind.points))
-    columns = "".join(f"parameters[r, {k}], " for k in range(kind.width))
     if kind.gradient_squares is not None:
-        lines.append(f"square = gradient_squares(({columns}))")
+        lines.append("square = gradient_squares(p)")
     values = "c" if kind.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(kind)) + ")"
-    lines.append(f"{values}, g = evaluate(({points}), ({columns}))")
+    lines.append(f"{values}, g = evaluate(({points}), p)")
     # one gradient for each point of each row: fewer or more do not compile
     if kind.rows == 1:
         lines.append(f"({'_, ' * kind.points}) = g")
@@ -166,6 +185,26 @@ def _gather(kind: ConstraintType) -> list[str]:
         lines.append(f"({''.join(f'row{k}, ' for k in range(kind.rows))}) = g")
         lines += [f"({'_, ' * kind.points}) = row{k}" for k in range(kind.rows)]
     return lines
+
+
+def _read_row(kind: ConstraintType, variant: Variant) -> list[str]:
+    """Softness, damping, old multipliers and what the points have moved, by the names that the solution uses."""
+    lines = [f"soft{k} = softness[r, {k}]" for k in range(1 + variant.two_sided)]
+    if variant.damped:
+        lines.append("rate = damping[r]")
+        for i in range(kind.points):
+            moved = (f"x{i}[{k}] - predicted[i{i}, {k}] + h * velocities[i{i}, {k}]" for k in range(3))
+            lines.append(f"moved{i} = {', '.join(moved)}")
+    if not variant.first:
+        lines += (
+            ["old = multipliers[r]"] if kind.rows == 1 else [f"old{a} = multipliers[r, {a}]" for a in range(kind.rows)]
+        )
+    return lines
+
+
+def solve_lines(kind: ConstraintType, variant: Variant) -> list[str]:
+    """The new multipliers of a row or a system, and their changes."""
+    return _solve_row(kind, variant) if kind.rows == 1 else _solve_system(kind, variant)
 
 
 def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
@@ -181,25 +220,22 @@ def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
 
 def _drift(kind: ConstraintType, row: int) -> list[str]:
     """First-order change of C since the substep began: grad C . (x - x_n), x - x_n = (x - predicted) + h v."""
-    terms = []
-    for i in range(kind.points):
-        moved = ", ".join(f"x{i}[{k}] - predicted[i{i}, {k}] + h * velocities[i{i}, {k}]" for k in range(3))
-        terms.append(f"dot({_gradient(kind, row, i)}, ({moved}))")
+    terms = [f"dot({_gradient(kind, row, i)}, moved{i})" for i in range(kind.points)]
     return [f"drift = {' + '.join(terms)}"]
 
 
 def _solve_row(kind: ConstraintType, variant: Variant) -> list[str]:
     """Multiplier of a single row."""
-    lines = [f"w = {_inverse_mass(kind, 0, 0)}", "old = ZERO" if variant.first else "old = multipliers[r]"]
+    lines = [f"w = {_inverse_mass(kind, 0, 0)}", *(["old = ZERO"] if variant.first else [])]
     if variant.method == "pbd":
-        side = "softness[r, 0] if c > ZERO else softness[r, 1]" if variant.two_sided else "softness[r, 0]"
+        side = "soft0 if c > ZERO else soft1" if variant.two_sided else "soft0"
         return [*lines, f"k = {side}", "change = -k * c * reciprocal(w)", *_keep(variant, "old + change", kind)]
-    side = "softness[r, 0] if w * old < c else softness[r, 1]" if variant.two_sided else "softness[r, 0]"
+    side = "soft0 if w * old < c else soft1" if variant.two_sided else "soft0"
     lines += [f"raw = {side}", "a = raw * scale"]
     if variant.damped:
         lines += [
             # an absent row has no damping either: infinity times zero would be no number
-            "gamma = raw * damping[r] / h if raw < np.inf else ZERO",
+            "gamma = raw * rate / h if raw < np.inf else ZERO",
             *_drift(kind, 0),
             "heavy = (ONE + gamma) * w",
             "new = (heavy * old - c - gamma * drift) * reciprocal(heavy + a)",
@@ -211,7 +247,7 @@ def _solve_row(kind: ConstraintType, variant: Variant) -> list[str]:
 
 def _keep(variant: Variant, new: str, kind: ConstraintType) -> list[str]:
     if not variant.gathers:
-        return [f"multipliers[r] = {new}"]
+        return [f"keep0 = {new}" if variant.lanes else f"multipliers[r] = {new}"]
     # positions and multipliers are relaxed together
     mean = " + ".join(f"weights[i{i}]" for i in range(kind.points))
     return [f"multipliers[r] = old + ({mean}) / np.float32({kind.points}) * change"]
@@ -223,13 +259,13 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
     lines = []
     for a in range(n):
         lines += [f"m{a}{b} = {_inverse_mass(kind, a, b)}" for b in range(a + 1)]
-    lines += [f"old{a} = ZERO" if variant.first else f"old{a} = multipliers[r, {a}]" for a in range(n)]
+    lines += [f"old{a} = ZERO" for a in range(n) if variant.first]
     if variant.method == "pbd":
-        lines += ["a = ZERO", "k = softness[r, 0]"]
+        lines += ["a = ZERO", "k = soft0"]
     else:
-        lines += ["raw = softness[r, 0]", "a = raw * scale"]
+        lines += ["raw = soft0", "a = raw * scale"]
     if variant.damped:
-        lines.append("gamma = raw * damping[r] / h if raw < np.inf else ZERO")
+        lines.append("gamma = raw * rate / h if raw < np.inf else ZERO")
     for a in range(n):
         product = " + ".join(f"m{max(a, b)}{min(a, b)} * old{b}" for b in range(n))
         if variant.damped:
@@ -250,6 +286,8 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
         mean = " + ".join(f"weights[i{i}]" for i in range(kind.points))
         lines.append(f"mean = ({mean}) / np.float32({kind.points})")
         return lines + [f"multipliers[r, {a}] = old{a} + mean * change{a}" for a in range(n)]
+    if variant.lanes:
+        return lines + [f"keep{a} = y{a}" for a in range(n)]
     return lines + [f"multipliers[r, {a}] = y{a}" for a in range(n)]
 
 
@@ -272,7 +310,7 @@ def _factorise(n: int) -> list[str]:
     return lines
 
 
-def _impulse(kind: ConstraintType, point: int, axis: int) -> str:
+def impulse(kind: ConstraintType, point: int, axis: int) -> str:
     """Component of sum over rows of gradient times change of the multiplier."""
     if kind.rows == 1:
         return f"change * g[{point}][{axis}]"
@@ -284,12 +322,12 @@ def _scatter(kind: ConstraintType) -> list[str]:
     lines = []
     for i in range(kind.points):
         lines.append(f"if w{i} > ZERO:")
-        lines += [f"    x[i{i}, {k}] = x{i}[{k}] + w{i} * ({_impulse(kind, i, k)})" for k in range(3)]
+        lines += [f"    x[i{i}, {k}] = x{i}[{k}] + w{i} * ({impulse(kind, i, k)})" for k in range(3)]
     return lines
 
 
 def _store(kind: ConstraintType) -> list[str]:
     lines = [f"at = r * np.uint64({kind.points})"]
     return lines + [
-        f"corrections[at + np.uint64({i}), {k}] = {_impulse(kind, i, k)}" for i in range(kind.points) for k in range(3)
+        f"corrections[at + np.uint64({i}), {k}] = {impulse(kind, i, k)}" for i in range(kind.points) for k in range(3)
     ]

@@ -19,6 +19,7 @@ from shinari.solver.compiling import uncompilable
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.jacobi import gather_corrections, relaxation_weights
+from shinari.solver.lanes import Batches
 from shinari.solver.lift import Variant, projection
 from shinari.state import State
 
@@ -69,6 +70,7 @@ class BlockSolver:
     def __init__(self, block: ConstraintBlock, model: Model, state: State, settings: Settings, work: Workspace) -> None:
         self.block = block
         self.parameters = block.parameters.copy() if block.type.places else block.parameters
+        self._batches: Batches | None = None
         # group of each row, for rows that hold places
         self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
         self.place(model, state)
@@ -78,13 +80,22 @@ class BlockSolver:
             self.release(np.flatnonzero(state.broken[block.type.name]))
         real, h = model.real, settings.substep
         damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
-        variant = Variant(settings.method, block.softness.shape[1] == 2, damped, gathers)
+        in_lanes = block.type.lanes and not gathers
+        self._batches = Batches(block.indices, block.offsets) if in_lanes else None
+        variant = Variant(settings.method, block.softness.shape[1] == 2, damped, gathers, lanes=in_lanes)
         self._first = projection(block.type, variant)
         self._again = projection(block.type, replace(variant, first=False)) if settings.iterations > 1 else self._first
         self._tail: tuple = (real(1.0 if settings.method == "pbd" else 1.0 / h**2),)
-        arguments: list = [block.offsets, block.indices, self.parameters, self.softness]
+        batches = self._batches
+        if batches is not None:
+            # the parameters and the softness that the kernel sees are those of the batches
+            self._packed = batches.packed(self.parameters), batches.packed(self.softness)
+            arguments: list = [batches.offsets, batches.rows, batches.indices, *self._packed]
+        else:
+            arguments = [block.offsets, block.indices, self.parameters, self.softness]
         if damped:
-            arguments += [block.damping, work.predicted, state.v]
+            arguments += [block.damping if batches is None else batches.packed(block.damping)]
+            arguments += [work.predicted, state.v]
             self._tail += (real(h),)
         arguments.append(state.multipliers[block.type.name])
         self._gather: Callable[[], None] | None = None
@@ -107,15 +118,24 @@ class BlockSolver:
         for columns in self.block.type.place_columns:
             moved = (state.origins - model.origins)[self._groups]
             self.parameters[:, columns] = self.block.parameters[:, columns] - moved
+        self._repack()
 
     def drive(self, rows: np.ndarray, target: np.ndarray, state: State) -> None:
         """Put the target of rows (K,) to a place in the world [m], (3,)."""
         for columns in self.block.type.place_columns:
             self.parameters[rows, columns] = target - state.origins[self._groups[rows]]
+        self._repack()
 
     def release(self, rows: np.ndarray) -> None:
         """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
         self.softness[rows] = self._absent
+        self._repack()
+
+    def _repack(self) -> None:
+        """Bring the batches to the parameters and the softness as they are."""
+        if self._batches is not None:
+            self._packed[0][...] = self._batches.packed(self.parameters)
+            self._packed[1][...] = self._batches.packed(self.softness)
 
     def _jacobi(self, model: Model, state: State, settings: Settings) -> list:
         offsets, entries = incidence(self.block.indices, model.particle_count)
