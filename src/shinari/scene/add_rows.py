@@ -8,9 +8,9 @@ from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import optional
 from shinari.scene.arguments import parameters as checked_parameters
+from shinari.scene.attaching import joint, particles_of
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle, RowsHandle
-from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.scene.things import ForceField, Rows
 
 
@@ -74,51 +74,47 @@ class Joining(Contents):
 
     def attach(
         self,
-        first: tuple[Handle, int],
+        first: tuple[Handle, Any],
         second: Any,
         *,
         compliance: float = 0.0,
         break_force: float | None = None,
+        reach: float | None = None,
     ) -> RowsHandle:
-        """Attach a particle to another particle, to a point of the world, or to a moving target.
+        """Attach particles to other particles, to places on a thing, to points of the world, or to a moving target.
 
-        Two particles keep the distance they have now, and stay together when they coincide; both are pulled.
+        Both sides are pulled. What is apart keeps the distance that it has now and may turn about it; what coincides
+        stays together. All rows of a call are of one type: they hold together when all of them coincide.
 
         Args:
-            first: `(handle, index)`, the index within the handle.
-            second: `(handle, index)`, a point [m], or a function of time [s] that returns a point.
-            compliance: Inverse stiffness [m/N].
-            break_force: Force [N] above which the attachment lets go for good; None: never.
+            first: `(handle, index)` or `(handle, indices)`, indices within the handle; a row each.
+            second: What each of them is attached to, one for all or one each:
+                `(handle, index)` or `(handle, indices)`, whole numbers: particles;
+                `(handle, point)` or `(handle, points)`, floats, (3,) or (M, 3) [m]: the place on that thing that is
+                nearest to the point, in a tetrahedron, on a triangle or on a segment, which moves along with it;
+                `handle`: the place on that thing that is nearest to the particle itself, which welds two things;
+                a point [m], or (M, 3) of them: they are pulled there;
+                a function of time [s] that returns a point: they follow it.
+            compliance: Inverse stiffness of each row [m/N].
+            break_force: Force [N] above which a row lets go for good, each by itself; None: never.
+            reach: Largest distance from a point to its place on a thing [m]; None: the longest edge there.
 
         Raises:
-            SceneError: One of the two is not what it should be, or a value lies outside its bounds.
+            SceneError: One of the two is not what it should be, a place is out of reach, or a value lies outside its
+                bounds.
         """
-        a = self._particle("first", first)
-        rows, parameters, motion = [[a]], {}, None
-        if isinstance(second, tuple) and len(second) == 2 and isinstance(second[0], Handle):
-            b = self._particle("second", second)
-            if a == b:
-                raise SceneError("attach: second: is the same particle as first")
-            rows = [[a, b]]
-            apart = float(np.linalg.norm(self.positions[a] - self.positions[b]))
-            kind = "coincidence" if apart < 1e-9 else "distance"
-        elif callable(second):
-            kind, motion = "attachment", second
-            parameters = {"target": pose_at(second, 0.0, NO_ROTATION, "attach: second")[0][None]}
-        else:
-            kind = "attachment"
-            parameters = {"target": check.vector("attach", "second", second)[None]}
+        rows = joint(self, particles_of(self, "first", first), second, reach)
         if break_force is not None:
             break_force = check.number("attach", "break_force", break_force, above=0.0)
-        softness = np.full(1, check.number("attach", "compliance", compliance, least=0.0))
+        m = len(rows.indices)
         return self._add_rows(
             Rows(
-                kind,
-                np.array(rows),
-                softness,
-                np.ones(1),
-                parameters=parameters,
-                motion=motion,
+                rows.type,
+                rows.indices,
+                np.full(m, check.number("attach", "compliance", compliance, least=0.0)),
+                np.ones(m),
+                parameters=rows.parameters,
+                motion=rows.motion,
                 break_force=break_force,
             )
         )

@@ -101,17 +101,6 @@ class Contents:
         self.revision += 1
         return RowsHandle(self, rows.type, range(start, start + len(rows.indices)))
 
-    def _particle(self, field: str, value: Any) -> int:
-        if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Handle)):
-            raise SceneError(f"attach: {field}: expected (handle, index), got {value!r}")
-        handle, index = value
-        if handle._scene is not self:
-            raise SceneError(f"attach: {field}: {handle.name!r} belongs to another scene")
-        local = check.indices("attach", field, index, len(handle.particles))
-        if len(local) != 1:
-            raise SceneError(f"attach: {field}: expected one index, got {index!r}")
-        return handle.particles.start + int(local[0])
-
     @staticmethod
     def _placed(thing: str, vertices: np.ndarray, position: Any, rotation: Any) -> np.ndarray:
         at = check.vector(thing, "position", position)

@@ -1,0 +1,153 @@
+"""Attachments of particles to places on other things: forces, torques, weights."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shinari.build.tetra_lattice import lattice
+from shinari.build.topology import grid
+from shinari.scene.handle import Handle, RowsHandle
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.soft_material import SoftMaterial
+from shinari.simulation import Simulation
+from shinari.verify.ledger import Measurement, check, equal, roundoff
+from shinari.verify.scenes import small
+
+_G = 9.81
+_BALANCE = "equilibrium: what an attachment carries is m g"
+_MOMENTUM = "Mueller et al. 2006, Position Based Dynamics, section 3.2: sum m dx = 0, sum r x m dx = 0"
+
+
+def _loose(scene: Scene, corners: int, rng: np.random.Generator) -> Handle:
+    """Unconnected particles in the shape of one segment, triangle or tetrahedron, as the thing to be attached to."""
+    x = rng.uniform(-1, 1, (corners, 3))
+    return scene.add_particles(x, mass=10.0 ** rng.uniform(-1, 1, corners), velocity=rng.normal(0, 2, (corners, 3)))
+
+
+def _attached(precision: str, corners: int, apart: bool, seed: int) -> Simulation:
+    """A particle attached to a place among `corners` particles, all thrown apart."""
+    rng = np.random.default_rng(seed)
+    scene = Scene(gravity=(0, 0, 0))
+    thing = _loose(scene, corners, rng)
+    weights = rng.dirichlet(np.full(corners, 2.0))
+    place = weights @ thing.positions
+    at = place + (rng.normal(size=3) if apart else 0.0)
+    ball = scene.add_particles(at, mass=0.7, velocity=rng.normal(0, 2, 3))
+    shape = {2: "segment", 3: "triangle", 4: "tetrahedron"}[corners]
+    kind = f"attachment_distance_{shape}" if apart else f"attachment_{shape}"
+    given = {"weights": weights[1:] if corners > 2 else weights[1]}
+    if apart:
+        given["rest_length"] = np.linalg.norm(at - place)
+    scene.add_constraint(kind, [[ball.particles.start, *thing.particles]], compliance=1e-4, **given)
+    return small(scene, precision, dt=1 / 100, substeps=1, iterations=1)
+
+
+@check("attachments exert no force and no torque", _MOMENTUM)
+def balance(precision: str) -> Iterator[Measurement]:
+    """Sums of m dv and of x cross m dv over forty steps, over those of the single pushes.
+
+    The points are those at which the row pushes: the predicted ones of a first iteration for a distance. A row of three
+    pushes along what is left, which without iterations is the offset at the predicted points too.
+    """
+    for corners in (2, 3, 4):
+        for apart in (False, True):
+            sim = _attached(precision, corners, apart, seed=corners)
+            force, torque, pushes = np.zeros(3), np.zeros(3), 0.0
+            for _ in range(40):
+                x = sim.state.positions.astype(np.float64) + sim.settings.dt * sim.state.velocities.astype(np.float64)
+                before = sim.state.velocities.astype(np.float64)
+                sim.step()
+                change = sim.model.masses[:, None] * (sim.state.velocities.astype(np.float64) - before)
+                force += change.sum(axis=0)
+                torque += np.cross(x, change).sum(axis=0)
+                pushes += float(np.abs(change).sum())
+            reach = float(np.abs(sim.state.positions).max())
+            heaviest = float(sim.model.masses.max())
+            allowed = 4.0 * np.sqrt(40 * (corners + 1)) * roundoff(precision) * heaviest * reach / sim.settings.dt
+            name = f"{corners} corners, {'apart' if apart else 'together'}"
+            theory = "four deviations of a random walk, m u x / h for each position written"
+            yield equal(f"impulse, {name}", 0.0, float(np.abs(force).max()) / pushes, absolute=allowed / pushes,
+                        theory=theory)  # fmt: skip
+            yield equal(
+                f"angular impulse [m], {name}",
+                0.0,
+                float(np.abs(torque).max()) / pushes,
+                absolute=allowed * reach / pushes,
+                theory=theory,
+            )
+
+
+@check("a weight hangs from a place by its compliance", "static extension m g a, whatever the iterations")
+def extension(precision: str) -> Iterator[Measurement]:
+    """A weight in the middle of a fixed sheet, segment or tetrahedron, damped until it rests."""
+    for corners in (2, 3, 4):
+        for iterations, mass, compliance in ((1, 0.4, 1e-3), (5, 2.0, 1e-2)):
+            scene = Scene(damping=12.0)
+            x = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]], float)[:corners]
+            thing = scene.add_particles(x, mass=0.0)
+            ball = scene.add_particles(x.mean(axis=0), mass=mass)
+            shape = {2: "segment", 3: "triangle", 4: "tetrahedron"}[corners]
+            rows = scene.add_constraint(
+                f"attachment_{shape}",
+                [[ball.particles.start, *thing.particles]],
+                weights=np.full(corners - 1, 1.0 / corners) if corners > 2 else 0.5,
+                compliance=compliance,
+            )
+            sim = small(scene, precision, iterations=iterations)
+            sim.step(200)
+            drop = float(x.mean(axis=0)[1] - sim.positions(ball)[0, 1])
+            h = sim.settings.substep
+            grain = 4.0 * roundoff(precision) / h**2 * mass
+            case = f"{shape}, {mass:g} kg, {compliance:g} m/N, {iterations} iterations"
+            yield equal(
+                f"extension, {case} [m]",
+                mass * _G * compliance,
+                drop,
+                absolute=1e-6 * mass * _G * compliance + grain * compliance,
+                theory="exp(-6 t) at the end; a position of 1 m rounds to u, which is a force m u / h^2",
+            )
+            yield equal(
+                f"force, {case} [N]",
+                -mass * _G,
+                float(sim.forces(rows)[0, 1]),
+                absolute=1e-6 * mass * _G + grain,
+                theory="exp(-6 t) at the end; a position of 1 m rounds to u, which is a force m u / h^2",
+            )
+
+
+def _hung(scene: Scene, thing: str) -> tuple[RowsHandle, RowsHandle, float, float]:
+    """Something that hangs on a rope: the attachment to it, that of the rope to the world, their loads [kg]."""
+    if thing == "soft body":
+        body = scene.add_soft_body(
+            lattice((2, 2, 2), 0.1), material=SoftMaterial(youngs_modulus=1e6, poissons_ratio=0.3, thickness=0.0)
+        )
+        top, mass = np.array([0.1, 0.145, 0.1]), 1000.0 * 0.2**3
+    elif thing == "cloth":
+        sheet = grid(shape=(7, 7), size=(0.3, 0.3), diagonal="alternating")
+        body = scene.add_cloth(sheet, material=ClothMaterial(density=0.5, stretch_compliance=1e-4, thickness=0.0))
+        top, mass = np.array([0.01, 0.0, 0.02]), 0.5 * 0.3**2
+    else:
+        points = np.stack([np.linspace(0, 0.5, 11), np.zeros(11), np.zeros(11)], axis=1)
+        body = scene.add_rope(points, material=RopeMaterial(density=0.2))
+        top, mass = np.array([0.23, 0.0, 0.0]), 0.2 * 0.5
+    line = top + np.linspace(0.0, 0.5, 6)[:, None] * [0.0, 1.0, 0.0]
+    rope = scene.add_rope(line, material=RopeMaterial(density=0.1))
+    return scene.attach((rope, 0), (body, top)), scene.attach((rope, 5), line[5]), mass, mass + 0.1 * 0.5
+
+
+@check("what hangs on a rope", _BALANCE)
+def weights(precision: str) -> Iterator[Measurement]:
+    """The rope ends in a tetrahedron, on a triangle or on a segment; mean of the last second."""
+    for thing in ("soft body", "cloth", "rope"):
+        scene = Scene(damping=5.0)
+        lower, upper, load, whole = _hung(scene, thing)
+        sim = small(scene, precision)
+        sim.step(240)
+        pull, hold = np.zeros(3), np.zeros(3)
+        for _ in range(60):
+            sim.step()
+            pull, hold = pull + sim.forces(lower)[0] / 60, hold + sim.forces(upper)[0] / 60
+        theory = "the requirement, 0.5 %"
+        yield equal(f"upward force of the rope on the {thing} [N]", load * _G, pull[1], relative=5e-3, theory=theory)
+        yield equal(f"pull at the upper end, {thing} [N]", -whole * _G, hold[1], relative=5e-3, theory=theory)
