@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from shinari.constraints import strain_tetrahedron, strain_triangle, stvk
+from shinari.constraints import neo_hookean, strain_tetrahedron, strain_triangle, stvk
 from shinari.constraints.registry import constraint_type
 from shinari.maths.mat3 import rotation_part
 from shinari.maths.simplex import tetrahedron_inverse, triangle_inverse
@@ -84,6 +84,29 @@ class TestRotationPart:
 
 class TestEnergies:
     """1/2 C^2 / alpha is the energy of the law, for any deformation."""
+
+    @pytest.mark.parametrize("nu", RATIOS)
+    def test_neo_hookean(self, nu):
+        """Macklin and Mueller 2021: mu/2 (|F|^2 - 3) + la/2 (J - gamma)^2, la = mu / (1 - 2 nu), up to a constant."""
+        mu, _ = lame(nu)
+        la = mu / (1.0 - 2.0 * nu)
+        p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(nu)]
+        for f in (*deformations(), 1e-3 * np.eye(3), np.diag([1.0, 1.0, 0.0]), 3.0 * np.eye(3)):
+            values, _ = evaluate("neo_hookean", REST @ f.T, p)
+            j = np.linalg.det(f)
+            energy = 0.5 * mu * (np.sum(f * f) - 3.0) + 0.5 * la * ((j - 1.0 - mu / la) ** 2 - (mu / la) ** 2)
+            # below zero, where there are states with less energy than at rest, the first row is held at zero
+            energy = max(energy, 0.0) if nu < 0.0 else energy
+            assert_allclose(0.5 * np.sum(values**2) * mu, energy, rtol=1e-10, atol=1e-12)
+
+    def test_neo_hookean_keeps_its_digits_near_rest(self):
+        """A shear of 1e-3 in single precision: the square of C1 is below the rounding of |F|^2."""
+        p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(0.3)]
+        f = np.array([[1.0, 1e-3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        exact, _ = evaluate("neo_hookean", REST @ f.T, p)
+        single, _ = evaluate("neo_hookean", REST @ f.T, p, np.float32)
+        assert_allclose(exact[0], 1e-3, rtol=1e-3)
+        assert_allclose(single[0], exact[0], atol=16 * np.finfo(np.float32).eps)
 
     @pytest.mark.parametrize("nu", RATIOS)
     def test_stvk(self, nu):
