@@ -73,5 +73,6 @@ STRAIN_TETRAHEDRON = register(
     evaluate=evaluate,
     rest=rest,
     rows=6,
+    lanes=True,
     compliance_unit="1/J",
 )

@@ -67,5 +67,6 @@ STRAIN_TRIANGLE = register(
     evaluate=evaluate,
     rest=rest,
     rows=3,
+    lanes=True,
     compliance_unit="1/J",
 )

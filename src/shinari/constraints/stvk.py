@@ -71,5 +71,6 @@ STVK = register(
     evaluate=evaluate,
     rest=rest,
     rows=2,
+    lanes=True,
     compliance_unit="1/J",
 )
