@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from shinari.errors import ContactWarning, DivergenceError, FileError, MissingExtraError, SceneError, ShinariError
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
@@ -46,6 +47,7 @@ __all__ = [
     "MissingExtraError",
     "Oscillation",
     "Plane",
+    "RodMaterial",
     "RopeMaterial",
     "Scene",
     "SceneError",

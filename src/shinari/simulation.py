@@ -16,8 +16,10 @@ from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
+from shinari.rods.model import RodLoads, RodModel
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
+from shinari.scene.rod import RodHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import announce
@@ -246,6 +248,27 @@ class Simulation:
         """
         return self.state.velocities[self._range(handle)]
 
+    def frames(self, rod: RodHandle | str) -> np.ndarray:
+        """Frames of a rod, unit quaternions w x y z with the third axis along each segment, (S, 4): a writable view.
+
+        A clamped frame goes, in the next step, evenly and on the short way from where it was to where it was written.
+
+        Raises:
+            SceneError: It is no rod of this scene.
+        """
+        segments = self._segments(rod)
+        return self.state.parts["rods/frames"][segments.start : segments.stop]
+
+    def rod_loads(self, rod: RodHandle | str) -> RodLoads:
+        """Internal forces and moments of a rod in the last substep, in world axes.
+
+        Raises:
+            SceneError: It is no rod of this scene.
+        """
+        segments = self._segments(rod)
+        rods = next(part for part in self.model.parts if isinstance(part, RodModel))
+        return rods.loads(self.state, self.settings.substep, segments)
+
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J] and their sum; gravity counts from the world's origin."""
         return self._diagnostics.energy(self.state)
@@ -359,6 +382,13 @@ class Simulation:
         if thing._scene is not self.scene:
             raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
         return slice(thing.particles.start, thing.particles.stop)
+
+    def _segments(self, rod: RodHandle | str) -> range:
+        thing = self.scene[rod] if isinstance(rod, str) else rod
+        if not isinstance(thing, RodHandle):
+            raise SceneError(f"simulation: {rod!r} is no rod")
+        self._range(thing)
+        return thing.segments
 
     def _recentre(self) -> None:
         """Move the origins of things that have travelled far."""

@@ -8,6 +8,7 @@ import shinari.constraints  # noqa: F401  registers the types that come with the
 from shinari.build.colouring import colour, incidence
 from shinari.build.ordering import locality_order
 from shinari.build.overlaps import warn_of_starts_inside
+from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
 from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.contact.pair_members import pair_members
@@ -18,6 +19,7 @@ from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
 from shinari.settings import Settings
+from shinari.solver.part import PartModel
 
 
 def build_model(scene: Scene, settings: Settings) -> Model:
@@ -74,9 +76,16 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         gravity=scene.gravity,
         damping=scene.damping,
         things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
+        parts=_parts(scene, slots, settings),
     )
     warn_of_starts_inside(scene, masses == 0.0)
     return replace(model, members=pair_members(scene, model))
+
+
+def _parts(scene: Scene, slots: np.ndarray, settings: Settings) -> tuple[PartModel, ...]:
+    """What of the scene is not made of rows."""
+    found = (build_rods(scene, slots, settings),)
+    return tuple(part for part in found if part is not None)
 
 
 def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:

@@ -82,6 +82,8 @@ def participants(scene: Scene, model: Model) -> Participants | None:
             length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
             segments.append(np.stack([own[:-1], own[1:]], axis=1))
+            if group.rod is not None and group.rod.closed:
+                segments.append(np.stack([own[-1:], own[:1]], axis=1))
         else:
             beads.append(np.stack([own[thick], own[thick]], axis=1))
     names = {group.name: k for k, group in enumerate(groups)}

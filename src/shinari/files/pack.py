@@ -20,6 +20,8 @@ import numpy as np
 
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
+from shinari.scene.rod import Rod
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
@@ -29,7 +31,7 @@ from shinari.scene.wind import Gusts
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(Particles, Rows, Collider, ClothMaterial, RopeMaterial, SoftMaterial, Surface),
+        *(Particles, Rows, Collider, ClothMaterial, RopeMaterial, Rod, RodMaterial, SoftMaterial, Surface),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )
 }

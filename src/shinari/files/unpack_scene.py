@@ -8,6 +8,8 @@ import numpy as np
 from shinari.files.pack import Packed
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.rod import Rod, RodHandle
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.surface import Surface, checked_surface
 from shinari.scene.things import KINDS, Collider, Particles, Rows
@@ -20,6 +22,7 @@ def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
     node = {name: packed.pack(getattr(scene, name)) for name in _PLAIN}
     node["ignored"] = packed.pack([list(pair) for pair in sorted(scene.ignored)])
     node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
+    node["clamped"] = packed.pack(np.array(sorted(scene.clamped), np.int64))
     places = {
         name: [handle.particles.start, handle.particles.stop] if isinstance(handle, Handle) else handle.index
         for name, handle in scene.handles.items()
@@ -45,12 +48,18 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
     scene.colliders = [_collider(collider) for collider in unpack(node["colliders"])]
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
+    segments = sum(0 if group.rod is None else len(group.rod.frames) for group in scene.groups)
+    scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
+    rods = _rod_segments(scene)
     for name, place in unpack(node["handles"]).items():
         if isinstance(place, list):
             start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
             if not start <= stop <= count:
                 raise ValueError(f"handle {name!r} leaves the particles")
-            scene.handles[name] = Handle(scene, name, range(start, stop))
+            if name in rods:
+                scene.handles[name] = RodHandle(scene, name, range(start, stop), rods[name])
+            else:
+                scene.handles[name] = Handle(scene, name, range(start, stop))
         else:
             check.indices("checkpoint", f"handle {name!r}", place, len(scene.colliders))
             scene.handles[name] = ColliderHandle(name, place)
@@ -74,11 +83,27 @@ def _group(group: Any) -> Particles:
     check.array(group.name, "radii", group.radii, (n,))
     _surface(group.name, group.surface)
     check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
+    if group.rod is not None:
+        closed = bool(_expect(group.rod, Rod).closed)
+        segments = n if closed else n - 1
+        check.array(group.name, "frames", group.rod.frames, (segments, 4))
+        check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4))
+        _expect(group.material, RodMaterial)
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     if group.tetrahedra is not None:
         check.index_rows(group.name, "tetrahedra", group.tetrahedra, 4, n)
     return group
+
+
+def _rod_segments(scene: Scene) -> dict[str, range]:
+    """Segments of each rod among those of all, by name."""
+    segments, start = {}, 0
+    for group in scene.groups:
+        if group.rod is not None:
+            segments[group.name] = range(start, start + len(group.rod.frames))
+            start += len(group.rod.frames)
+    return segments
 
 
 def _collider(collider: Any) -> Collider:

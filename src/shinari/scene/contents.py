@@ -30,6 +30,7 @@ class Contents:
         self.colliders: list[Collider] = []
         self.force_fields: list[ForceField] = []
         self.pinned: set[int] = set()
+        self.clamped: set[int] = set()
         self.ignored: set[tuple[str, str]] = set()
         self.handles: dict[str, Handle | ColliderHandle] = {}
         self._positions: np.ndarray | None = None

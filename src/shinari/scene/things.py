@@ -8,11 +8,13 @@ import numpy as np
 
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
+from shinari.scene.rod import Rod
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.shapes import Shape
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 
-Material: TypeAlias = ClothMaterial | RopeMaterial | SoftMaterial
+Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial
 
 KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump")
 """Kinds of things made of particles."""
@@ -34,6 +36,7 @@ class Particles:
         faces: Triangles of a cloth, or of the surface of a soft body, (F, 3), local indices.
         material: What its rows are made of.
         tetrahedra: Tetrahedra of a soft body, (T, 4), local indices.
+        rod: Frames of a rod.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Particles:
     faces: np.ndarray | None = None
     material: Material | None = None
     tetrahedra: np.ndarray | None = None
+    rod: Rod | None = None
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,12 @@ class Part(Protocol):
 
 
 class PartModel(Protocol):
-    """What of a part never changes.
+    """What of a part never changes."""
 
-    Attributes:
-        name: What it is called in messages.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        ...
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""

@@ -1,0 +1,159 @@
+"""Frames of rods from their points, and the table of all rods of a scene."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.rods.model import RodModel
+from shinari.scene.rod_material import RodMaterial
+from shinari.settings import Settings
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Product of quaternions (..., 4)."""
+    w = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
+    v = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    return np.concatenate([w[..., None], v], axis=-1)
+
+
+def conjugated(q: np.ndarray) -> np.ndarray:
+    """Conjugates of quaternions (..., 4)."""
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def quaternion_of(turn: np.ndarray) -> np.ndarray:
+    """Quaternions of rotation vectors (..., 3) [rad]."""
+    angle = np.linalg.norm(turn, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(0.5 * angle), 0.5 * np.sinc(0.5 * angle / np.pi) * turn], axis=-1)
+
+
+def start_frames(tangents: np.ndarray, closed: bool) -> np.ndarray:
+    """Frames without twist along a curve: each is the one before, turned the short way.
+
+    Args:
+        tangents: Unit vectors along the segments, (S, 3); none opposite to the one before.
+        closed: Whether the last leads to the first; what is then missing to close the frames is spread as twist.
+
+    Returns:
+        Unit quaternions, third axis along the tangents, (S, 4).
+    """
+    first = _shortest(np.array([0.0, 0.0, 1.0]), tangents[0])
+    frames = np.empty((len(tangents), 4))
+    frames[0] = first
+    steps = _shortest(tangents[:-1], tangents[1:])
+    for i, step in enumerate(steps):
+        q = product(step, frames[i])
+        frames[i + 1] = q / math.sqrt(float(q @ q))
+    if closed:
+        around = product(_shortest(tangents[-1], tangents[0]), frames[-1])
+        missing = product(conjugated(around), first)
+        angle = 2.0 * math.atan2(missing[3], missing[0])
+        angle -= 2.0 * math.pi * round(angle / (2.0 * math.pi))
+        share = angle * np.arange(len(frames)) / len(frames)
+        frames = product(frames, quaternion_of(share[:, None] * np.array([0.0, 0.0, 1.0])))
+    return frames
+
+
+def rest_between(frames: np.ndarray, closed: bool) -> np.ndarray:
+    """Rotation from each frame to the next one, (J, 4), with a positive scalar part."""
+    after = np.roll(frames, -1, axis=0) if closed else frames[1:]
+    p = product(conjugated(frames[: len(after)]), after)
+    return np.where(p[:, :1] < 0.0, -p, p)
+
+
+def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The short rotation from unit vectors a to b (..., 3) as quaternions; half a turn about x where they oppose."""
+    v = np.cross(a, b)
+    w = 1.0 + (a * b).sum(axis=-1, keepdims=True)
+    q = np.concatenate([w, np.broadcast_to(v, (*w.shape[:-1], 3))], axis=-1)
+    size = np.linalg.norm(q, axis=-1, keepdims=True)
+    half_turn = np.array([0.0, 1.0, 0.0, 0.0])
+    return np.where(size < 1e-7, half_turn, q / np.maximum(size, 1e-7))
+
+
+def build_rods(scene: Any, slots: np.ndarray, settings: Settings) -> RodModel | None:
+    """The table of all rods; None when there are none.
+
+    Args:
+        scene: The scene.
+        slots: Place of each particle in solver order, (N,).
+        settings: Settings of the simulation.
+
+    Raises:
+        SceneError: Settings with which rods cannot be solved.
+    """
+    rods = [(group, start) for group, start in _with_starts(scene) if group.rod is not None]
+    if not rods:
+        return None
+    name = rods[0][0].name
+    if settings.method == "pbd":
+        raise SceneError(f"rod {name!r}: method: 'pbd' knows no moduli; rods need 'xpbd'")
+    if settings.sweep == "chebyshev":
+        raise SceneError(f"rod {name!r}: sweep: 'chebyshev' extrapolates positions without their frames; take another")
+    parts: dict[str, list[np.ndarray]] = {key: [] for key in _COLUMNS}
+    first = 0
+    for group, start in rods:
+        for key, values in _columns(group, start, first).items():
+            parts[key].append(values)
+        first += len(group.rod.frames)
+    table: dict[str, Any] = {key: np.concatenate(values) for key, values in parts.items()}
+    clamped = np.zeros(first, bool)
+    clamped[list(scene.clamped)] = True
+    table["weights"][clamped] = 0.0
+    table["points"] = slots[table["points"]].astype(np.uint32)
+    return RodModel(clamped=clamped, **table)
+
+
+_COLUMNS = (
+    "bounds", "closed", "direct", "points", "after", "lengths", "rest", "softness", "weights", "damping", "frames",
+    "spins",
+)  # fmt: skip
+
+
+def _with_starts(scene: Any) -> list[tuple[Any, int]]:
+    """Things of the scene, each with the index of its first particle."""
+    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
+    return list(zip(scene.groups, starts.tolist(), strict=False))
+
+
+def _columns(group: Any, start: int, first: int) -> dict[str, np.ndarray]:
+    """Columns of one rod, whose particles begin at `start` and whose segments begin at `first`."""
+    rod, material, x = group.rod, group.material, group.positions
+    assert isinstance(material, RodMaterial)
+    n, joints = len(rod.frames), len(rod.rest)
+    index = np.arange(n)
+    ends = (index + 1) % len(x)
+    spans = x[ends] - x[index]
+    lengths = np.linalg.norm(spans, axis=1)
+    shear, stretch, bend, twist = material.stiffness
+    softness = np.ones((n, 6))
+    softness[:, 0] = softness[:, 1] = lengths / shear
+    softness[:, 2] = lengths / stretch
+    after = (index + 1) % n
+    between = 0.5 * (lengths + lengths[after])[:joints]
+    softness[:joints, 3] = softness[:joints, 4] = between / bend
+    softness[:joints, 5] = between / twist
+    rest = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+    rest[:joints] = rod.rest
+    across = along = material.density * material.second_moment * lengths
+    if material.solver == "iterative":
+        # with frames that weigh next to nothing beside their points, a sweep of single rows gains energy without bound;
+        # the inertia of a segment as a stick of its length, which refinement takes away, keeps it stable
+        across = across + material.density * material.area * lengths**3 / 12.0
+    apart = group.velocities[ends] - group.velocities[index]
+    return {
+        "bounds": np.array([[first, first + n]]),
+        "closed": np.array([rod.closed]),
+        "direct": np.array([material.solver == "direct"]),
+        "points": np.stack([start + index, start + ends], axis=1),
+        "after": first + np.where(index < joints, after, index),
+        "lengths": lengths,
+        "rest": rest,
+        "softness": softness,
+        "weights": np.stack([1.0 / across, 0.5 / along], axis=1),
+        "damping": np.full(n, material.damping),
+        "frames": rod.frames,
+        "spins": np.cross(spans, apart) / (lengths**2)[:, None],
+    }

@@ -1,0 +1,1 @@
+"""Cosserat rods: points that carry the mass, frames that carry the bending and the twist."""

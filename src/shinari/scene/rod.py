@@ -1,0 +1,55 @@
+"""What a scene keeps of a rod beside its points, and the handle of one."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shinari.scene import check
+from shinari.scene.handle import Handle
+
+if TYPE_CHECKING:
+    from shinari.scene.contents import Contents
+
+
+@dataclass(frozen=True)
+class Rod:
+    """Frames of a rod.
+
+    Attributes:
+        frames: Frame of each segment, unit quaternions w x y z, third axis along the segment, (S, 4).
+        rest: Rotation at rest from the frame of each segment to the next, in the axes of the former, (J, 4).
+        closed: Whether it is a ring: its last segment leads back to the first point, J = S; else J = S - 1.
+    """
+
+    frames: np.ndarray
+    rest: np.ndarray
+    closed: bool
+
+
+class RodHandle(Handle):
+    """A rod: points, and a frame for each segment between them.
+
+    Attributes:
+        segments: Its segments among those of all rods, a range.
+    """
+
+    def __init__(self, scene: "Contents", name: str, particles: range, segments: range) -> None:
+        super().__init__(scene, name, particles)
+        self.segments = segments
+
+    def clamp(self, segments: Any) -> None:
+        """Fix the frames of segments: they then follow what is written to `Simulation.frames`.
+
+        A clamp holds the direction of a segment and its twist, not its points; pin one of them for that. What it holds
+        is the middle of the segment: a cantilever bends from there on.
+
+        Args:
+            segments: Segments within this rod, 0 to S - 1, (K,) or one.
+
+        Raises:
+            SceneError: A segment is out of range.
+        """
+        local = check.indices(self.name, "clamp", segments, len(self.segments))
+        self._scene.clamped.update((local + self.segments.start).tolist())
+        self._scene.revision += 1
