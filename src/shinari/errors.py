@@ -24,6 +24,10 @@ class ContactWarning(UserWarning):
     """Things that overlap at the start: they are simulated, but perhaps not as they were meant."""
 
 
+class TetrahedraWarning(UserWarning):
+    """Tetrahedra that miss parts of the surface they were made from, or fall into pieces that it does not have."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 

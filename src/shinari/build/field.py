@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shinari.contact.field
-from shinari.build.field_cache import load_array, store_array
+from shinari.build.array_cache import load_arrays, store_arrays
 from shinari.contact.field import search, square_to_box, to_triangle
 from shinari.maths.function import FLAGS, function
 from shinari.scene.mesh_shape import Mesh, unite
@@ -52,12 +52,21 @@ def build_field(mesh: Mesh) -> Field:
     name = (mesh.vertices, mesh.faces, frame, extent)
     code = inspect.getsource(sys.modules[__name__]) + inspect.getsource(shinari.contact.field)
     shape = (int(np.prod(extent[:3])), 3)
-    cells = load_array(name, code, shape, np.array([len(triangles) - 1, len(boxes), len(boxes)]))
-    if cells is None:
+    loaded = load_arrays("fields", name, code)
+    if loaded is not None and _fits(loaded, shape, np.array([len(triangles) - 1, len(boxes), len(boxes)])):
+        cells = loaded[0]
+    else:
         cells = np.zeros(shape, np.uint32)
         fill_cells(cells, frame[None], extent[None], boxes, links, triangles)
-        store_array(name, code, cells)
+        store_arrays("fields", name, code, [cells])
     return Field(frame, extent, cells, boxes, links, triangles, normals)
+
+
+def _fits(loaded: list[np.ndarray], shape: tuple[int, int], most: np.ndarray) -> bool:
+    """Whether the cells from a file are such as asked for: nothing in a file may lead a search astray."""
+    if len(loaded) != 1 or loaded[0].shape != shape or loaded[0].dtype != np.uint32:
+        return False
+    return bool((loaded[0].max(axis=0) <= most).all())
 
 
 def join_fields(fields: list[Field], real: type) -> tuple[np.ndarray, ...]:

@@ -1,0 +1,65 @@
+"""Arrays that are costly to make, kept in the user's cache folder under the sum of what they are made from.
+
+A file holds arrays in NumPy's format, one after another, with the SHA-256 of its bytes behind them. One that is damaged
+is as good as none; one that cannot be written is not. Deleting the folder costs time and changes nothing.
+"""
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from shinari.solver.rendered import cache_folder
+
+_SUM = hashlib.sha256().digest_size
+
+
+def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.ndarray] | None:
+    """The arrays that were made from these parts, or None; whether they fit is for the caller to see.
+
+    Args:
+        kind: Folder in the cache, `"fields"`.
+        parts: Everything that they are made from.
+        code: Source or version of what made them.
+    """
+    try:
+        data = _path(kind, parts, code).read_bytes()
+        content, total = data[:-_SUM], data[-_SUM:]
+        if hashlib.sha256(content).digest() != total:
+            return None
+        stream, arrays = io.BytesIO(content), []
+        while stream.tell() < len(content):
+            arrays.append(np.load(stream, allow_pickle=False))
+    except (OSError, ValueError, EOFError):
+        return None
+    return arrays
+
+
+def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequence[np.ndarray]) -> None:
+    """Keep arrays for the next process; a full or read-only disk is no error."""
+    stream = io.BytesIO()
+    for array in arrays:
+        np.save(stream, array, allow_pickle=False)
+    content = stream.getvalue()
+    path, temporary = _path(kind, parts, code), ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content + hashlib.sha256(content).digest())
+        Path(temporary).replace(path)
+    except OSError:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:
+    total = hashlib.sha256("\0".join((code, numba.__version__, np.__version__)).encode())
+    for part in parts:
+        total.update(f"\0{part.dtype.str}{part.shape}".encode())
+        total.update(np.ascontiguousarray(part).tobytes())
+    return cache_folder(kind) / f"{total.hexdigest()}.npy"
