@@ -3,7 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shinari.errors import ContactWarning, DivergenceError, FileError, MissingExtraError, SceneError, ShinariError
+from shinari.errors import (
+    ContactWarning,
+    DivergenceError,
+    EmbeddingWarning,
+    FileError,
+    MissingExtraError,
+    SceneError,
+    ShinariError,
+)
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.rod_material import RodMaterial
@@ -39,6 +47,7 @@ __all__ = [
     "ContactWarning",
     "Cylinder",
     "DivergenceError",
+    "EmbeddingWarning",
     "FileError",
     "Gusts",
     "Heightfield",

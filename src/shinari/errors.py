@@ -28,6 +28,10 @@ class TetrahedraWarning(UserWarning):
     """Tetrahedra that miss parts of the surface they were made from, or fall into pieces that it does not have."""
 
 
+class EmbeddingWarning(UserWarning):
+    """A visual surface that reaches far out of the tetrahedra that carry it."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 

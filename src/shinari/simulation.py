@@ -269,6 +269,28 @@ class Simulation:
         rods = next(part for part in self.model.parts if isinstance(part, RodModel))
         return rods.loads(self.state, self.settings.substep, segments)
 
+    def surface(self, handle: Handle | str) -> tuple[np.ndarray, np.ndarray]:
+        """The surface of a thing as it is shown now, a copy.
+
+        That is its visual surface if it has one, else its own triangles: of a soft body the boundary of its
+        tetrahedra.
+
+        Returns:
+            Vertices [m], (V, 3), and faces, (F, 3). Where the thing's own triangles are shown the vertices are all of
+            its particles.
+
+        Raises:
+            SceneError: It is no thing of this scene, or has no surface.
+        """
+        particles = self._range(handle)
+        group = next(g for g in self.scene.groups if g.name == (handle if isinstance(handle, str) else handle.name))
+        if group.visual is not None:
+            members = range(particles.start, particles.stop)
+            return group.visual.vertices_now(self.model, self.state, members, self.threads), group.visual.faces.copy()
+        if group.faces is None:
+            raise SceneError(f"simulation: surface: {group.name!r} is made of {group.kind} and has no triangles")
+        return self.state.positions[particles].copy(), group.faces.copy()
+
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J] and their sum; gravity counts from the world's origin."""
         return self._diagnostics.energy(self.state)

@@ -285,7 +285,7 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
     ("change", "message"),
     [
         ({"parts": (Part("a", "sheet", 0, 1),)}, "kind is 'sheet'"),
-        ({"parts": (Part("a", "points", 0, 11),)}, "leaves the 10 particles"),
+        ({"parts": (Part("a", "points", 0, 11),)}, "leaves the 10 points"),
         ({"parts": (Part("a", "mesh", 0, 3),)}, "faces belong"),
         ({"parts": (Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 3]])),)}, "there are 3"),
         ({"parts": (Part("a", "points", 0, 1), Part("a", "points", 1, 2))}, "'a'"),
@@ -294,6 +294,7 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
         ({"bodies": (Body("b", np.zeros((2, 2)), np.zeros((0, 3), int)),)}, "vertices"),
         ({"frames_per_second": 0.0}, "frames_per_second"),
         ({"particle_count": -1}, "particle_count"),
+        ({"vertex_count": -1}, "vertex_count"),
     ],
 )
 def test_a_layout_that_cannot_be_is_refused(change, message):

@@ -112,12 +112,15 @@ def _npz(path: Path) -> dict[str, Any]:
 
     arrays = read_npz(path)
     parts = [str(name) for name in arrays.get("part_names", ())]
+    points = arrays["positions"].shape[1]
+    particles = int(arrays.get("particle_count", points))
     return {
         "kind": "result",
         "title": str(arrays.get("title", "")),
         "frames": len(arrays["times"]),
         "times": [float(time) for time in arrays["times"][[0, -1]]] if len(arrays["times"]) else [],
-        "particles": arrays["positions"].shape[1],
+        "particles": particles,
+        "vertices_of_visual_surfaces": points - particles,
         "parts": parts,
         "bodies": [str(name) for name in arrays.get("body_names", ())],
     }
@@ -139,6 +142,7 @@ def _hdf5(path: Path) -> dict[str, Any]:
                     "frames": len(times),
                     "times": [float(time) for time in times[[0, -1]]] if len(times) else [],
                     "particles": int(own["particle_count"]),
+                    "vertices_of_visual_surfaces": int(own.get("vertex_count", 0)),
                     "parts": [str(name) for name in own["part_names"]],
                     "bodies": [str(name) for name in own["body_names"]],
                 }

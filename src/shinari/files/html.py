@@ -66,8 +66,8 @@ def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def moving_box(layout: Layout, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Box around all drawn particles in all frames [m]; around the bodies' centres when there are no particles."""
-    drawn = np.zeros(layout.particle_count, bool)
+    """Box around all drawn points in all frames [m]; around the bodies' centres when there are none."""
+    drawn = np.zeros(layout.point_count, bool)
     for part in layout.parts:
         drawn[part.start : part.stop] = True
     low, high = np.full(3, np.inf), np.full(3, -np.inf)

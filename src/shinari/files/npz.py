@@ -1,9 +1,11 @@
-"""NumPy archive `.npz`: every particle of every frame, to be read with `numpy.load` anywhere.
+"""NumPy archive `.npz`: every point of every frame, to be read with `numpy.load` anywhere.
 
-`times (T,)` [s], `positions (T, N, 3)` [m], `velocities (T, N, 3)` [m/s], `body_positions (T, B, 3)` [m],
-`body_rotations (T, B, 4)` w x y z; `title`, `frames_per_second`; `part_names`, `part_kinds`, `part_radii` and for each
-part `range_<name>` (start, stop) and, for meshes, `faces_<name>` (F, 3); `body_names` and for each body
-`body_vertices_<name>` (V, 3) and `body_faces_<name>` (F, 3). Nothing is pickled, nothing is compressed.
+`times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
+the vertices of the surfaces that are shown in place of particles; `body_positions (T, B, 3)` [m], `body_rotations
+(T, B, 4)` w x y z; `title`, `frames_per_second`; `part_names`, `part_kinds`, `part_radii` and for each part
+`range_<name>` (start, stop) of its points and, for meshes, `faces_<name>` (F, 3), which count from the start;
+`body_names` and for each body `body_vertices_<name>` (V, 3) and `body_faces_<name>` (F, 3). Nothing is pickled,
+nothing is compressed.
 """
 
 import os
@@ -79,6 +81,7 @@ def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
     arrays = {
         "title": np.array(title, dtype=np.str_),
         "frames_per_second": np.array(layout.frames_per_second, np.float64),
+        "particle_count": np.array(layout.particle_count, np.int64),
         "part_names": np.array([part.name for part in layout.parts], dtype=np.str_),
         "part_kinds": np.array([part.kind for part in layout.parts], dtype=np.str_),
         "part_radii": np.array([part.radius for part in layout.parts], np.float32),

@@ -1,7 +1,7 @@
 """PLY: a sequence of binary files, one a frame, that Blender, Houdini and MeshLab read.
 
 `cloth.ply` stands for `cloth_0000.ply`, `cloth_0001.ply`, ... in the same folder. Each file holds one mesh: the
-particles of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
+points of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
 meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces.
 
 While the run goes on the frames are in the folder `cloth.partial/`, each whole as soon as it has its name. When the run

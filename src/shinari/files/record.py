@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from shinari.build.shape_mesh import shape_mesh
 from shinari.errors import FileError
 from shinari.files.results import Body, Frame, Layout, Part, Writer
@@ -15,32 +17,47 @@ from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
+"""How things are drawn that have no surface of their own."""
 
 
 def layout_of(scene: Scene, frames_per_second: float) -> Layout:
     """What results of a scene hold: every thing is a part, every collider a body.
 
+    A thing with a visual surface is drawn by that, in place of its particles.
+
     Args:
         scene: The scene.
         frames_per_second: Frames in a second of simulated time [1/s].
     """
-    parts, start = [], 0
+    parts, start, end = [], 0, scene.particle_count
     for group in scene.groups:
         stop = start + len(group.positions)
-        kind = KINDS[group.kind]
-        parts.append(
-            Part(group.name, kind, start, stop, group.faces if kind == "mesh" else None, float(group.radii.max()))
-        )
+        if group.visual is not None:
+            count = len(group.visual.vertices)
+            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces))
+            end += count
+        else:
+            kind = KINDS[group.kind]
+            faces = group.faces if kind == "mesh" else None
+            parts.append(Part(group.name, kind, start, stop, faces, float(group.radii.max())))
         start = stop
     bodies = [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
-    return Layout(tuple(parts), tuple(bodies), start, frames_per_second)
+    return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start)
 
 
 def frame_of(simulation: Simulation) -> Frame:
     """The moment at which a simulation is; its arrays change with the next step."""
-    state = simulation.state
-    positions, rotations = simulation.collider_poses()
-    return Frame(simulation.time, state.positions, state.velocities, positions, rotations)
+    model, state, scene = simulation.model, simulation.state, simulation.scene
+    vertices, velocities, start = [state.positions], [state.velocities], 0
+    for group in scene.groups:
+        particles = range(start, start + len(group.positions))
+        start = particles.stop
+        if group.visual is not None:
+            vertices.append(group.visual.vertices_now(model, state, particles, simulation.threads))
+            velocities.append(group.visual.velocities_now(model, state, particles, simulation.threads))
+    if len(vertices) > 1:
+        vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
+    return Frame(simulation.time, vertices[0], velocities[0], *simulation.collider_poses())
 
 
 class Recorder:

@@ -1,7 +1,8 @@
 """What a run writes, whatever the format: the layout, said once, and the frames.
 
-A `Layout` names what is drawn from which particles and which rigid things move along; a `Frame` holds the numbers of
-one moment. The writers of `shinari.files.writers` take both and know nothing of the simulation.
+A `Layout` names what is drawn from which points and which rigid things move along; a `Frame` holds the numbers of one
+moment. Its points are the particles, then the vertices of the surfaces that are shown in place of particles, one
+surface after the other. The writers of `shinari.files.writers` take both and know nothing of the simulation.
 """
 
 from collections.abc import Sequence
@@ -29,13 +30,13 @@ BODY_COLOR = (0.60, 0.60, 0.62)
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Something drawn from particles.
+    """Something drawn from points of a frame.
 
     Attributes:
         name: Name, unique among the parts.
-        kind: `"mesh"`, `"curve"` (a line through its particles in their order) or `"points"`.
-        start: First particle, a global index.
-        stop: One past the last particle.
+        kind: `"mesh"`, `"curve"` (a line through its points in their order) or `"points"`.
+        start: First point.
+        stop: One past the last point.
         faces: Triangles of a mesh, shape (F, 3), indices that count from `start`; None for the other kinds.
         radius: Radius [m] to draw curves and points with; 0 leaves the choice to the format.
     """
@@ -68,29 +69,37 @@ class Layout:
     """What stays the same in every frame.
 
     Attributes:
-        parts: What is drawn from particles; a particle may be in several parts or in none.
+        parts: What is drawn; a point may be in several parts or in none.
         bodies: The rigid things, in the order of a frame's `body_positions`.
         particle_count: Number N of particles.
         frames_per_second: Frames in a second of simulated time [1/s].
+        vertex_count: Number V of vertices of surfaces that are shown in place of particles.
 
     Raises:
-        SceneError: A name is missing or taken, a range leaves the particles, or faces leave their range.
+        SceneError: A name is missing or taken, a range leaves the points, or faces leave their range.
     """
 
     parts: tuple[Part, ...]
     bodies: tuple[Body, ...]
     particle_count: int
     frames_per_second: float
+    vertex_count: int = 0
+
+    @property
+    def point_count(self) -> int:
+        """Number N + V of points."""
+        return self.particle_count + self.vertex_count
 
     def __post_init__(self) -> None:
-        if self.particle_count < 0:
-            raise SceneError(f"layout: particle_count is {self.particle_count}, expected 0 or more")
+        for field in ("particle_count", "vertex_count"):
+            if getattr(self, field) < 0:
+                raise SceneError(f"layout: {field} is {getattr(self, field)}, expected 0 or more")
         if not (np.isfinite(self.frames_per_second) and self.frames_per_second > 0):
             raise SceneError(f"layout: frames_per_second is {self.frames_per_second}, expected a number above 0")
         _check_names("part", [part.name for part in self.parts])
         _check_names("body", [body.name for body in self.bodies])
         for part in self.parts:
-            _check_part(part, self.particle_count)
+            _check_part(part, self.point_count)
         for body in self.bodies:
             if np.ndim(body.vertices) != 2 or np.shape(body.vertices)[1] != 3:
                 raise SceneError(f"body {body.name!r}: vertices have shape {np.shape(body.vertices)}, expected (V, 3)")
@@ -103,8 +112,8 @@ class Frame:
 
     Attributes:
         time: Simulated time [s].
-        positions: Positions of the particles [m], shape (N, 3).
-        velocities: Velocities of the particles [m/s], shape (N, 3).
+        positions: Positions of the points [m], shape (N + V, 3).
+        velocities: Velocities of the points [m/s], shape (N + V, 3).
         body_positions: Positions of the bodies [m], shape (B, 3).
         body_rotations: Rotations of the bodies, unit quaternions w x y z, shape (B, 4).
     """
@@ -141,10 +150,10 @@ class Writer(Protocol):
 
 def frame_shapes(layout: Layout) -> dict[str, tuple[int, int]]:
     """Shape of every array of a frame, by field name."""
-    particles, bodies = layout.particle_count, len(layout.bodies)
+    points, bodies = layout.point_count, len(layout.bodies)
     return {
-        "positions": (particles, 3),
-        "velocities": (particles, 3),
+        "positions": (points, 3),
+        "velocities": (points, 3),
         "body_positions": (bodies, 3),
         "body_rotations": (bodies, 4),
     }
@@ -170,12 +179,12 @@ def _check_names(what: str, names: Sequence[str]) -> None:
             raise SceneError(f"layout: two things have the {what} name {name!r}")
 
 
-def _check_part(part: Part, particle_count: int) -> None:
+def _check_part(part: Part, point_count: int) -> None:
     what = f"part {part.name!r}"
     if part.kind not in KINDS:
         raise SceneError(f"{what}: kind is {part.kind!r}, expected one of {', '.join(KINDS)}")
-    if not 0 <= part.start <= part.stop <= particle_count:
-        raise SceneError(f"{what}: range {part.start}..{part.stop} leaves the {particle_count} particles")
+    if not 0 <= part.start <= part.stop <= point_count:
+        raise SceneError(f"{what}: range {part.start}..{part.stop} leaves the {point_count} points")
     if not (np.isfinite(part.radius) and part.radius >= 0):
         raise SceneError(f"{what}: radius is {part.radius} m, expected 0 or more")
     if (part.faces is None) == (part.kind == "mesh"):

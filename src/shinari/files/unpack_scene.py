@@ -93,6 +93,8 @@ def _group(group: Any) -> Particles:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     if group.tetrahedra is not None:
         check.index_rows(group.name, "tetrahedra", group.tetrahedra, 4, n)
+    if group.visual is not None:
+        group.visual.check(group.name, n)
     return group
 
 

@@ -4,9 +4,10 @@ The layout is the transient PolyData of the VTKHDF specification, https://docs.v
 stored once: every step begins at the same cells and only its points and velocities move on.
 
     /VTKHDF                  Type "PolyData", Version (2, 0)
-      Points                 (T N, 3) float32 [m], the particles of all frames, one frame after the other
-      PointData/velocity     (T N, 3) float32 [m/s]
-      Polygons, Lines, Vertices, Strips     cells of the meshes, curves and points; global particle indices
+      Points                 (T P, 3) float32 [m], the points of all frames, one frame after the other: the N particles,
+                             then the vertices of the surfaces that are shown in place of particles
+      PointData/velocity     (T P, 3) float32 [m/s]
+      Polygons, Lines, Vertices, Strips     cells of the meshes, curves and points; indices of points
       Steps                  NSteps, Values (T,) [s], offsets
     /shinari                 not looked at by ParaView
       body_positions (T, B, 3), body_rotations (T, B, 4), body_vertices_<i>, body_faces_<i>, part names, kinds, ranges
@@ -51,7 +52,7 @@ class VtkhdfWriter(FileWriter):
             self._refuse(error)
 
     def _define_cells(self) -> None:
-        count = self.layout.particle_count
+        count = self.layout.point_count
         self._root.create_dataset("NumberOfPoints", data=np.array([count], "i8"))
         for name, (connectivity, offsets) in _cells(self.layout).items():
             group = self._root.create_group(name)
@@ -84,6 +85,7 @@ class VtkhdfWriter(FileWriter):
         own.attrs["title"] = self.title
         own.attrs["frames_per_second"] = self.layout.frames_per_second
         own.attrs["particle_count"] = self.layout.particle_count
+        own.attrs["vertex_count"] = self.layout.vertex_count
         own.attrs["part_names"] = [part.name for part in self.layout.parts]
         own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
         own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
@@ -97,7 +99,7 @@ class VtkhdfWriter(FileWriter):
             self._body_rotations = _growing(own, "body_rotations", (count, 4), "f4", 64)
 
     def _append(self, frame: Frame) -> None:
-        step, count = self.frame_count, self.layout.particle_count
+        step, count = self.frame_count, self.layout.point_count
         _append(self._points, frame.positions)
         _append(self._velocities, frame.velocities)
         if self.layout.bodies:
@@ -173,7 +175,7 @@ def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndar
     """Read the frames of a VTKHDF file that shinari wrote, a partial one too.
 
     Returns:
-        Times [s], shape (T,), float64; positions [m] and velocities [m/s], each (T, N, 3), float32.
+        Times [s], shape (T,), float64; positions [m] and velocities [m/s] of the points, each (T, P, 3), float32.
 
     Raises:
         MissingExtraError: h5py is not installed.
@@ -183,7 +185,8 @@ def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndar
     try:
         with h5py.File(path, "r") as file:
             root = file["VTKHDF"]
-            count = int(file["shinari"].attrs["particle_count"])
+            own = file["shinari"].attrs
+            count = int(own["particle_count"]) + int(own.get("vertex_count", 0))
             steps = int(root["Steps"].attrs["NSteps"])
             times = root["Steps/Values"][:steps]
             if len(times) != steps or count < 0:

@@ -1,5 +1,6 @@
 """Adds soft bodies of tetrahedra to a scene."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class SoftBodies(Contents):
         *,
         material: SoftMaterial | None = None,
         cell: float | None = None,
+        visual: Any = None,
         self_collision: bool | str = False,
         position: Any = (0.0, 0.0, 0.0),
         rotation: Any = _NO_ROTATION,
@@ -36,7 +38,10 @@ class SoftBodies(Contents):
                 closed surface, as `(vertices, faces (F, 3))`, an object with both such as a trimesh, or the path of a
                 mesh file: it is filled with tetrahedra and then moves along as the visible surface.
             material: Its material; None: `SoftMaterial()`.
-            cell: Edge length of the lattice that fills a surface [m]; None: a twelfth of its longest extent.
+            cell: Edge length of the lattice that fills a surface [m]; None: for about 10,000 tetrahedra.
+            visual: Surface that is shown in place of the tetrahedra and moves with them, in the coordinates of the
+                mesh: `(vertices, faces)`, an object with both or the path of a mesh file; it need not be closed. None:
+                the surface that was filled, or that of the tetrahedra.
             self_collision: Whether its surface keeps off itself: `"triangles"` or False.
             position: Where the origin of the mesh goes [m].
             rotation: Rotation of the mesh about its origin, a unit quaternion w x y z.
@@ -45,17 +50,22 @@ class SoftBodies(Contents):
 
         Raises:
             SceneError: The mesh cannot be a solid: it is open, or a tetrahedron is flat or inside out; the message
-                says which.
-            FileError: The mesh file cannot be read.
+                says which. Or the visual surface lies outside of it.
+            FileError: A mesh file cannot be read.
+
+        Warns:
+            EmbeddingWarning: The visual surface reaches far out of the tetrahedra.
         """
         from shinari.build.soft_rows import vertex_masses
-        from shinari.build.solid_mesh import boundary_faces, solid_mesh
+        from shinari.build.solid_mesh import solid_mesh, visual_of
+        from shinari.build.tetra_check import boundary_faces
 
         name = self._name("soft", name)
         thing = f"soft body {name!r}"
         soft = given_material(thing, material, SoftMaterial)
         among = self_collision_mode(thing, self_collision, {"triangles": "triangles"})
-        vertices, tetrahedra, _ = solid_mesh(thing, mesh, cell)
+        vertices, tetrahedra, filled = solid_mesh(thing, mesh, cell)
+        seen = visual_of(thing, visual, filled, vertices, tetrahedra)
         masses = vertex_masses(vertices, tetrahedra, soft.density)
         faces = boundary_faces(tetrahedra)
         if among is not None:
@@ -63,6 +73,8 @@ class SoftBodies(Contents):
         radii = np.zeros(len(vertices))
         radii[np.unique(faces)] = 0.5 * soft.thickness
         vertices = self._placed(thing, vertices, position, rotation)
+        if seen is not None:
+            seen = replace(seen, vertices=self._placed(thing, seen.vertices, position, rotation))
         velocities = self._velocities(thing, velocity, masses)
         return self._add_group(
             Particles(
@@ -77,5 +89,6 @@ class SoftBodies(Contents):
                 faces,
                 soft,
                 tetrahedra,
+                visual=seen,
             )
         )

@@ -13,6 +13,7 @@ from shinari.scene.rod_material import RodMaterial
 from shinari.scene.shapes import Shape
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
+from shinari.scene.visual import Visual
 
 Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial
 
@@ -37,6 +38,7 @@ class Particles:
         material: What its rows are made of.
         tetrahedra: Tetrahedra of a soft body, (T, 4), local indices.
         rod: Frames of a rod.
+        visual: What is shown in its place; None: its faces, or its particles.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Particles:
     material: Material | None = None
     tetrahedra: np.ndarray | None = None
     rod: Rod | None = None
+    visual: Visual | None = None
 
 
 @dataclass(frozen=True)
