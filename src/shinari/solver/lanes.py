@@ -90,9 +90,10 @@ def plain_vectors(kernel: Callable) -> Callable:
     return call
 
 
+# The body is one function that both ways below call: inlined at two places it could round differently at each.
 _SWEEP = """
 
-@numba.njit(**FLAGS)
+@numba.njit(**APART)
 def project(begin, end, {arguments}):
     taken, given = np.empty({taken}, x.dtype), np.empty({given}, x.dtype)
     for b in range(np.uint64(begin), np.uint64(end)):

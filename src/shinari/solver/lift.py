@@ -140,7 +140,7 @@ def _lanes_source(kind: ConstraintType, variant: Variant) -> str:
     body = _evaluate(kind) + solve_lines(kind, variant)
     layout = lanes.Layout(kind.points, kind.rows, kind.width, 1 + variant.two_sided, variant.damped, variant.first)
     title = f"Projection of {kind.name!r}, {variant.method}, sixteen rows at a time"
-    return _HEADER.format(title=title) + lanes.source(layout, body, moves)
+    return _HEADER.format(title=title) + 'APART = FLAGS | {"forceinline": False}\n' + lanes.source(layout, body, moves)
 
 
 def _measure_source(kind: ConstraintType) -> str:
@@ -188,13 +188,10 @@ def _evaluate(kind: ConstraintType) -> list[str]:
 
 
 def _read_row(kind: ConstraintType, variant: Variant) -> list[str]:
-    """Softness, damping, old multipliers and what the points have moved, by the names that the solution uses."""
+    """Softness, damping and old multipliers by the names that the solution uses."""
     lines = [f"soft{k} = softness[r, {k}]" for k in range(1 + variant.two_sided)]
     if variant.damped:
         lines.append("rate = damping[r]")
-        for i in range(kind.points):
-            moved = (f"x{i}[{k}] - predicted[i{i}, {k}] + h * velocities[i{i}, {k}]" for k in range(3))
-            lines.append(f"moved{i} = {', '.join(moved)}")
     if not variant.first:
         lines += (
             ["old = multipliers[r]"] if kind.rows == 1 else [f"old{a} = multipliers[r, {a}]" for a in range(kind.rows)]
@@ -218,9 +215,13 @@ def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
     )  # fmt: skip
 
 
-def _drift(kind: ConstraintType, row: int) -> list[str]:
+def _drift(kind: ConstraintType, variant: Variant, row: int) -> list[str]:
     """First-order change of C since the substep began: grad C . (x - x_n), x - x_n = (x - predicted) + h v."""
-    terms = [f"dot({_gradient(kind, row, i)}, moved{i})" for i in range(kind.points)]
+    terms = []
+    for i in range(kind.points):
+        moved = (f"x{i}[{k}] - predicted[i{i}, {k}] + h * velocities[i{i}, {k}]" for k in range(3))
+        way = f"moved{i}" if variant.lanes else f"({', '.join(moved)})"
+        terms.append(f"dot({_gradient(kind, row, i)}, {way})")
     return [f"drift = {' + '.join(terms)}"]
 
 
@@ -236,7 +237,7 @@ def _solve_row(kind: ConstraintType, variant: Variant) -> list[str]:
         lines += [
             # an absent row has no damping either: infinity times zero would be no number
             "gamma = raw * rate / h if raw < np.inf else ZERO",
-            *_drift(kind, 0),
+            *_drift(kind, variant, 0),
             "heavy = (ONE + gamma) * w",
             "new = (heavy * old - c - gamma * drift) * reciprocal(heavy + a)",
         ]
@@ -269,7 +270,7 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
     for a in range(n):
         product = " + ".join(f"m{max(a, b)}{min(a, b)} * old{b}" for b in range(n))
         if variant.damped:
-            lines += [*_drift(kind, a), f"b{a} = (ONE + gamma) * ({product}) - c{a} - gamma * drift"]
+            lines += [*_drift(kind, variant, a), f"b{a} = (ONE + gamma) * ({product}) - c{a} - gamma * drift"]
         elif variant.method == "pbd":
             lines.append(f"b{a} = -k * c{a}")
         else:
