@@ -13,7 +13,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 EXTRAS = {"cache": ("h5py", "h5py"), "usd": ("pxr", "usd-core"), "view": ("viser", "viser"),
-          "plot": ("matplotlib", "matplotlib"), "mesh": ("meshio", "meshio"), "tet": ("pytetwild", "pytetwild")}  # fmt: skip
+          "plot": ("matplotlib", "matplotlib"), "mesh": ("meshio", "meshio"),
+          "tet": ("pytetwild", "pytetwild")}  # fmt: skip
 """Module and distribution of each extra."""
 
 
