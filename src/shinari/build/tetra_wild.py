@@ -1,7 +1,8 @@
 """Tetrahedra by fTetWild (Hu et al. 2020, Fast tetrahedral meshing in the wild), through pytetwild.
 
-It keeps edges and thin parts that a lattice misses, and takes seconds to minutes, so its results are kept in the cache.
-It runs on one thread: on several it makes another mesh.
+It keeps edges and thin parts that a lattice misses, and takes seconds to minutes. It makes a slightly different mesh in
+every run, on one thread too; here the first one stays in the cache. Where results must be the same on two machines, keep
+the tetrahedra in a file.
 """
 
 import subprocess
@@ -21,7 +22,7 @@ _SCRIPT = """
 import sys
 import numpy, pytetwild
 points, tetrahedra = pytetwild.tetrahedralize(
-    numpy.load("vertices.npy"), numpy.load("faces.npy"), edge_length_abs=float(sys.argv[1]), num_threads=1, quiet=True
+    numpy.load("vertices.npy"), numpy.load("faces.npy"), edge_length_abs=float(sys.argv[1]), quiet=True
 )
 numpy.save("points.npy", points)
 numpy.save("tetrahedra.npy", tetrahedra)
