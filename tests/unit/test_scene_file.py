@@ -12,10 +12,11 @@ import pytest
 
 import shinari as sn
 from shinari.cli.demo import demo_scenes
-from shinari.files import scene_schema
+from shinari.files import scene_schema, schema_things
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
 from shinari.files.scene_file import load_scene_file
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.things import Particles
 from shinari.scene.wind import Gusts
 from shinari.settings import Settings
@@ -280,25 +281,33 @@ def test_defaults_are_those_of_the_python_interface(tmp_path: Path) -> None:
     assert options.settings == Settings()
     assert scene.wind is None
     assert scene.gravity.tolist() == sn.Scene().gravity.tolist()
-    for table, record in ((scene_schema.ClothMaterialTable, sn.ClothMaterial), (scene_schema.RopeMaterialTable,
-                                                                                 sn.RopeMaterial)):  # fmt: skip
+    materials = (sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial, RodMaterial)
+    for record in materials:
+        table = getattr(schema_things, f"{record.__name__}Table")
         fields = {field.name for field in dataclasses.fields(record)}
         assert fields <= set(table.__struct_fields__)
 
 
-@pytest.mark.parametrize("kind", [sn.ClothMaterial, sn.RopeMaterial])
+NAMED = {"bend_model": "cross", "model": "stvk", "solver": "iterative"}
+LEFT_OUT = {"shear_modulus"}  # Poisson's ratio stands in its place
+MATERIALS = {
+    sn.ClothMaterial: "[[cloth]]\ngrid = { shape = [2, 2] }",
+    sn.RopeMaterial: "[[rope]]\npoints = [[0,0,0],[1,0,0]]",
+    sn.SoftMaterial: "[[soft_body]]\nlattice = { cells = [1, 1, 1], size = 1 }",
+    RodMaterial: "[[rod]]\npoints = [[0,0,0],[1,0,0]]",
+}
+
+
+@pytest.mark.parametrize("kind", MATERIALS)
 def test_every_field_of_a_material_can_be_given(tmp_path: Path, kind: type) -> None:
     """What a file says about a field is what the dataclass is given: numbers, truth values and names."""
     given = {
-        field.name: not field.default if field.type is bool else "cross" if field.type is str else 0.75
+        field.name: not field.default if field.type is bool else NAMED.get(field.name, 0.375)
         for field in dataclasses.fields(kind)
+        if field.name not in LEFT_OUT
     }
     text = ", ".join(f"{name} = {json.dumps(value)}" for name, value in given.items())
-    things = {
-        sn.ClothMaterial: "[[cloth]]\ngrid = { shape = [2, 2] }",
-        sn.RopeMaterial: "[[rope]]\npoints = [[0,0,0],[1,0,0]]",
-    }
-    (tmp_path / "scene.toml").write_text(f"{things[kind]}\nmaterial = {{ {text} }}\npin = [0]\n")
+    (tmp_path / "scene.toml").write_text(f"{MATERIALS[kind]}\nmaterial = {{ {text} }}\npin = [0]\n")
     (thing,) = sn.load_scene(tmp_path / "scene.toml").groups
     assert thing.material == kind(**given)
 

@@ -69,10 +69,12 @@ def visual_of(
 def _arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
     """Vertices, and faces or tetrahedra."""
     if isinstance(mesh, (str, Path)):
-        from shinari.files.meshes import EXTENSIONS, read_mesh
-        from shinari.files.tetra_files import read_tetrahedra
+        from shinari.files.meshes import EXTENSIONS
 
-        return read_mesh(mesh) if Path(mesh).suffix.lower() in EXTENSIONS else read_tetrahedra(mesh)
+        if Path(mesh).suffix.lower() not in EXTENSIONS:
+            from shinari.files.tetra_files import read_tetrahedra
+
+            return read_tetrahedra(mesh)
     if hasattr(mesh, "vertices") and hasattr(mesh, "tetrahedra"):
         return mesh.vertices, mesh.tetrahedra
     return mesh_arrays(thing, mesh)

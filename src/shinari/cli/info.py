@@ -59,11 +59,7 @@ def _scene(path: Path) -> dict[str, Any]:
     from shinari.files.scene_file import load_scene_file
 
     scene, options = load_scene_file(path)
-    things = {
-        group.name: f"{group.kind}, {len(group.positions)} particles"
-        + (f", {len(group.faces)} triangles" if group.faces is not None else "")
-        for group in scene.groups
-    }
+    things = {group.name: _thing(group) for group in scene.groups}
     things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
     return {
         "kind": "scene",
@@ -77,6 +73,21 @@ def _scene(path: Path) -> dict[str, Any]:
         "frames_per_second": options.frames_per_second,
         "settings": asdict(options.settings),
     }
+
+
+def _thing(group: Any) -> str:
+    """What a thing of a scene consists of."""
+    tables = {
+        "tetrahedra": group.tetrahedra,
+        "triangles": group.faces,
+        "segments": None if group.rod is None else group.rod.frames,
+    }
+    text = f"{group.kind}, {len(group.positions)} particles"
+    text += "".join(f", {len(table)} {what}" for what, table in tables.items() if table is not None)
+    if group.visual is not None:
+        shown = group.visual
+        text += f", shown by a surface of {len(shown.vertices)} vertices, {len(shown.faces)} triangles"
+    return text
 
 
 def _mesh(path: Path) -> dict[str, Any]:

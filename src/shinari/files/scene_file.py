@@ -17,6 +17,7 @@ The tables and their bounds are in `shinari.files.scene_schema`. A scene file ma
 nothing that runs, and the meshes it names must lie in its own folder or below, links followed.
 """
 
+import math
 import os
 import re
 import tomllib
@@ -30,11 +31,15 @@ import numpy as np
 
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.files import scene_schema as schema
+from shinari.files import schema_solids as solids
+from shinari.files import schema_things as things
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Motion, Oscillation
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
+from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 from shinari.settings import Settings
 
@@ -135,6 +140,10 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
         _locate("cloth", index, lambda table=cloth: _add_cloth(scene, table, folder))
     for index, rope in enumerate(file.rope):
         _locate("rope", index, lambda table=rope: _add_rope(scene, table))
+    for index, body in enumerate(file.soft_body):
+        _locate("soft_body", index, lambda table=body: _add_soft_body(scene, table, folder))
+    for index, rod in enumerate(file.rod):
+        _locate("rod", index, lambda table=rod: _add_rod(scene, table))
     for index, collider in enumerate(file.collider):
         _locate("collider", index, lambda table=collider: _add_collider(scene, table, folder))
     for index, rows in enumerate(file.constraint):
@@ -158,7 +167,7 @@ def _locate(table: str, index: int, add: Callable[[], None]) -> None:
         raise SceneError(f"{table}: its numbers are too large: {error} - at $.{table}[{index}]") from error
 
 
-def _add_particles(scene: Scene, table: schema.ParticlesTable) -> None:
+def _add_particles(scene: Scene, table: things.ParticlesTable) -> None:
     handle = scene.add_particles(
         table.positions,
         mass=table.mass,
@@ -174,13 +183,13 @@ def _add_particles(scene: Scene, table: schema.ParticlesTable) -> None:
     _pin(handle, table)
 
 
-def _add_cloth(scene: Scene, table: schema.ClothTable, folder: Path) -> None:
+def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
     thing = f"cloth {table.name!r}" if table.name else "cloth"
     if (table.mesh is None) == (table.grid is None):
         raise SceneError(f"{thing}: mesh, grid: exactly one of the two must be given")
     handle = scene.add_cloth(
         _grid(thing, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
-        material=_cloth_material(thing, table.material),
+        material=_material(ClothMaterial, table.material),
         self_collision=table.self_collision,
         position=table.position,
         rotation=table.rotation,
@@ -190,24 +199,63 @@ def _add_cloth(scene: Scene, table: schema.ClothTable, folder: Path) -> None:
     _pin(handle, table)
 
 
-def _add_rope(scene: Scene, table: schema.RopeTable) -> None:
-    thing = f"rope {table.name!r}" if table.name else "rope"
+def _add_rope(scene: Scene, table: things.RopeTable) -> None:
+    handle = scene.add_rope(
+        _line(f"rope {table.name!r}" if table.name else "rope", table),
+        material=_material(RopeMaterial, table.material),
+        self_collision=table.self_collision,
+        velocity=table.velocity,
+        name=table.name,
+    )
+    _pin(handle, table)
+
+
+def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> None:
+    thing = f"soft body {table.name!r}" if table.name else "soft body"
+    if (table.mesh is None) == (table.lattice is None):
+        raise SceneError(f"{thing}: mesh, lattice: exactly one of the two must be given")
+    handle = scene.add_soft_body(
+        _lattice(thing, table.lattice) if table.lattice is not None else inside(folder, table.mesh or ""),
+        material=_material(SoftMaterial, table.material),
+        cell=table.cell,
+        visual=None if table.visual is None else inside(folder, table.visual),
+        self_collision=table.self_collision,
+        position=table.position,
+        rotation=table.rotation,
+        velocity=table.velocity,
+        name=table.name,
+    )
+    _pin(handle, table)
+
+
+def _add_rod(scene: Scene, table: things.RodTable) -> None:
+    thing = f"rod {table.name!r}" if table.name else "rod"
+    rod = scene.add_rod(
+        _line(thing, table),
+        material=_material(RodMaterial, table.material),
+        closed=table.closed,
+        rest_curvature=table.rest_curvature,
+        self_collision=table.self_collision,
+        velocity=table.velocity,
+        name=table.name,
+    )
+    rod.clamp(table.clamp)
+    _pin(rod, table)
+
+
+def _line(thing: str, table: things.RopeTable | things.RodTable) -> Any:
+    """Points of a rope or a rod."""
     ends = (table.start, table.to, table.count)
     if (table.points is None) != all(end is not None for end in ends) or (
         table.points is not None and any(end is not None for end in ends)
     ):
         raise SceneError(f"{thing}: points: give either points, or from, to and count")
-    points: Any = table.points
-    if points is None:
-        points = np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
-    material = None if table.material is None else RopeMaterial(**_given(table.material))
-    handle = scene.add_rope(
-        points, material=material, self_collision=table.self_collision, velocity=table.velocity, name=table.name
-    )
-    _pin(handle, table)
+    if table.points is not None:
+        return table.points
+    return np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
 
 
-def _add_collider(scene: Scene, table: schema.ColliderTable, folder: Path) -> None:
+def _add_collider(scene: Scene, table: solids.ColliderTable, folder: Path) -> None:
     scene.add_collider(
         _shape(table.shape, folder),
         position=table.position,
@@ -255,37 +303,46 @@ def _attach(scene: Scene, table: schema.AttachTable) -> None:
     to = table.to
     if sum(value is not None for value in (to.thing, to.point, to.motion)) != 1:
         raise SceneError("attach: to: exactly one of thing, point and motion must be given")
-    if to.thing is None and (to.index is not None or to.nearest is not None):
-        raise SceneError("attach: to: index and nearest belong to a thing")
+    if to.thing is None and any(value is not None for value in (to.index, to.nearest, to.place)):
+        raise SceneError("attach: to: index, nearest and place belong to a thing")
+    if sum(value is not None for value in (to.index, to.nearest, to.place)) > 1:
+        raise SceneError("attach: to: give only one of index, nearest and place")
     first = _thing(scene, "attach", "thing", table.thing)
-    motion = None if to.motion is None else _motion(to.motion)
+    options = {"compliance": table.compliance, "break_force": table.break_force, "reach": table.reach}
     if to.thing is None:
+        motion = None if to.motion is None else _motion(to.motion)
         goal: Any = to.point if motion is None else motion(0.0)[0]  # type: ignore[index]
         index = _which(first, "thing", table.index, table.nearest, goal)
-        scene.attach((first, index), motion or to.point, compliance=table.compliance, break_force=table.break_force)
+        scene.attach((first, index), motion or to.point, **options)
         return
     second = _thing(scene, "attach", "to", to.thing)
-    said = [value is not None for value in (table.index, table.nearest, to.index, to.nearest)]
-    if not any(said):
-        raise SceneError(f"attach: thing: which particle of {first.name!r} is not said; give index or nearest")
-    if not any(said[:2]):
+    if to.place is not None:
+        point = None if isinstance(to.place, str) else np.array(to.place, np.float64)
+        index = _which(first, "thing", table.index, table.nearest, point)
+        scene.attach((first, index), second if point is None else (second, point), **options)
+        return
+    if table.index is None and table.nearest is None:
         other = _which(second, "to", to.index, to.nearest, None)
-        index = first.nearest(second.positions[other])
+        index = _which(first, "thing", None, None, second.positions[np.atleast_1d(other)[0]])
     else:
         index = _which(first, "thing", table.index, table.nearest, None)
-        other = _which(second, "to", to.index, to.nearest, first.positions[index])
-    scene.attach((first, index), (second, other), compliance=table.compliance, break_force=table.break_force)
+        other = _which(second, "to", to.index, to.nearest, first.positions[np.atleast_1d(index)[0]])
+    scene.attach((first, index), (second, other), **options)
 
 
-def _which(handle: Handle, field: str, index: int | None, nearest: Any, otherwise: Any) -> int:
-    """Particle of a thing by its index, or nearest to a point."""
+def _which(handle: Handle, field: str, index: Any, nearest: Any, otherwise: Any) -> int | list[int]:
+    """Particles of a thing by their indices, or the one nearest to a point."""
     if index is not None and nearest is not None:
         raise SceneError(f"attach: {field}: give either index or nearest, not both")
     if index is not None:
-        if index >= len(handle):
-            raise SceneError(f"attach: {field}: index {index} is out of range 0 .. {len(handle) - 1}")
+        most = int(np.max(index))
+        if most >= len(handle):
+            raise SceneError(f"attach: {field}: index {most} is out of range 0 .. {len(handle) - 1}")
         return index
-    return handle.nearest(otherwise if nearest is None else nearest)
+    point = otherwise if nearest is None else nearest
+    if point is None:
+        raise SceneError(f"attach: {field}: which particle of {handle.name!r} is not said; give index or nearest")
+    return handle.nearest(point)
 
 
 def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
@@ -295,49 +352,53 @@ def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     return handle
 
 
-def _pin(handle: Handle, table: schema.Pinned) -> None:
+def _pin(handle: Handle, table: things.Pinned) -> None:
     handle.pin(table.pin)
     handle.pin([handle.nearest(point) for point in table.pin_nearest])
 
 
-def _grid(thing: str, table: schema.GridTable) -> tuple[np.ndarray, np.ndarray]:
+def _grid(thing: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.build.topology import grid
 
-    if table.shape[0] * table.shape[1] > schema.MOST_GRID_VERTICES:
-        raise SceneError(f"{thing}: grid.shape: {table.shape} is more than {schema.MOST_GRID_VERTICES} vertices")
+    if table.shape[0] * table.shape[1] > things.MOST_GRID_VERTICES:
+        raise SceneError(f"{thing}: grid.shape: {table.shape} is more than {things.MOST_GRID_VERTICES} vertices")
     return grid(shape=table.shape, size=table.size, diagonal=table.diagonal)
 
 
-def _cloth_material(thing: str, table: Any) -> ClothMaterial | None:
+def _lattice(thing: str, table: things.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
+    from shinari.build.tetra_lattice import lattice
+
+    if math.prod(table.cells) > things.MOST_LATTICE_CELLS:
+        raise SceneError(f"{thing}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")
+    return lattice(table.cells, table.size, split=table.split)
+
+
+def _material(kind: Any, table: Any) -> Any:
+    """A material of a kind, from the name of a preset or from fields; None where the file is silent."""
     if table is None or isinstance(table, str):
-        return None if table is None else ClothMaterial.preset(table)
-    given = _given(table)
-    preset = given.pop("preset")
-    return ClothMaterial(**given) if preset is None else ClothMaterial.preset(preset, **given)
-
-
-def _given(table: Any) -> dict[str, Any]:
-    """Fields of a material that the file gives."""
-    return {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
+        return None if table is None else kind.preset(table)
+    given = {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
+    preset = given.pop("preset", None)
+    return kind(**given) if preset is None else kind.preset(preset, **given)
 
 
 def _shape(table: Any, folder: Path) -> Shape:
-    if isinstance(table, schema.MeshTable):
+    if isinstance(table, solids.MeshTable):
         return Mesh(inside(folder, table.path), solid=table.solid, thickness=table.thickness)
     kinds = {
-        schema.SphereTable: Sphere,
-        schema.PlaneTable: Plane,
-        schema.BoxTable: Box,
-        schema.CapsuleTable: Capsule,
-        schema.CylinderTable: Cylinder,
-        schema.ConeTable: Cone,
-        schema.HeightfieldTable: Heightfield,
+        solids.SphereTable: Sphere,
+        solids.PlaneTable: Plane,
+        solids.BoxTable: Box,
+        solids.CapsuleTable: Capsule,
+        solids.CylinderTable: Cylinder,
+        solids.ConeTable: Cone,
+        solids.HeightfieldTable: Heightfield,
     }
     return kinds[type(table)](**msgspec.structs.asdict(table))
 
 
-def _motion(table: schema.MotionTable) -> Motion:
-    kind: Any = Keyframes if isinstance(table, schema.KeyframesTable) else Oscillation
+def _motion(table: solids.MotionTable) -> Motion:
+    kind: Any = Keyframes if isinstance(table, solids.KeyframesTable) else Oscillation
     return kind(**msgspec.structs.asdict(table))
 
 

@@ -1,36 +1,25 @@
 """What a scene file may hold: the tables, their fields and bounds.
 
-The classes here say which keys there are and what their values look like; `shinari.files.scene_file` makes a scene of
-them, `shinari.files.json_schema` a description for other programs. Units are SI, Y is up, a rotation is a unit
-quaternion w x y z.
+The classes here and in `schema_things` and `schema_solids` say which keys there are and what their values look like;
+`shinari.files.scene_file` makes a scene of them, `shinari.files.json_schema` a description for other programs. Units
+are SI, Y is up, a rotation is a unit quaternion w x y z.
 """
 
-from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta
 
-from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.files.schema_base import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
+from shinari.files.schema_solids import ColliderTable, MotionTable
+from shinari.files.schema_things import (
+    ClothTable,
+    ParticlesTable,
+    RodTable,
+    RopeTable,
+    SoftBodyTable,
+)
 from shinari.settings import DETECTIONS, METHODS, PRECISIONS, STIFFNESS_MODES, SWEEPS
-
-Positive = Annotated[float, Meta(gt=0)]
-NonNegative = Annotated[float, Meta(ge=0)]
-Ratio = Annotated[float, Meta(ge=0, le=1)]
-Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-Index = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Name = Annotated[str, Meta(min_length=1)]
-Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
-PositiveVector = tuple[Positive, Positive, Positive]
-PerRow = NonNegative | list[NonNegative]
-
-MOST_ROPE_POINTS = 1_000_000
-MOST_GRID_VERTICES = 2**24
-
-
-class Table(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Base of all tables: a key that is not known is an error."""
 
 
 class GustsTable(Table):
@@ -104,289 +93,6 @@ class SimulationTable(Table):
     contact_detection: Literal[DETECTIONS] = "frame"  # type: ignore[valid-type]
 
 
-class Pinned(Table):
-    """What particles, cloth and rope have in common.
-
-    Attributes:
-        name: Unique name; messages, attachments and results use it.
-        velocity: Velocity at the start [m/s].
-        pin: Indices of the particles that are fixed.
-        pin_nearest: Points [m]; the particle nearest to each is fixed.
-    """
-
-    name: Name | None = None
-    velocity: Vector | None = None
-    pin: list[Index] = []
-    pin_nearest: list[Vector] = []
-
-
-class ParticlesTable(Pinned, kw_only=True):
-    """Loose particles.
-
-    Attributes:
-        positions: Positions [m].
-        mass: Mass [kg], one for all or one each; 0 fixes.
-        radius: Distance kept from colliders and other things [m], one for all or one each; particles without one pass
-            through other things.
-        friction: Coulomb coefficient; left out: as that of what is touched.
-        static_friction: Coulomb coefficient of sticking; left out: as `friction`.
-        restitution: Ratio of the speeds after and before an impact.
-        contact_compliance: Inverse stiffness of a contact [m/N].
-        self_collision: Whether they collide with each other.
-    """
-
-    positions: Annotated[list[Vector], Meta(min_length=1)]
-    mass: PerRow = 1.0
-    radius: PerRow = 0.0
-    friction: NonNegative | None = None
-    static_friction: NonNegative | None = None
-    restitution: Ratio = 0.0
-    contact_compliance: NonNegative = 0.0
-    self_collision: bool = False
-
-
-class GridTable(Table):
-    """A rectangular sheet in the XZ plane, centred on its origin; vertex k = row nx + column.
-
-    Attributes:
-        shape: Numbers of vertices along X and Z.
-        size: Lengths along X and Z [m].
-        diagonal: One diagonal splits each cell: `same` everywhere, or `alternating`.
-    """
-
-    shape: tuple[Annotated[int, Meta(ge=2, le=2**20)], Annotated[int, Meta(ge=2, le=2**20)]]
-    size: tuple[Positive, Positive] = (1.0, 1.0)
-    diagonal: Literal["same", "alternating"] = "same"
-
-
-_RATIOS = {"stretch_stiffness", "compression_stiffness", "shear_stiffness", "bending_stiffness_ratio", "restitution"}
-
-
-def _material_table(material: type, **extra: Any) -> Any:
-    """A table with the fields of a material, all optional; what they mean stands there once."""
-    columns = []
-    for field in fields(material):
-        bound: Any = Positive if field.name == "density" else Ratio if field.name in _RATIOS else NonNegative
-        if field.type is bool:
-            bound = bool
-        elif field.name == "bend_model":
-            bound = Literal["isometric", "dihedral", "cross"]
-        columns.append((field.name, bound | UnsetType, UNSET))
-    columns += [(name, kind, None) for name, kind in extra.items()]
-    table = msgspec.defstruct(f"{material.__name__}Table", columns, bases=(Table,), kw_only=True)
-    table.__doc__ = material.__doc__
-    return table
-
-
-ClothMaterialTable = _material_table(
-    ClothMaterial, preset=Annotated[Name | None, Meta(description="Name of a preset to begin from.")]
-)
-RopeMaterialTable = _material_table(RopeMaterial)
-
-
-class ClothTable(Pinned):
-    """A sheet, from a mesh file or a grid: one of `mesh` and `grid` must be given.
-
-    Attributes:
-        mesh: Mesh file, relative to the folder of the scene file and inside it.
-        grid: A regular sheet instead of a mesh file.
-        material: Name of a preset, or a table of fields, with `preset` to begin from one.
-        self_collision: `triangles`: layers never pass through each other; `particles`: its vertices keep off each
-            other, which is cheaper; false: it passes through itself.
-        position: Where the origin of the mesh goes [m].
-        rotation: Rotation of the mesh about its origin, w x y z.
-    """
-
-    mesh: Name | None = None
-    grid: GridTable | None = None
-    material: Name | ClothMaterialTable | None = None  # type: ignore[valid-type]
-    self_collision: bool | Literal["particles", "triangles"] = False
-    position: Vector = (0.0, 0.0, 0.0)
-    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
-
-
-class RopeTable(Pinned):
-    """A rope: either `points`, or `from`, `to` and `count`.
-
-    Attributes:
-        points: Points along the rope [m].
-        start: First point [m], key `from`.
-        to: Last point [m].
-        count: Number of points from the first to the last.
-        material: Fields of the material.
-        self_collision: Whether its segments keep off each other, so that a knot holds.
-    """
-
-    points: Annotated[list[Vector], Meta(min_length=2)] | None = None
-    start: Vector | None = msgspec.field(default=None, name="from")
-    to: Vector | None = None
-    count: Annotated[int, Meta(ge=2, le=MOST_ROPE_POINTS)] | None = None
-    material: RopeMaterialTable | None = None  # type: ignore[valid-type]
-    self_collision: bool = False
-
-
-class SphereTable(Table, tag_field="type", tag="sphere"):
-    """Ball.
-
-    Attributes:
-        radius: Radius [m].
-    """
-
-    radius: Positive
-
-
-class PlaneTable(Table, tag_field="type", tag="plane"):
-    """Half space below a plane.
-
-    Attributes:
-        normal: Direction out of the solid.
-        offset: Distance from the origin along the normal [m].
-    """
-
-    normal: Vector = (0.0, 1.0, 0.0)
-    offset: float = 0.0
-
-
-class BoxTable(Table, tag_field="type", tag="box"):
-    """Box with its edges along the axes.
-
-    Attributes:
-        size: Full edge lengths [m].
-        inside: True for a container: everything outside is solid.
-    """
-
-    size: PositiveVector
-    inside: bool = False
-
-
-class CapsuleTable(Table, tag_field="type", tag="capsule"):
-    """Capsule along Y.
-
-    Attributes:
-        radius: Radius [m].
-        length: Length between the centres of the caps [m].
-    """
-
-    radius: Positive
-    length: NonNegative
-
-
-class CylinderTable(Table, tag_field="type", tag="cylinder"):
-    """Cylinder along Y, with flat ends.
-
-    Attributes:
-        radius: Radius [m].
-        length: Length from end to end [m].
-    """
-
-    radius: Positive
-    length: Positive
-
-
-class ConeTable(Table, tag_field="type", tag="cone"):
-    """Cone along Y, its tip up; its origin is half-way up.
-
-    Attributes:
-        radius: Radius of the base [m].
-        height: Height from the base to the tip [m].
-    """
-
-    radius: Positive
-    height: Positive
-
-
-class MeshTable(Table, tag_field="type", tag="mesh"):
-    """Triangle mesh from a file.
-
-    Attributes:
-        path: Mesh file, relative to the folder of the scene file and inside it.
-        solid: True: closed, or an error; false: a sheet; left out: a solid if it is closed.
-        thickness: Of a sheet [m].
-    """
-
-    path: Name
-    solid: bool | None = None
-    thickness: NonNegative = 0.0
-
-
-class HeightfieldTable(Table, tag_field="type", tag="heightfield"):
-    """Ground, centred in X and Z.
-
-    Attributes:
-        heights: Heights [m], one row after another along Z.
-        size: Lengths along X and Z [m].
-        depth: From the lowest height to the bottom [m]; left out: the larger of the lengths.
-    """
-
-    heights: Annotated[list[Annotated[list[float], Meta(min_length=2)]], Meta(min_length=2)]
-    size: tuple[Positive, Positive]
-    depth: Positive | None = None
-
-
-ShapeTable = (
-    SphereTable | PlaneTable | BoxTable | CapsuleTable | CylinderTable | ConeTable | MeshTable | HeightfieldTable
-)
-
-
-class KeyframesTable(Table, tag_field="type", tag="keyframes"):
-    """Poses at given times, linear in between, held outside.
-
-    Attributes:
-        times: Increasing times [s].
-        positions: Position at each time [m].
-        rotations: Rotation at each time, w x y z; left out: none.
-    """
-
-    times: Annotated[list[float], Meta(min_length=1)]
-    positions: Annotated[list[Vector], Meta(min_length=1)]
-    rotations: list[Quaternion] | None = None
-
-
-class OscillationTable(Table, tag_field="type", tag="oscillation"):
-    """Swings along a vector: centre + amplitude sin(2 pi frequency t + phase).
-
-    Attributes:
-        centre: Middle of the swing [m].
-        amplitude: From the middle to the far end [m].
-        frequency: Swings per second [Hz].
-        phase: Phase at time zero [rad].
-    """
-
-    centre: Vector
-    amplitude: Vector
-    frequency: NonNegative
-    phase: float = 0.0
-
-
-MotionTable = KeyframesTable | OscillationTable
-
-
-class ColliderTable(Table):
-    """A solid that pushes and is not pushed.
-
-    Attributes:
-        name: Unique name.
-        shape: Its shape.
-        position: Where its origin is [m].
-        rotation: Its rotation, w x y z.
-        friction: Coulomb coefficient.
-        static_friction: Coulomb coefficient of sticking; left out: as `friction`.
-        restitution: Ratio of the speeds after and before an impact.
-        contact_compliance: Inverse stiffness of a contact [m/N].
-        motion: How it moves; replaces `position` and `rotation`.
-    """
-
-    shape: ShapeTable
-    name: Name | None = None
-    position: Vector = (0.0, 0.0, 0.0)
-    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
-    friction: NonNegative = 0.3
-    static_friction: NonNegative | None = None
-    restitution: Ratio = 0.0
-    contact_compliance: NonNegative = 0.0
-    motion: MotionTable | None = None
-
-
 class ConstraintTable(Table):
     """Constraint rows.
 
@@ -410,45 +116,51 @@ class ConstraintTable(Table):
     stiffness: Ratio | list[Ratio] = 1.0
     compression_stiffness: Ratio | list[Ratio] | None = None
     damping: PerRow = 0.0
-    parameters: dict[Name, float | list[float | list[float]]] = {}
+    parameters: dict[Name, float | list[float | list[float]]] = msgspec.field(default_factory=dict)
 
 
 class AttachTarget(Table):
-    """What a particle is attached to: a particle of a thing, a point, or something that moves.
+    """What particles are attached to: particles of a thing, places on it, points, or something that moves.
 
     Attributes:
         thing: Name of the other thing.
-        index: Particle of the other thing; left out: the one nearest to the first particle.
+        index: Particle of the other thing, or one each; left out: the one nearest to the first particle.
         nearest: Point [m]; the particle of the other thing that is nearest to it.
+        place: Point [m]: the place on the other thing that is nearest to it, in a tetrahedron, on a triangle or on a
+            segment; `nearest`: the place nearest to each particle, which welds two things together.
         point: Point of the world [m].
         motion: Target that moves.
     """
 
     thing: Name | None = None
-    index: Index | None = None
+    index: Index | Annotated[list[Index], Meta(min_length=1)] | None = None
     nearest: Vector | None = None
+    place: Vector | Literal["nearest"] | None = None
     point: Vector | None = None
     motion: MotionTable | None = None
 
 
 class AttachTable(Table):
-    """An attachment of a particle.
+    """An attachment of particles.
 
     Attributes:
-        thing: Name of the thing that the particle belongs to.
-        to: What it is attached to.
-        index: Which particle; left out: the one nearest to `nearest`, or to the point, or where the motion begins.
+        thing: Name of the thing that the particles belong to.
+        to: What they are attached to.
+        index: Which particle, or several; left out: the one nearest to `nearest`, or to the point, or where the motion
+            begins.
         nearest: Point [m]; the particle of the thing that is nearest to it.
         compliance: Inverse stiffness [m/N].
         break_force: Force [N] above which it lets go for good.
+        reach: Largest distance from a point to its place on the other thing [m]; left out: the longest edge there.
     """
 
     thing: Name
     to: AttachTarget
-    index: Index | None = None
+    index: Index | Annotated[list[Index], Meta(min_length=1)] | None = None
     nearest: Vector | None = None
     compliance: NonNegative = 0.0
     break_force: Positive | None = None
+    reach: Positive | None = None
 
 
 class IgnoreContactTable(Table):
@@ -472,6 +184,8 @@ class SceneFile(Table):
         particles: Loose particles.
         cloth: Sheets.
         rope: Ropes.
+        soft_body: Soft bodies of tetrahedra.
+        rod: Rods that resist bending and twist.
         collider: Solids.
         constraint: Constraint rows.
         attach: Attachments.
@@ -480,10 +194,12 @@ class SceneFile(Table):
 
     scene: SceneTable = msgspec.field(default_factory=SceneTable)
     simulation: SimulationTable = msgspec.field(default_factory=SimulationTable)
-    particles: list[ParticlesTable] = []
-    cloth: list[ClothTable] = []
-    rope: list[RopeTable] = []
-    collider: list[ColliderTable] = []
-    constraint: list[ConstraintTable] = []
-    attach: list[AttachTable] = []
-    ignore_contact: list[IgnoreContactTable] = []
+    particles: list[ParticlesTable] = msgspec.field(default_factory=list)
+    cloth: list[ClothTable] = msgspec.field(default_factory=list)
+    rope: list[RopeTable] = msgspec.field(default_factory=list)
+    soft_body: list[SoftBodyTable] = msgspec.field(default_factory=list)
+    rod: list[RodTable] = msgspec.field(default_factory=list)
+    collider: list[ColliderTable] = msgspec.field(default_factory=list)
+    constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
+    attach: list[AttachTable] = msgspec.field(default_factory=list)
+    ignore_contact: list[IgnoreContactTable] = msgspec.field(default_factory=list)

@@ -1,0 +1,231 @@
+"""Tables of a scene file: things made of particles, and their materials."""
+
+from dataclasses import fields
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from shinari.files.schema_base import (
+    Count,
+    Index,
+    Name,
+    NonNegative,
+    PerRow,
+    Positive,
+    Quaternion,
+    Ratio,
+    Table,
+    Vector,
+)
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.rod_material import SOLVERS, RodMaterial
+from shinari.scene.soft_material import MODELS, SoftMaterial
+
+MOST_ROPE_POINTS = 1_000_000
+MOST_GRID_VERTICES = 2**24
+MOST_LATTICE_CELLS = 2**22
+
+
+class Pinned(Table):
+    """What particles, cloth and rope have in common.
+
+    Attributes:
+        name: Unique name; messages, attachments and results use it.
+        velocity: Velocity at the start [m/s].
+        pin: Indices of the particles that are fixed.
+        pin_nearest: Points [m]; the particle nearest to each is fixed.
+    """
+
+    name: Name | None = None
+    velocity: Vector | None = None
+    pin: list[Index] = msgspec.field(default_factory=list)
+    pin_nearest: list[Vector] = msgspec.field(default_factory=list)
+
+
+class ParticlesTable(Pinned, kw_only=True):
+    """Loose particles.
+
+    Attributes:
+        positions: Positions [m].
+        mass: Mass [kg], one for all or one each; 0 fixes.
+        radius: Distance kept from colliders and other things [m], one for all or one each; particles without one pass
+            through other things.
+        friction: Coulomb coefficient; left out: as that of what is touched.
+        static_friction: Coulomb coefficient of sticking; left out: as `friction`.
+        restitution: Ratio of the speeds after and before an impact.
+        contact_compliance: Inverse stiffness of a contact [m/N].
+        self_collision: Whether they collide with each other.
+    """
+
+    positions: Annotated[list[Vector], Meta(min_length=1)]
+    mass: PerRow = 1.0
+    radius: PerRow = 0.0
+    friction: NonNegative | None = None
+    static_friction: NonNegative | None = None
+    restitution: Ratio = 0.0
+    contact_compliance: NonNegative = 0.0
+    self_collision: bool = False
+
+
+class GridTable(Table):
+    """A rectangular sheet in the XZ plane, centred on its origin; vertex k = row nx + column.
+
+    Attributes:
+        shape: Numbers of vertices along X and Z.
+        size: Lengths along X and Z [m].
+        diagonal: One diagonal splits each cell: `same` everywhere, or `alternating`.
+    """
+
+    shape: tuple[Annotated[int, Meta(ge=2, le=2**20)], Annotated[int, Meta(ge=2, le=2**20)]]
+    size: tuple[Positive, Positive] = (1.0, 1.0)
+    diagonal: Literal["same", "alternating"] = "same"
+
+
+_BOUNDS: dict[str, Any] = {
+    "density": Positive,
+    "youngs_modulus": Positive,
+    "shear_modulus": Positive,
+    "restitution": Ratio,
+}
+"""Bounds of the fields of materials that have others than to be at least zero."""
+_STIFFNESSES = ("stretch_stiffness", "compression_stiffness", "shear_stiffness", "bending_stiffness_ratio")
+_Preset = Annotated[Name | None, Meta(description="Name of a preset to begin from.")]
+
+
+def _material_table(material: type, **bounds: Any) -> Any:
+    """A table with the fields of a material, all optional; what they mean stands there once."""
+    columns: list[Any] = []
+    for field in fields(material):
+        bound = bool if field.type is bool else (_BOUNDS | bounds).get(field.name, NonNegative)
+        columns.append((field.name, bound | UnsetType, UNSET))
+    if hasattr(material, "preset"):
+        columns.append(("preset", _Preset, None))
+    table = msgspec.defstruct(f"{material.__name__}Table", columns, bases=(Table,), kw_only=True)
+    table.__doc__ = material.__doc__
+    return table
+
+
+ClothMaterialTable = _material_table(
+    ClothMaterial, **dict.fromkeys(_STIFFNESSES, Ratio), bend_model=Literal["isometric", "dihedral", "cross"]
+)
+RopeMaterialTable = _material_table(RopeMaterial, **dict.fromkeys(_STIFFNESSES, Ratio))
+SoftMaterialTable = _material_table(
+    SoftMaterial,
+    poissons_ratio=Annotated[float, Meta(gt=-1, lt=0.5)],
+    model=Literal[MODELS],  # type: ignore[valid-type]
+)
+RodMaterialTable = _material_table(
+    RodMaterial,
+    radius=Positive,
+    poissons_ratio=Annotated[float, Meta(gt=-1, le=0.5)],
+    solver=Literal[SOLVERS],  # type: ignore[valid-type]
+)
+
+
+class ClothTable(Pinned):
+    """A sheet, from a mesh file or a grid: one of `mesh` and `grid` must be given.
+
+    Attributes:
+        mesh: Mesh file, relative to the folder of the scene file and inside it.
+        grid: A regular sheet instead of a mesh file.
+        material: Name of a preset, or a table of fields, with `preset` to begin from one.
+        self_collision: `triangles`: layers never pass through each other; `particles`: its vertices keep off each
+            other, which is cheaper; false: it passes through itself.
+        position: Where the origin of the mesh goes [m].
+        rotation: Rotation of the mesh about its origin, w x y z.
+    """
+
+    mesh: Name | None = None
+    grid: GridTable | None = None
+    material: Name | ClothMaterialTable | None = None  # type: ignore[valid-type]
+    self_collision: bool | Literal["particles", "triangles"] = False
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+class RopeTable(Pinned):
+    """A rope: either `points`, or `from`, `to` and `count`.
+
+    Attributes:
+        points: Points along the rope [m].
+        start: First point [m], key `from`.
+        to: Last point [m].
+        count: Number of points from the first to the last.
+        material: Fields of the material.
+        self_collision: Whether its segments keep off each other, so that a knot holds.
+    """
+
+    points: Annotated[list[Vector], Meta(min_length=2)] | None = None
+    start: Vector | None = msgspec.field(default=None, name="from")
+    to: Vector | None = None
+    count: Annotated[int, Meta(ge=2, le=MOST_ROPE_POINTS)] | None = None
+    material: RopeMaterialTable | None = None  # type: ignore[valid-type]
+    self_collision: bool = False
+
+
+class LatticeTable(Table):
+    """A box of cubes, each cut into tetrahedra, with one corner in its origin.
+
+    Attributes:
+        cells: Cubes along X, Y and Z.
+        size: Edge of a cube [m].
+        split: Tetrahedra of a cube.
+    """
+
+    cells: tuple[Count, Count, Count]
+    size: Positive
+    split: Literal[5, 6] = 5
+
+
+class SoftBodyTable(Pinned):
+    """A soft body of tetrahedra, from a mesh file or a box: one of `mesh` and `lattice` must be given.
+
+    Attributes:
+        mesh: File of a closed surface, which is filled with tetrahedra, or of tetrahedra; relative to the folder of the
+            scene file and inside it.
+        lattice: A box instead of a mesh file.
+        cell: Size of the tetrahedra that fill a surface [m]; left out: for about 10,000 of them.
+        visual: File of a surface that is shown in place of the tetrahedra, in the coordinates of the mesh; left out:
+            the surface that was filled, or that of the tetrahedra.
+        material: Name of a preset, or a table of fields, with `preset` to begin from one.
+        self_collision: `triangles`: its surface keeps off itself; false: it passes through itself.
+        position: Where the origin of the mesh goes [m].
+        rotation: Rotation of the mesh about its origin, w x y z.
+    """
+
+    mesh: Name | None = None
+    lattice: LatticeTable | None = None
+    cell: Positive | None = None
+    visual: Name | None = None
+    material: Name | SoftMaterialTable | None = None  # type: ignore[valid-type]
+    self_collision: bool | Literal["triangles"] = False
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+class RodTable(Pinned):
+    """A rod that resists bending and twist: either `points`, or `from`, `to` and `count`.
+
+    Attributes:
+        points: Points along the rod [m].
+        start: First point [m], key `from`.
+        to: Last point [m].
+        count: Number of points from the first to the last.
+        material: Name of a preset, or a table of fields, with `preset` to begin from one.
+        closed: Whether a last segment leads from the last point back to the first.
+        rest_curvature: Curvature at rest in the axes of its frames [1/m], bending about the first two and twist about
+            the third, one for all joints or one each; left out: as it is given.
+        self_collision: Whether its segments keep off each other.
+        clamp: Indices of the segments whose direction and twist are fixed.
+    """
+
+    points: Annotated[list[Vector], Meta(min_length=2)] | None = None
+    start: Vector | None = msgspec.field(default=None, name="from")
+    to: Vector | None = None
+    count: Annotated[int, Meta(ge=2, le=MOST_ROPE_POINTS)] | None = None
+    material: Name | RodMaterialTable | None = None  # type: ignore[valid-type]
+    closed: bool = False
+    rest_curvature: Annotated[list[float | Vector], Meta(min_length=1)] | None = None
+    self_collision: bool = False
+    clamp: list[Index] = msgspec.field(default_factory=list)
