@@ -10,6 +10,7 @@ from shinari.build.ordering import locality_order
 from shinari.build.overlaps import warn_of_starts_inside
 from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
+from shinari.build.volumes import build_volumes
 from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.contact.pair_members import pair_members
 from shinari.errors import SceneError
@@ -84,7 +85,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
 
 def _parts(scene: Scene, slots: np.ndarray, settings: Settings) -> tuple[PartModel, ...]:
     """What of the scene is not made of rows."""
-    found = (build_rods(scene, slots, settings),)
+    found = (build_rods(scene, slots, settings), build_volumes(scene, slots))
     return tuple(part for part in found if part is not None)
 
 

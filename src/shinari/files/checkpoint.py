@@ -25,14 +25,13 @@ import numpy as np
 
 import shinari
 from shinari.constraints.registry import ConstraintType
-from shinari.contact.pair_members import Members
 from shinari.errors import ContactWarning, FileError, SceneError, ShinariError, require
-from shinari.files.pack import Packed, unpack
+from shinari.files.pack import RECORDS, Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.record import frame_of, layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.files.vtkhdf import Stream, VtkhdfWriter
-from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
+from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
@@ -225,10 +224,10 @@ def model_digest(model: Model) -> str:
 
 def _plain(value: Any) -> Any:
     """Records of a model as containers."""
-    if isinstance(value, (Model, ConstraintBlock, Driver, Breakable, AirSurface, Members)):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, ConstraintType):
         return [value.name, list(value.parameters), value.points, value.rows]
+    if dataclasses.is_dataclass(value) and not callable(value) and RECORDS.get(type(value).__name__) is not type(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

@@ -25,14 +25,14 @@ from shinari.scene.rod_material import RodMaterial
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
-from shinari.scene.things import Collider, Particles, Rows
+from shinari.scene.things import Collider, Particles, Rows, Volume
 from shinari.scene.visual import EmbeddedSurface
 from shinari.scene.wind import Gusts
 
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(Particles, Rows, Collider, EmbeddedSurface, Rod, Surface),
+        *(Particles, Rows, Volume, Collider, EmbeddedSurface, Rod, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )

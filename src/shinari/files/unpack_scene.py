@@ -12,9 +12,9 @@ from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.surface import Surface, checked_surface
-from shinari.scene.things import KINDS, Collider, Particles, Rows
+from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
 
-_PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "colliders", "force_fields")
+_PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "volumes", "colliders", "force_fields")
 
 
 def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.groups = [_group(group) for group in unpack(node["groups"])]
     count = scene.particle_count
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
+    scene.volumes = [_volume(volume, count) for volume in unpack(node["volumes"])]
     scene.colliders = [_collider(collider) for collider in unpack(node["colliders"])]
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
     segments = sum(0 if group.rod is None else len(group.rod.frames) for group in scene.groups)
@@ -106,6 +107,14 @@ def _rod_segments(scene: Scene) -> dict[str, range]:
             segments[group.name] = range(start, start + len(group.rod.frames))
             start += len(group.rod.frames)
     return segments
+
+
+def _volume(volume: Any, count: int) -> Volume:
+    volume = _expect(volume, Volume)
+    check.index_rows(f"volume of {volume.thing!r}", "faces", volume.faces, 3, count)
+    check.number(f"volume of {volume.thing!r}", "volume", volume.volume, above=0.0)
+    check.number(f"volume of {volume.thing!r}", "compliance", volume.compliance, least=0.0)
+    return volume
 
 
 def _collider(collider: Any) -> Collider:

@@ -1,4 +1,4 @@
-"""Adds constraint rows, attachments and force fields to a scene."""
+"""Adds constraint rows, attachments, volumes and force fields to a scene."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from shinari.scene.arguments import parameters as checked_parameters
 from shinari.scene.attaching import joint, particles_of
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle, RowsHandle
-from shinari.scene.things import ForceField, Rows
+from shinari.scene.things import ForceField, Rows, Volume
 
 
 class Joining(Contents):
-    """Rows between particles, attachments and forces."""
+    """Rows between particles, attachments, volumes and forces."""
 
     def add_constraint(
         self,
@@ -118,6 +118,41 @@ class Joining(Contents):
                 break_force=break_force,
             )
         )
+
+    def add_volume(self, handle: Handle, *, ratio: float = 1.0, compliance: float = 0.0) -> None:
+        """Keep the volume inside the closed mesh of a thing, as the air in a balloon does.
+
+        The pressure inside above that outside is (ratio V0 - V) / compliance [Pa], see `Simulation.pressure`. Air at a
+        pressure p in a volume V has the compliance V / p for small changes; with 0 the volume is kept exactly, as by a
+        liquid. `method="pbd"` knows no compliances and keeps it exactly.
+
+        Args:
+            handle: A cloth whose mesh is closed, or a soft body.
+            ratio: Volume to be kept over the volume V0 of the mesh as it was added.
+            compliance: Change of the volume by the pressure [m^3/Pa].
+
+        Raises:
+            SceneError: The mesh is not closed or encloses nothing, the thing has one already, or a value lies outside
+                its bounds.
+        """
+        from shinari.build.volumes import closed_faces
+
+        if not isinstance(handle, Handle):
+            raise SceneError(f"volume: handle: expected what add_cloth or add_soft_body returned, got {handle!r}")
+        if handle._scene is not self:
+            raise SceneError(f"volume: handle: {handle.name!r} belongs to another scene")
+        thing = f"volume of {handle.name!r}"
+        group = next(group for group in self.groups if group.name == handle.name)
+        if group.faces is None:
+            raise SceneError(f"{thing}: handle: has no faces, so it encloses no volume")
+        if any(volume.thing == handle.name for volume in self.volumes):
+            raise SceneError(f"{thing}: handle: its volume is kept already")
+        ratio = check.number(thing, "ratio", ratio, above=0.0)
+        compliance = check.number(thing, "compliance", compliance, least=0.0)
+        faces, volume = closed_faces(thing, group.positions, group.faces)
+        start = handle.particles.start
+        self.volumes.append(Volume(handle.name, faces.astype(np.int64) + start, ratio * volume, compliance))
+        self.revision += 1
 
     def add_force_field(self, function: ForceField) -> None:
         """Add a force that acts on every free particle.

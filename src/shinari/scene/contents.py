@@ -7,7 +7,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
-from shinari.scene.things import Collider, ForceField, Particles, Rows
+from shinari.scene.things import Collider, ForceField, Particles, Rows, Volume
 
 
 class Contents:
@@ -27,6 +27,7 @@ class Contents:
         self.damping = check.number("scene", "damping", damping, least=0.0)
         self.groups: list[Particles] = []
         self.rows: list[Rows] = []
+        self.volumes: list[Volume] = []
         self.colliders: list[Collider] = []
         self.force_fields: list[ForceField] = []
         self.pinned: set[int] = set()

@@ -86,6 +86,23 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Volume:
+    """A closed mesh that keeps its volume.
+
+    Attributes:
+        thing: Name of the thing that it is the surface of.
+        faces: Global particle indices of its triangles, outward, (F, 3).
+        volume: Volume that it is to have [m^3].
+        compliance: Change of the volume by the pressure [m^3/Pa].
+    """
+
+    thing: str
+    faces: np.ndarray
+    volume: float
+    compliance: float
+
+
+@dataclass(frozen=True)
 class Collider:
     """A solid that pushes and is not pushed.
 

@@ -77,6 +77,9 @@ def project(state: State, work: Workspace, settings: Settings, threads: int) -> 
             history.extrapolate(iteration, settings.spectral_radius)
         least = TURNS if len(work.contacts) > 1 else ALONE
         for turn in range(MOST_TURNS):
+            if turn > 0:
+                for volumes in work.volumes:
+                    volumes.project(threads, False)
             overlaps = [family.project(threads, iteration == 0 and turn == 0) for family in work.contacts]
             if turn + 1 >= least and max(overlaps, default=0.0) <= TOLERATED:
                 break

@@ -21,6 +21,7 @@ from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.jacobi import gather_corrections, relaxation_weights
 from shinari.solver.lanes import Batches
 from shinari.solver.lift import Variant, projection
+from shinari.solver.volume import Volumes
 from shinari.state import State
 
 
@@ -31,6 +32,8 @@ class Workspace:
         predicted: Positions before the constraints of the substep, in solver order, (N, 3).
         solvers: One for each block, in the order in which they are solved.
         parts: The parts of the model, in the order in which they are solved.
+        volumes: Those of the parts that are solved again between the turns of the contacts: what a contact takes from
+            a closed mesh has to come out elsewhere.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
@@ -43,6 +46,7 @@ class Workspace:
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
         self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
+        self.volumes = [part for part in self.parts if isinstance(part, Volumes)]
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.contacts: list[Family] = []
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
