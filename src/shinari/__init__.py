@@ -12,6 +12,7 @@ from shinari.errors import (
     SceneError,
     ShinariError,
 )
+from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.rod_material import RodMaterial
@@ -21,6 +22,7 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
+    from shinari.build.tetra_lattice import lattice
     from shinari.build.topology import grid
     from shinari.constraints.registry import register
     from shinari.files.scene_file import load_scene
@@ -34,6 +36,7 @@ _LAZY = {
     "Simulation": "shinari.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.build.topology",
+    "lattice": "shinari.build.tetra_lattice",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
 }
@@ -52,6 +55,7 @@ __all__ = [
     "Gusts",
     "Heightfield",
     "Keyframes",
+    "LumpMaterial",
     "Mesh",
     "MissingExtraError",
     "Oscillation",
@@ -66,6 +70,7 @@ __all__ = [
     "Sphere",
     "function",
     "grid",
+    "lattice",
     "load_scene",
     "register",
 ]

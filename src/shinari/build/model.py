@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
+from shinari.build.clusters import build_lumps
 from shinari.build.colouring import colour, incidence
 from shinari.build.ordering import locality_order
 from shinari.build.overlaps import warn_of_starts_inside
@@ -85,7 +86,8 @@ def build_model(scene: Scene, settings: Settings) -> Model:
 
 def _parts(scene: Scene, slots: np.ndarray, settings: Settings) -> tuple[PartModel, ...]:
     """What of the scene is not made of rows."""
-    found = (build_rods(scene, slots, settings), build_volumes(scene, slots))
+    real = np.float32 if settings.precision == "float32" else np.float64
+    found = (build_rods(scene, slots, settings), build_lumps(scene, slots, real), build_volumes(scene, slots))
     return tuple(part for part in found if part is not None)
 
 

@@ -1,9 +1,9 @@
 """Who takes part in contacts between particles, and which pairs keep another distance than the sum of their radii.
 
-Loose particles with a radius and the vertices of sheets whose self-collision is "particles" are balls. Two of them keep
-off each other when they belong to different things, or to one whose self-collision is "particles". Pairs that share a
-row are left out, and so are neighbours along an edge; balls of one thing that overlap at the start keep the distance
-that they have there.
+Loose particles with a radius, those of lumps and the vertices of sheets whose self-collision is "particles" are balls.
+Two of them keep off each other when they belong to different things, or to one whose self-collision is "particles".
+Pairs that share a row are left out, and so are neighbours along an edge; balls of one thing that overlap at the start
+keep the distance that they have there.
 """
 
 import itertools
@@ -67,7 +67,7 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
         ContactWarning: Two things overlap at the start.
     """
     takes_part = [
-        group.kind == "particles" or (group.kind == "cloth" and group.self_collision == "particles")
+        group.kind in ("particles", "lump") or (group.kind == "cloth" and group.self_collision == "particles")
         for group in scene.groups
     ]
     particles = np.flatnonzero(np.array(takes_part)[model.owners] & (model.radii > 0.0)).astype(np.uint32)

@@ -223,7 +223,7 @@ def model_digest(model: Model) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Records of a model as containers."""
+    """Records of a model as containers; those of a scene can be packed as they are."""
     if isinstance(value, ConstraintType):
         return [value.name, list(value.parameters), value.points, value.rows]
     if dataclasses.is_dataclass(value) and not callable(value) and RECORDS.get(type(value).__name__) is not type(value):

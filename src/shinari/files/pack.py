@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.rod import Rod
@@ -32,8 +34,8 @@ from shinari.scene.wind import Gusts
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(Particles, Rows, Volume, Collider, EmbeddedSurface, Rod, Surface),
-        *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial),
+        *(Particles, Rows, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
+        *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )
 }

@@ -8,6 +8,7 @@ import numpy as np
 from shinari.files.pack import Packed
 from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
@@ -90,6 +91,9 @@ def _group(group: Any) -> Particles:
         check.array(group.name, "frames", group.rod.frames, (segments, 4))
         check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4))
         _expect(group.material, RodMaterial)
+    if group.kind == "lump" or group.clusters is not None:
+        _expect(group.material, LumpMaterial)
+        _expect(group.clusters, Clusters).check(group.name, n)
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     if group.tetrahedra is not None:

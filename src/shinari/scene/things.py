@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
 from shinari.scene.rod import Rod
@@ -15,7 +16,7 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
 
-Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial
+Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial
 
 KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump")
 """Kinds of things made of particles."""
@@ -38,6 +39,7 @@ class Particles:
         material: What its rows are made of.
         tetrahedra: Tetrahedra of a soft body, (T, 4), local indices.
         rod: Frames of a rod.
+        clusters: Clusters of a lump.
         visual: What is shown in its place; None: its faces, or its particles.
     """
 
@@ -53,6 +55,7 @@ class Particles:
     material: Material | None = None
     tetrahedra: np.ndarray | None = None
     rod: Rod | None = None
+    clusters: Clusters | None = None
     visual: Visual | None = None
 
 

@@ -1,0 +1,61 @@
+"""The visible surface of a lump: it moves with the clusters of the particles that are nearest to each vertex."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSurface:
+    """A surface bound to the clusters of a lump.
+
+    A vertex is moved by the pose of each cluster that holds one of its particles, and goes to the mean of these places;
+    with one cluster the surface keeps its shape exactly as far as the cluster does.
+
+    Attributes:
+        vertices: Vertices at rest, where the lump was put [m], (V, 3).
+        faces: Vertex indices, (F, 3).
+        corners: Particles near each vertex, local indices, (V, K).
+        weights: Their weights, of sum 1, (V, K).
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    corners: np.ndarray
+    weights: np.ndarray
+
+    def vertices_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
+        """Vertices as the lump is now [m], (V, 3).
+
+        Args:
+            model: The model.
+            state: A state of it.
+            particles: Global indices of the particles of the lump.
+            threads: Threads to use.
+        """
+        from shinari.shape_matching.surface import places
+
+        return places(self, model, state, particles, threads)
+
+    def check(self, thing: str, count: int) -> None:
+        """Refuse wrong shapes and indices; see `Visual`."""
+        vertices = check.array(thing, "visual: vertices", self.vertices, (None, 3))
+        check.index_rows(thing, "visual: faces", self.faces, 3, len(vertices))
+        width = np.shape(self.corners)[1] if np.ndim(self.corners) == 2 else 1
+        corners = check.index_rows(thing, "visual: corners", self.corners, width, count)
+        check.array(thing, "visual: weights", self.weights, (len(vertices), width))
+        if len(corners) != len(vertices):
+            raise SceneError(f"{thing}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")
+
+    def velocities_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
+        """Velocities of the vertices [m/s], (V, 3): the means of those of their particles."""
+        own = state.v[model.slots[particles.start : particles.stop]]
+        return np.einsum("vk,vkc->vc", self.weights, own[self.corners].astype(np.float64)).astype(model.real)

@@ -1,0 +1,1 @@
+"""Shape matching: clusters of particles that keep, or only slowly change, their shape."""
