@@ -50,6 +50,7 @@ RUNS = {
         ["--points", "31", "--frames", "150"],
         ["cloth_on_your_mesh.html", "cloth_on_your_mesh.npz"],
     ),
+    "15_jelly_drop/jelly_drop": (["--frames", "120"], ["jelly_drop.html", "jelly_drop.npz"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 NEEDS = {".html": "viser", ".usdc": "pxr"}
