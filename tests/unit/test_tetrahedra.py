@@ -13,6 +13,7 @@ import pytest
 import trimesh
 
 import shinari as sn
+from shinari.build import tetra_stencils as stencils
 from shinari.build import tetra_stuffing as stuffing
 from shinari.build.tetra_check import pieces, volumes
 from shinari.build.tetrahedra import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
@@ -96,8 +97,36 @@ def test_angles_are_bounded_for_any_cuts(seed):
     assert quality.angles.min() > stuffing.ANGLES[0]
     assert quality.angles.max() < stuffing.ANGLES[1]
     assert quality.shape.min() > 0.117
-    # all points inside and surface points make whole lattice tetrahedra: nothing is lost between the stencils
-    assert quality.volume > 0.2 * np.count_nonzero(signs > 0) / 2
+
+
+def test_angles_of_each_stencil():
+    """All 81 cases with their points moved along any edge and their cuts anywhere in between, most at the limits."""
+    generator = np.random.default_rng(0)
+    count = 4000
+    first, nodes = stencils.stencils()
+    axes = np.concatenate([np.eye(3), -np.eye(3)])
+    diagonals = np.array(np.meshgrid(*3 * [[-0.5, 0.5]])).reshape(3, -1).T
+    edges = np.concatenate([stuffing.NEAR_BLACK * axes, stuffing.NEAR_RED * diagonals])
+    worst = [180.0, 0.0]
+    for case in range(81):
+        signs = [(case // 3**k) % 3 - 1 for k in range(4)]
+        places = np.repeat(stencils._PLACES[None], count, axis=0)
+        for k in range(4):
+            if signs[k] == 0:
+                far = np.clip(generator.uniform(-0.5, 2.0, (count, 1)), 0.0, 1.0)
+                places[:, k] += far * edges[generator.integers(0, 14, count)]
+        for e, (i, j) in enumerate(stencils.PAIRS):
+            near = stuffing.NEAR_BLACK if e < 2 else stuffing.NEAR_RED
+            t = np.clip(generator.uniform(-1.0, 2.0, (count, 1)), near, 1.0 - near)
+            places[:, 4 + e] = (1.0 - t) * stencils._PLACES[i] + t * stencils._PLACES[j]
+        for stencil in nodes[first[case] : first[case + 1]]:
+            table = stencil[[0, 1, 3, 2]] + 10 * np.arange(count)[:, None]  # these points make a negative one
+            quality = measure_quality(places.reshape(-1, 3), table)
+            assert (quality.shape > 0.117).all()
+            worst = [min(worst[0], quality.angles.min()), max(worst[1], quality.angles.max())]
+    # within the bounds, and these no wider than they must be
+    assert stuffing.ANGLES[0] < worst[0] < stuffing.ANGLES[0] + 1.0
+    assert stuffing.ANGLES[1] - 1.0 < worst[1] < stuffing.ANGLES[1]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from shinari.maths.function import STEADY, steady
 
 NEAR_BLACK, NEAR_RED = 0.24999, 0.41189
 """A cut nearer than this share of its edge moves the point (ibid., table 1)."""
-ANGLES = (9.3, 161.7)
+ANGLES = (9.2, 161.7)
 """Bounds of the angles between two faces [degrees], for any cuts."""
 HALVINGS = 20
 BLOCK = 4
