@@ -20,7 +20,7 @@ import numpy as np
 
 from shinari.maths.function import FLAGS, function
 from shinari.maths.quaternion import rotate, rotation_rows, turned
-from shinari.maths.vec3 import ONE, ZERO, add, cross, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.rods.blocks import (
     factorise,
     load,
@@ -34,6 +34,9 @@ from shinari.rods.blocks import (
 )
 from shinari.rods.strain import bend, cross_rows, joint, joint_rows, stretch
 
+# What is solved is linear in the turns. Where frames turn far in one step [rad], more steps follow, up to so many: with
+# one alone a rod that falls freely in steps of 1/60 s gained several times its energy.
+FAR, MOST_STEPS = np.float32(0.2), 5
 NO_ROWS = ((ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO))
 
 
@@ -78,26 +81,31 @@ def solve_rod(
     begin, end, ring, points, lengths, rest, softness, weights, rates, begun, x, frames, multipliers, scale_h,
     shapes, bands, columns, first
 ):  # fmt: skip
-    """One Newton step of the rod of segments begin to end."""
+    """Newton steps of the rod of segments begin to end: one, and more while they turn frames far."""
     changes = columns[0]
-    measure(begin, end, ring, points, lengths, rest, softness, rates, begun, x, frames, multipliers, scale_h,
-            shapes, changes, first)  # fmt: skip
-    assemble(begin, end, ring, points, softness, weights, rates, x, scale_h, shapes, bands)
-    start, stop, count = 2 * begin, 2 * end, 1
-    if ring:
-        stop, count = stop - 2, 7
-        border_columns(begin, end, points, weights, x, shapes, bands, columns)
-    border = columns[1:count, start:stop].copy()
-    factorise(bands, start, stop)
-    for a in range(count):
-        substitute(bands, columns[a], start, stop)
-    if ring:
-        close_ring(start, stop, bands, columns, border)
-    apply(begin, end, ring, points, weights, x, frames, shapes, changes)
-    for s in range(begin, end):
-        for k in range(6):
-            before = ZERO if first else multipliers[s, k]
-            multipliers[s, k] = before + changes[2 * s + k // 3, k % 3]
+    start, stop = 2 * begin, 2 * end - 2 if ring else 2 * end
+    count = 7 if ring else 1
+    fresh = first
+    for _ in range(MOST_STEPS):
+        measure(begin, end, ring, points, lengths, rest, softness, rates, begun, x, frames, multipliers, scale_h,
+                shapes, changes, fresh)  # fmt: skip
+        assemble(begin, end, ring, points, softness, weights, rates, x, scale_h, shapes, bands)
+        if ring:
+            border_columns(begin, end, points, weights, x, shapes, bands, columns)
+        border = columns[1:count, start:stop].copy()
+        factorise(bands, start, stop)
+        for a in range(count):
+            substitute(bands, columns[a], start, stop)
+        if ring:
+            close_ring(start, stop, bands, columns, border)
+        largest = apply(begin, end, ring, points, weights, x, frames, shapes, changes)
+        for s in range(begin, end):
+            for k in range(6):
+                before = ZERO if fresh else multipliers[s, k]
+                multipliers[s, k] = before + changes[2 * s + k // 3, k % 3]
+        fresh = False
+        if largest < FAR * FAR:
+            break
 
 
 @function
@@ -280,7 +288,8 @@ def eliminate(matrix, right):
 
 @function
 def apply(begin, end, ring, points, weights, x, frames, shapes, changes):
-    """Move points and frames by W G^T d lambda, all gradients those at the start."""
+    """Move points and frames by W G^T d lambda, all gradients those at the start; return the largest turn squared."""
+    largest = ZERO * changes[0, 0]
     last = end - 1
     # what the joint before the first segment exerts: in a ring, the last one
     pull = joint_pull(shapes, changes, last) if ring else scale(joint_pull(shapes, changes, last), ZERO)
@@ -300,9 +309,10 @@ def apply(begin, end, ring, points, weights, x, frames, shapes, changes):
         pull = joint_pull(shapes, changes, s)
         a, b = weights[s, 0], weights[s, 1]
         if b > ZERO:
-            frames[s, 0], frames[s, 1], frames[s, 2], frames[s, 3] = turned(
-                q, (a * torque[0], a * torque[1], b * torque[2])
-            )
+            turn = (a * torque[0], a * torque[1], b * torque[2])
+            largest = max(largest, dot(turn, turn))
+            frames[s, 0], frames[s, 1], frames[s, 2], frames[s, 3] = turned(q, turn)
+    return largest
 
 
 @function

@@ -108,13 +108,14 @@ class RodModel:
     def loads(self, state: State, h: float, segments: range) -> RodLoads:
         """Internal forces and moments of a rod after the last substep."""
         chosen = slice(segments.start, segments.stop)
-        q = state.parts["rods/frames"].astype(np.float64)
+        frames = state.parts["rods/frames"].astype(np.float64)
+        q, after = frames[chosen], frames[self.after[chosen]]
         inner = state.parts["rods/multipliers"][chosen].astype(np.float64) / -(h * h)
-        jointed = self.jointed[chosen]
-        after = self.after[chosen]
-        middle = q[chosen] + np.where((q[chosen] * q[after]).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0) * q[after]
-        middle /= np.linalg.norm(middle, axis=1, keepdims=True)
-        return RodLoads(_rotated(q[chosen], inner[:, :3]), _rotated(middle, inner[:, 3:])[jointed])
+        p = _quaternion_product(_conjugated(q), after)
+        p *= np.where((p * self.rest[chosen]).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
+        # what the rows of a joint exert on the frame after it, (w + [v])^T
+        moments = p[:, :1] * inner[:, 3:] + np.cross(inner[:, 3:], p[:, 1:])
+        return RodLoads(_rotated(q, inner[:, :3]), _rotated(after, moments)[self.jointed[chosen]])
 
     def _momenta(self, state: State) -> np.ndarray:
         """Angular momentum of each frame, (S, 3)."""
@@ -186,7 +187,7 @@ class RodPart:
         moved = (goal != here).any(axis=1)
         size = np.linalg.norm(goal, axis=1, keepdims=True)
         goal = np.where(size > 0.0, goal / np.where(size > 0.0, size, 1.0), here)
-        turn = _quaternion_product(goal, here * np.array([1.0, -1.0, -1.0, -1.0]))
+        turn = _quaternion_product(goal, _conjugated(here))
         turn *= np.where(turn[:, :1] < 0.0, -1.0, 1.0)
         sine = np.linalg.norm(turn[:, 1:], axis=1, keepdims=True)
         angle = 2.0 * np.arctan2(sine, turn[:, :1])
@@ -240,6 +241,10 @@ def _quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     w = a[:, 0] * b[:, 0] - (a[:, 1:] * b[:, 1:]).sum(axis=1)
     v = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
     return np.concatenate([w[:, None], v], axis=1)
+
+
+def _conjugated(q: np.ndarray) -> np.ndarray:
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def _rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -38,6 +38,13 @@ class RodHandle(Handle):
         super().__init__(scene, name, particles)
         self.segments = segments
 
+    @property
+    def frames(self) -> np.ndarray:
+        """Frames in the scene as described, unit quaternions w x y z, (S, 4), a copy."""
+        rod = next(group.rod for group in self._scene.groups if group.name == self.name)
+        assert rod is not None
+        return rod.frames.copy()
+
     def clamp(self, segments: Any) -> None:
         """Fix the frames of segments: they then follow what is written to `Simulation.frames`.
 
