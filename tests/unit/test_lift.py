@@ -32,7 +32,7 @@ def variants(kind: ConstraintType) -> list[Variant]:
 
 
 def every_variant() -> list:
-    """Every variant in both precisions; for systems of four points, which compile for seconds, single precision once."""
+    """Every variant in both precisions; systems of four points take seconds to compile: in single precision once."""
     found = []
     for kind in constraint_types():
         for variant, real in itertools.product(variants(kind), (np.float32, np.float64)):
@@ -87,6 +87,8 @@ class Case:
         return np.array(found)
 
     def rest_values(self, x: np.ndarray) -> np.ndarray:
+        if self.kind.rest is None:
+            return np.random.default_rng(3).uniform(0.2, 0.4, (ROWS, self.kind.width))
         values = self.kind.rest(x)
         values = values if isinstance(values, tuple) else (values,)
         return np.concatenate([np.asarray(v).reshape(ROWS, -1) for v in values], axis=1)
