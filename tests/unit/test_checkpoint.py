@@ -7,11 +7,15 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import trimesh
 
 import shinari as sn
 from shinari.build.shape_mesh import shape_mesh
+from shinari.build.tetra_lattice import lattice
 from shinari.files import checkpoint
 from shinari.files.pack import Packed, unpack
+from shinari.scene.lump_material import LumpMaterial
+from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
 from shinari.solver.workspace import Workspace
 
@@ -28,6 +32,36 @@ def rich_scene(**changes: object) -> sn.Scene:
     scene.attach((cloth, 33), sn.Oscillation((0.3, 1.0, 0.0), (0.2, 0.0, 0.0), 1.0), compliance=1e-3)
     scene.add_collider(sn.Sphere(0.2), motion=sn.Keyframes([0.0, 1.0], [[0.3, 0, 0], [0.3, 1, 0]]))  # type: ignore[arg-type]
     scene.add_collider(sn.Box((9.0, 9.0, 9.0), inside=True), friction=0.6)
+    return scene
+
+
+def solids_scene() -> sn.Scene:
+    """A soft body with a surface that is shown, rods, lumps, a balloon, and attachments to places on them."""
+    scene = sn.Scene()
+    blob = trimesh.creation.icosphere(subdivisions=2, radius=0.2)
+    blob = np.asarray(blob.vertices), np.asarray(blob.faces)
+    jelly = scene.add_soft_body(
+        lattice((3, 2, 2), 0.1),
+        visual=(0.3 * blob[0] + 0.1, blob[1]),
+        material=sn.SoftMaterial(youngs_modulus=2e4, damping=0.01),
+        position=(0.0, 1.0, 0.0),
+        name="jelly",
+    )
+    scene.add_soft_body(lattice((1, 1, 1), 0.2), material=sn.SoftMaterial(model="corotated"), position=(3, 1, 0))
+    wire = scene.add_rod(np.linspace((0.3, 1.3, 0.0), (1.0, 1.3, 0.0), 8), material=RodMaterial(radius=0.002))
+    turns = np.linspace(0.0, 2.0 * np.pi, 9)[:-1]
+    ring = scene.add_rod(0.3 * np.stack([np.cos(turns), 0 * turns, np.sin(turns)], 1) + (0, 3, 0), closed=True)
+    wire.clamp([0])
+    wire.pin([0])
+    scene.add_shape_matched(blob, density=500.0, spacing=0.1, position=(0.0, 0.25, 0.0), name="stone")
+    points = np.indices((4, 3, 3)).reshape(3, -1).T * 0.05 + (1.5, 0.2, 0.0)
+    clay = LumpMaterial(stiffness=0.6, mode="linear", cluster_size=0.12, yield_strain=0.01, creep=20.0)
+    scene.add_shape_matched(points, material=clay, velocity=(0.0, -3.0, 0.0), name="clay")
+    balloon = scene.add_cloth(blob, position=(2.3, 0.5, 0.0), name="balloon")
+    scene.add_volume(balloon, ratio=1.2, compliance=1e-7)
+    scene.attach((wire, 7), (jelly, np.array([0.3, 1.2, 0.1])), compliance=1e-3, reach=2.0)
+    scene.attach((ring, [0, 3]), (balloon, [1, 2]), break_force=0.05)
+    scene.add_collider(sn.Plane(), friction=0.4)
     return scene
 
 
@@ -64,6 +98,24 @@ def test_ten_and_ten_steps_are_twenty(tmp_path: Path, precision: str, sweep: str
     second.step(10)
     assert second.state == straight.state
     assert second.time == straight.time
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_solids_and_their_parts_go_on_bit_by_bit(tmp_path: Path, precision: str) -> None:
+    straight, first = (sn.Simulation(solids_scene(), precision=precision, substeps=8, threads=1) for _ in range(2))
+    straight.step(16)
+    first.step(8)
+    assert len(first.state.parts) >= 4
+    first.save(tmp_path / "c.vtkhdf")
+    second = sn.Simulation.load(tmp_path / "c.vtkhdf")
+    assert second.state == first.state
+    for mine, theirs in zip(first.scene.groups, second.scene.groups, strict=True):
+        assert type(mine.visual) is type(theirs.visual)
+        assert mine.material == theirs.material
+    second.step(8)
+    assert second.state == straight.state
+    for name in ("jelly", "stone"):
+        assert np.array_equal(second.surface(name)[0], straight.surface(name)[0])
 
 
 def test_what_was_written_to_the_state_is_kept(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from shinari.files import scene_schema, schema_things
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
 from shinari.files.scene_file import load_scene_file
+from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.things import Particles
 from shinari.scene.wind import Gusts
@@ -281,20 +282,21 @@ def test_defaults_are_those_of_the_python_interface(tmp_path: Path) -> None:
     assert options.settings == Settings()
     assert scene.wind is None
     assert scene.gravity.tolist() == sn.Scene().gravity.tolist()
-    materials = (sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial, RodMaterial)
+    materials = (sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial, RodMaterial, LumpMaterial)
     for record in materials:
         table = getattr(schema_things, f"{record.__name__}Table")
         fields = {field.name for field in dataclasses.fields(record)}
         assert fields <= set(table.__struct_fields__)
 
 
-NAMED = {"bend_model": "cross", "model": "stvk", "solver": "iterative"}
-LEFT_OUT = {"shear_modulus"}  # Poisson's ratio stands in its place
+NAMED = {"bend_model": "cross", "model": "stvk", "solver": "iterative", "mode": "linear"}
+LEFT_OUT = {"shear_modulus", "cluster_size"}  # Poisson's ratio stands in its place; two points have no clusters
 MATERIALS = {
     sn.ClothMaterial: "[[cloth]]\ngrid = { shape = [2, 2] }",
     sn.RopeMaterial: "[[rope]]\npoints = [[0,0,0],[1,0,0]]",
     sn.SoftMaterial: "[[soft_body]]\nlattice = { cells = [1, 1, 1], size = 1 }",
     RodMaterial: "[[rod]]\npoints = [[0,0,0],[1,0,0]]",
+    LumpMaterial: "[[shape_matched]]\npoints = [[0,0,0],[1,0,0],[0,1,0],[0,0,1]]",
 }
 
 

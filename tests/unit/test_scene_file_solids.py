@@ -10,6 +10,7 @@ import shinari as sn
 from shinari.cli.info import describe
 from shinari.files.meshes import write_mesh
 from shinari.files.record import layout_of
+from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 
 FULL = """
@@ -52,6 +53,28 @@ points = [[0, 5, 0], [1, 5, 0], [1, 5, 1], [0, 5, 1]]
 closed = true
 self_collision = true
 material = "nylon line"
+
+[[shape_matched]]
+name = "stone"
+mesh = "ball.obj"
+spacing = 0.2
+material = { preset = "stone", friction = 0.9 }
+position = [0, 8, 0]
+
+[[shape_matched]]
+name = "clay"
+points = [[0, 20, 0], [0.1, 20, 0], [0, 20.1, 0], [0, 20, 0.1], [0.1, 20, 0.1]]
+density = 1500
+stiffness = 0.7
+material = "clay"
+radius = 0.04
+clusters = [[0, 1, 2, 3], [1, 2, 3, 4]]
+velocity = [0, -1, 0]
+
+[[volume]]
+thing = "ball"
+ratio = 1.1
+compliance = 1e-6
 
 [[attach]]
 thing = "wire"
@@ -97,8 +120,8 @@ def folder(tmp_path: Path) -> Path:
 def test_every_table_makes_its_thing(folder: Path) -> None:
     (folder / "full.toml").write_text(FULL)
     scene = sn.load_scene(folder / "full.toml")
-    beam, ball, shown, wire, ring = scene.groups
-    assert [group.kind for group in scene.groups] == ["soft", "soft", "soft", "rod", "rod"]
+    beam, ball, shown, wire, ring, stone, clay = scene.groups
+    assert [group.kind for group in scene.groups] == ["soft", "soft", "soft", "rod", "rod", "lump", "lump"]
     assert len(beam.tetrahedra) == 20
     assert beam.material == sn.SoftMaterial.preset("rubber", youngs_modulus=1e5, poissons_ratio=0.3, damping=0.01)
     assert beam.visual is None
@@ -113,6 +136,15 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     assert wire.material == RodMaterial.preset("steel wire", radius=0.001)
     assert ring.rod.closed
     assert ring.self_collision == "segments"
+    assert stone.material == LumpMaterial.preset("stone", friction=0.9)
+    assert len(stone.visual.vertices) == 162
+    np.testing.assert_allclose(stone.positions.mean(axis=0), [0, 8, 0], atol=1e-3)
+    assert clay.material == LumpMaterial.preset("clay", density=1500, stiffness=0.7)
+    assert clay.clusters.offsets.tolist() == [0, 4, 8]
+    assert (clay.radii == 0.04).all()
+    assert (clay.velocities == [0, -1, 0]).all()
+    (volume,) = scene.volumes
+    assert (volume.thing, volume.compliance) == ("ball", 1e-6)
     start = scene["wire"].particles.start
     assert scene.pinned == {0, start}
     assert scene.clamped == {0, 1}
@@ -133,6 +165,8 @@ def test_info_describes_them(folder: Path) -> None:
     things = describe(folder / "full.toml")["things"]
     assert things["beam"] == "soft, 20 particles, 20 tetrahedra, 36 triangles"
     assert things["ring"] == "rod, 4 particles, 4 segments"
+    assert things["clay"] == "lump, 5 particles, 2 clusters"
+    assert things["stone"].endswith("1 clusters, shown by a surface of 162 vertices, 320 triangles")
     assert things["shown"].endswith("shown by a surface of 42 vertices, 80 triangles")
 
 
@@ -190,6 +224,14 @@ BOX = "lattice = { cells = [1, 1, 1], size = 1 }"
         ("[[rod]]\npoints = [[0,0,0],[1,0,0]]\nmaterial = { radius = 0 }", r"> 0.0 - at \$.rod\[0\].material.radius"),
         ("[[rod]]\npoints = [[0,0,0],[1,0,0]]\nclamp = [1]", r"clamp: index 1 is out of range 0 .. 0 - at \$.rod\[0\]"),
         ("[[rod]]\npoints = [[0,0,0],[1,0,0]]\nmaterial = { shear_modulus = 1.0, poissons_ratio = 0.3 }", "not both"),
+        ("[[shape_matched]]\nname = 'x'", r"shape matched 'x': mesh, points: exactly one .* at \$.shape_matched\[0\]"),
+        ("[[shape_matched]]\nmesh = 'sheet.obj'", r"- at \$.shape_matched\[0\]"),
+        ("[[shape_matched]]\npoints = [[0,0,0]]\nstiffness = 2", r"<= 1.0 - at \$.shape_matched\[0\].stiffness"),
+        ("[[shape_matched]]\npoints = [[0,0,0]]\nmaterial = { density = 0 }", r"shape_matched\[0\].material.density"),
+        ("[[shape_matched]]\npoints = [[0,0,0]]\nmaterial = { mode = 'soft' }", "Invalid enum value 'soft'"),
+        ("[[shape_matched]]\npoints = [[0,0,0],[1,0,0]]\nclusters = [[]]", r"cluster.* - at \$.shape_matched\[0\]"),
+        (f"[[soft_body]]\n{BOX}\n[[volume]]\nthing = 'soft'\nratio = 0", r"> 0.0 - at \$.volume\[0\].ratio"),
+        ("[[rod]]\npoints = [[0,0,0],[1,0,0]]\n[[volume]]\nthing = 'rod'", r"has no faces, .* - at \$.volume\[0\]"),
         (
             "[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[attach]]\nthing = 'r'\nto = { point = [0,0,0] }\n"
             "index = [0, 2]",

@@ -67,6 +67,7 @@ def _scene(path: Path) -> dict[str, Any]:
         "particles": scene.particle_count,
         "pinned": len(scene.pinned),
         "things": things,
+        "volumes kept": len(scene.volumes),
         "rows added": sum(len(rows.indices) for rows in scene.rows),
         "wind": "none" if scene.wind is None else str(scene.wind),
         "duration": options.duration,
@@ -81,6 +82,7 @@ def _thing(group: Any) -> str:
         "tetrahedra": group.tetrahedra,
         "triangles": group.faces,
         "segments": None if group.rod is None else group.rod.frames,
+        "clusters": None if group.clusters is None else group.clusters.offsets[1:],
     }
     text = f"{group.kind}, {len(group.positions)} particles"
     text += "".join(f", {len(table)} {what}" for what, table in tables.items() if table is not None)
@@ -124,7 +126,7 @@ def _npz(path: Path) -> dict[str, Any]:
     arrays = read_npz(path)
     parts = [str(name) for name in arrays.get("part_names", ())]
     points = arrays["positions"].shape[1]
-    particles = int(arrays.get("particle_count", points))
+    particles = int(arrays["particle_count"]) if "particle_count" in arrays else points
     return {
         "kind": "result",
         "title": str(arrays.get("title", "")),

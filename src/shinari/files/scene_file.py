@@ -34,6 +34,7 @@ from shinari.files import scene_schema as schema
 from shinari.files import schema_solids as solids
 from shinari.files import schema_things as things
 from shinari.scene.handle import Handle
+from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Motion, Oscillation
 from shinari.scene.rod_material import RodMaterial
@@ -144,12 +145,16 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
         _locate("soft_body", index, lambda table=body: _add_soft_body(scene, table, folder))
     for index, rod in enumerate(file.rod):
         _locate("rod", index, lambda table=rod: _add_rod(scene, table))
+    for index, lump in enumerate(file.shape_matched):
+        _locate("shape_matched", index, lambda table=lump: _add_lump(scene, table, folder))
     for index, collider in enumerate(file.collider):
         _locate("collider", index, lambda table=collider: _add_collider(scene, table, folder))
     for index, rows in enumerate(file.constraint):
         _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
     for index, attach in enumerate(file.attach):
         _locate("attach", index, lambda table=attach: _attach(scene, table))
+    for index, volume in enumerate(file.volume):
+        _locate("volume", index, lambda table=volume: _add_volume(scene, table))
     for index, pair in enumerate(file.ignore_contact):
         _locate("ignore_contact", index, lambda table=pair: scene.ignore_contact(table.first, table.second))
     return scene
@@ -243,6 +248,27 @@ def _add_rod(scene: Scene, table: things.RodTable) -> None:
     _pin(rod, table)
 
 
+def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> None:
+    thing = f"shape matched {table.name!r}" if table.name else "shape matched"
+    if (table.mesh is None) == (table.points is None):
+        raise SceneError(f"{thing}: mesh, points: exactly one of the two must be given")
+    handle = scene.add_shape_matched(
+        inside(folder, table.mesh) if table.mesh is not None else np.array(table.points, np.float64),
+        density=table.density,
+        stiffness=table.stiffness,
+        material=_material(LumpMaterial, table.material),
+        spacing=table.spacing,
+        radius=table.radius,
+        mass=table.mass,
+        clusters=table.clusters,
+        position=table.position,
+        rotation=table.rotation,
+        velocity=table.velocity,
+        name=table.name,
+    )
+    _pin(handle, table)
+
+
 def _line(thing: str, table: things.RopeTable | things.RodTable) -> Any:
     """Points of a rope or a rod."""
     ends = (table.start, table.to, table.count)
@@ -328,6 +354,11 @@ def _attach(scene: Scene, table: schema.AttachTable) -> None:
         index = _which(first, "thing", table.index, table.nearest, None)
         other = _which(second, "to", to.index, to.nearest, first.positions[np.atleast_1d(index)[0]])
     scene.attach((first, index), (second, other), **options)
+
+
+def _add_volume(scene: Scene, table: schema.VolumeTable) -> None:
+    handle = _thing(scene, "volume", "thing", table.thing)
+    scene.add_volume(handle, ratio=table.ratio, compliance=table.compliance)
 
 
 def _which(handle: Handle, field: str, index: Any, nearest: Any, otherwise: Any) -> int | list[int]:

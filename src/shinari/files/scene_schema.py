@@ -17,6 +17,7 @@ from shinari.files.schema_things import (
     ParticlesTable,
     RodTable,
     RopeTable,
+    ShapeMatchedTable,
     SoftBodyTable,
 )
 from shinari.settings import DETECTIONS, METHODS, PRECISIONS, STIFFNESS_MODES, SWEEPS
@@ -163,6 +164,20 @@ class AttachTable(Table):
     reach: Positive | None = None
 
 
+class VolumeTable(Table):
+    """Keeps the volume inside the closed mesh of a thing, as the air in a balloon does.
+
+    Attributes:
+        thing: Name of a cloth whose mesh is closed, or of a soft body.
+        ratio: Volume to be kept over that of the mesh as it is given.
+        compliance: Change of the volume by the pressure [m^3/Pa].
+    """
+
+    thing: Name
+    ratio: Positive = 1.0
+    compliance: NonNegative = 0.0
+
+
 class IgnoreContactTable(Table):
     """Two things, or a thing and a collider, that pass through each other.
 
@@ -186,9 +201,11 @@ class SceneFile(Table):
         rope: Ropes.
         soft_body: Soft bodies of tetrahedra.
         rod: Rods that resist bending and twist.
+        shape_matched: Lumps of particles that keep their shape.
         collider: Solids.
         constraint: Constraint rows.
         attach: Attachments.
+        volume: Volumes that are kept.
         ignore_contact: Pairs that pass through each other.
     """
 
@@ -199,7 +216,9 @@ class SceneFile(Table):
     rope: list[RopeTable] = msgspec.field(default_factory=list)
     soft_body: list[SoftBodyTable] = msgspec.field(default_factory=list)
     rod: list[RodTable] = msgspec.field(default_factory=list)
+    shape_matched: list[ShapeMatchedTable] = msgspec.field(default_factory=list)
     collider: list[ColliderTable] = msgspec.field(default_factory=list)
     constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
     attach: list[AttachTable] = msgspec.field(default_factory=list)
+    volume: list[VolumeTable] = msgspec.field(default_factory=list)
     ignore_contact: list[IgnoreContactTable] = msgspec.field(default_factory=list)

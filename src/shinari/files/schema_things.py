@@ -18,6 +18,7 @@ from shinari.files.schema_base import (
     Table,
     Vector,
 )
+from shinari.scene.lump_material import MODES, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import SOLVERS, RodMaterial
 from shinari.scene.soft_material import MODELS, SoftMaterial
@@ -120,6 +121,13 @@ RodMaterialTable = _material_table(
     radius=Positive,
     poissons_ratio=Annotated[float, Meta(gt=-1, le=0.5)],
     solver=Literal[SOLVERS],  # type: ignore[valid-type]
+)
+LumpMaterialTable = _material_table(
+    LumpMaterial,
+    stiffness=Ratio,
+    beta=Ratio,
+    cluster_size=Positive,
+    mode=Literal[MODES],  # type: ignore[valid-type]
 )
 
 
@@ -229,3 +237,34 @@ class RodTable(Pinned):
     rest_curvature: Annotated[list[float | Vector], Meta(min_length=1)] | None = None
     self_collision: bool = False
     clamp: list[Index] = msgspec.field(default_factory=list)
+
+
+class ShapeMatchedTable(Pinned):
+    """A lump of particles that keeps its shape: one of `mesh` and `points` must be given.
+
+    Attributes:
+        mesh: File of a closed surface, which is filled with particles and shown; relative to the folder of the scene
+            file and inside it.
+        points: The particles themselves [m].
+        density: Mass per volume [kg/m^3]; left out: that of the material.
+        stiffness: Stiffness; left out: that of the material.
+        material: Name of a preset, or a table of fields, with `preset` to begin from one.
+        spacing: Distance of the particles [m]; left out: a twelfth of the longest extent of a mesh, or that of points.
+        radius: Distance kept from what is touched [m]; left out: half of the spacing.
+        mass: Masses of points [kg], one for all or one each, in place of the density; 0 fixes.
+        clusters: Particles of each cluster; left out: as the material says.
+        position: Where the origin of the mesh or of the points goes [m].
+        rotation: Rotation about that origin, w x y z.
+    """
+
+    mesh: Name | None = None
+    points: Annotated[list[Vector], Meta(min_length=1)] | None = None
+    density: Positive | None = None
+    stiffness: Ratio | None = None
+    material: Name | LumpMaterialTable | None = None  # type: ignore[valid-type]
+    spacing: Positive | None = None
+    radius: NonNegative | None = None
+    mass: PerRow | None = None
+    clusters: Annotated[list[list[Index]], Meta(min_length=1)] | None = None
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
