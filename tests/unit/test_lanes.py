@@ -28,6 +28,7 @@ class Block:
         order, self.offsets = colour(tetrahedra, len(points), free=masses > 0.0)
         self.indices = tetrahedra[order].astype(np.uint32)
         rest = kind.rest(points[self.indices])
+        rest = rest if isinstance(rest, tuple) else (rest,)
         columns = [np.asarray(value).reshape(len(self.indices), -1) for value in rest]
         self.parameters = np.concatenate(columns, axis=1).astype(real)
         self.softness = rng.uniform(1e-3, 1e-1, (len(self.indices), 1)).astype(real)
@@ -73,7 +74,7 @@ def test_lanes_give_what_single_rows_give(kind, damped, first):
     rows = block.solved(kind, variant)
     lanes = block.solved(kind, Variant("xpbd", False, damped, False, first=first, lanes=True))
     moved = np.abs(rows[0] - block.x).max()
-    assert moved > 1e-3
+    assert moved > 1e-4
     # a few hundred operations, each of half an eps of the largest number in it
     np.testing.assert_allclose(lanes[0], rows[0], atol=1e-12 * moved)
     np.testing.assert_allclose(lanes[1], rows[1], atol=1e-12 * np.abs(rows[1]).max())

@@ -92,5 +92,11 @@ def _edge_and_normals(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 DIHEDRAL = register(
-    "dihedral", points=4, parameters=("rest_angle",), evaluate=evaluate, rest=rest, compliance_unit="rad/(N m)"
+    "dihedral",
+    points=4,
+    parameters=("rest_angle",),
+    evaluate=evaluate,
+    rest=rest,
+    lanes=True,
+    compliance_unit="rad/(N m)",
 )
