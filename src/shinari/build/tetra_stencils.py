@@ -10,7 +10,7 @@ and outside is cut. What remains of a tetrahedron is a convex body whose corners
 the cuts; it falls into at most three tetrahedra, and their diagonals on a face must be the same from both sides. So the
 corners have ranks that are known on each face alone: a cut on a black edge, then an even lattice point (the sum of its
 indices), an odd one, a cut on a red edge. Each polygon is split from its corner of the highest rank, and the body from
-that of its highest one: the diagonals that Labelle and Shewchuk (2007, Isosurface stuffing, section 3) prove good.
+that of its highest one: the diagonals that Labelle and Shewchuk (2007, Isosurface stuffing) prove good.
 """
 
 from collections.abc import Iterable

@@ -23,7 +23,7 @@ from shinari.contact.grid import EXACT
 from shinari.maths.function import STEADY, steady
 
 NEAR_BLACK, NEAR_RED = 0.24999, 0.41189
-"""A cut nearer than this share of its edge moves the point (ibid., table 1)."""
+"""A cut nearer than this share of its edge moves the point (ibid.)."""
 ANGLES = (9.2, 161.7)
 """Bounds of the angles between two faces [degrees], for any cuts."""
 HALVINGS = 20
@@ -56,12 +56,13 @@ class Stuffing:
     origin: NDArray[np.float64]
 
 
-def stuff(corners: NDArray[np.float64], cell: float) -> Stuffing:
+def stuff(corners: NDArray[np.float64], cell: float, most_torn: float) -> Stuffing:
     """Fill a surface.
 
     Args:
         corners: Triangles that have an area, (T, 3, 3) [m].
         cell: Edge of a cube of the lattice [m].
+        most_torn: Share of the boundary without a triangle above which nothing is made.
     """
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
     # one cube and a bit to spare on each side
@@ -81,6 +82,9 @@ def stuff(corners: NDArray[np.float64], cell: float) -> Stuffing:
     # what no triangle cuts is cut where the winding number passes one half
     moved = moves[:, 1] > 0.0
     torn = np.flatnonzero(np.isnan(cuts) & ~moved[ends].any(axis=1))
+    share = len(torn) / max(len(ends), 1)
+    if share > most_torn:
+        return Stuffing(np.zeros((0, 3)), np.zeros((0, 4), np.int64), 0.0, share, lattice, origin)
     if len(torn):
         _halve(points, signs, ends, torn, surface.corners, surface.tree.firsts, surface.dipoles, cuts)
         _move(lattice, cut_of, cuts, moves)
@@ -93,7 +97,7 @@ def stuff(corners: NDArray[np.float64], cell: float) -> Stuffing:
     # points on the surface are neither here nor there
     sure = np.abs(winding - around) < 0.25
     overlap = 0.5 * cell**3 * float((around - (np.abs(winding) > 0.5))[sure].sum())
-    return Stuffing(vertices, tetrahedra, overlap, len(torn) / max(len(ends), 1), lattice, origin)
+    return Stuffing(vertices, tetrahedra, overlap, share, lattice, origin)
 
 
 def _shortened(corners: NDArray[np.float64], most: float) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ __all__ = [
 COUNT = 10_000
 """Tetrahedra that a body gets when nothing is asked for."""
 PER_CUBE = 12
-FINEST = 250
+FINEST = 120
 """Cells along the longest side of a surface when nothing is asked for, at most: it may be a sheet."""
 MOST_CUBES = 2**21
 OPEN = 0.1
@@ -100,7 +100,7 @@ def tetrahedralize(
             f"{thing}: cell: {cell:g} m makes a lattice of {cubes:.2g} cells, more than {MOST_CUBES}; the surface "
             f"measures {' x '.join(f'{side:.3g}' for side in high - low)} m"
         )
-    filled = stuff(surface.corners, cell)
+    filled = stuff(surface.corners, cell, OPEN)
     _check_closed(surface, filled, thing)
     points, tetrahedra = filled.vertices, filled.tetrahedra
     if method == "tetwild":
