@@ -51,6 +51,8 @@ RUNS = {
         ["cloth_on_your_mesh.html", "cloth_on_your_mesh.npz"],
     ),
     "15_jelly_drop/jelly_drop": (["--frames", "120"], ["jelly_drop.html", "jelly_drop.npz"]),
+    "18_helix_spring/helix_spring": ([], ["helix_spring.html", "helix_spring.npz", "helix_spring.png"]),
+    "19_twisted_rod/twisted_rod": ([], ["twisted_rod.html", "twisted_rod.npz", "twisted_rod.png"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 NEEDS = {".html": "viser", ".usdc": "pxr"}

@@ -370,6 +370,23 @@ def test_the_segment_that_closes_a_ring_touches_too():
     assert sim.positions(ball)[0, 1] == pytest.approx(0.105, abs=0.01)
 
 
+def test_a_weight_on_a_point_is_carried():
+    """The end of a wire of grams carries a kilogram: extension m g L / (E A) at one iteration."""
+    material = sn.RodMaterial.preset("steel wire")
+    scene = sn.Scene(damping=5.0)
+    masses = [0.0] * 20 + [1.0]
+    wire = scene.add_rod(np.linspace(0.0, 0.5, 21)[:, None] * [0, -1, 0], material=material, point_masses=masses)
+    wire.pin(0)
+    wire.clamp(0)
+    sim = sn.Simulation(scene, precision="float64", threads=1)
+    sim.step(60)
+    own = sim.model.masses
+    assert own[-1] == pytest.approx(1.0 + 0.5 * 7850.0 * material.area * 0.025)
+    carried = np.cumsum(own[::-1])[::-1][1:] * 9.81
+    assert -sim.positions(wire)[-1, 1] - 0.5 == pytest.approx((carried * 0.025 / material.stiffness[1]).sum(), rel=1e-6)
+    assert sim.rod_loads(wire).forces[0, 1] == pytest.approx(-carried[0], rel=1e-6)
+
+
 LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
 
 
@@ -391,6 +408,8 @@ LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
         (lambda s: s.add_rod(LINE, rest_curvature=np.zeros((5, 3))), r"rest_curvature: expected shape \(3, 3\)"),
         (lambda s: s.add_rod(LINE, rest_curvature=(0, 0, 20)), "rest_curvature: joint 0 would turn by 286 degrees"),
         (lambda s: s.add_rod(LINE, material=sn.RopeMaterial()), "material: expected a RodMaterial"),
+        (lambda s: s.add_rod(LINE, point_masses=-1.0), "point_masses: must be at least 0"),
+        (lambda s: s.add_rod(LINE, point_masses=[1.0]), "point_masses: expected a number or shape"),
         (lambda s: s.add_rod(LINE, velocity=[1, 2]), "velocity: expected shape"),
         (lambda s: s.add_rod(LINE, self_collision="triangles"), "self_collision: expected one of"),
         (lambda s: s.add_rod(LINE).clamp(4), "clamp: index 4 is out of range 0 .. 3"),

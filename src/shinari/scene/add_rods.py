@@ -23,6 +23,7 @@ class Rods(Contents):
         material: RodMaterial | None = None,
         closed: bool = False,
         rest_curvature: Any = None,
+        point_masses: Any = 0.0,
         self_collision: bool = False,
         velocity: Any = None,
         name: str | None = None,
@@ -39,6 +40,9 @@ class Rods(Contents):
             rest_curvature: Curvature of the rod at rest in the axes of its frames [1/m], about the first and second
                 axis the bending, about the third the twist, (3,) or one for each joint (J, 3); zeros: at rest it is
                 straight. None: as it is given, a coil stays a coil.
+            point_masses: Mass that the points carry beside that of the rod [kg], one or (N,). A weight that is given
+                here is solved together with the rod; attached to it, one far heavier than a segment takes many
+                iterations.
             self_collision: Whether its segments, as capsules, keep off each other.
             velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
             name: Name in messages and results.
@@ -62,7 +66,7 @@ class Rods(Contents):
         else:
             turns = _turns(thing, rest_curvature, between)
             rest = np.array([quaternion_of(turn) for turn in turns]).reshape(-1, 4)
-        masses = np.zeros(len(x))
+        masses = check.per_row(thing, "point_masses", point_masses, len(x), least=0.0)
         np.add.at(masses, np.arange(len(spans)), 0.5 * rod.density * rod.area * lengths)
         np.add.at(masses, (np.arange(len(spans)) + 1) % len(x), 0.5 * rod.density * rod.area * lengths)
         velocities = self._velocities(thing, velocity, masses)

@@ -150,6 +150,41 @@ def _grows(precision: str, material: RodMaterial, twist: float) -> bool:
     return max(sizes[16:]) > 1e-3
 
 
+@check("Greenhill's rod", "Greenhill 1883: a clamped rod under twist leaves its line at M L / (E I) = 2 x, tan x = x")
+def greenhill(precision: str) -> Iterator[Measurement]:
+    """The twist between two clamped ends at which the first mode begins to grow, by bisection."""
+    for ratio in (0.0, 0.5):
+        material = RodMaterial(radius=0.01, youngs_modulus=1e7, density=1000.0, poissons_ratio=ratio)
+        _, _, bend, twist = material.stiffness
+        low, high = 0.8, 1.2
+        for _ in range(5):
+            middle = 0.5 * (low + high)
+            if _leaves(precision, material, middle * 2.0 * 4.4934095 * bend / twist):
+                high = middle
+            else:
+                low = middle
+        yield equal(f"critical twist over 2 x 4.4934 B / C, B / C = {bend / twist:g}, 40 segments", 1.0,
+                    0.5 * (low + high), relative=0.05, theory="as the ring; bisected to 0.6 %")  # fmt: skip
+
+
+def _leaves(precision: str, material: RodMaterial, twist: float) -> bool:
+    """Whether a rod of 1 m with so much twist [rad] between its clamped ends leaves its line when disturbed."""
+    n = 40
+    points = np.zeros((n + 2, 3))
+    points[:, 0] = (np.arange(n + 2) - 0.5) / n
+    points[2:-2, 1] = 1e-3 * np.sin(np.pi * points[2:-2, 0]) ** 2
+    scene = Scene(gravity=(0.0, 0.0, 0.0))
+    rod = scene.add_rod(points, material=material, rest_curvature=(0.0, 0.0, -twist))
+    rod.pin([0, 1, n, n + 1])
+    rod.clamp([0, n])
+    sim = small(scene, precision, dt=1 / 60, substeps=1)
+    sizes = []
+    for _ in range(32):
+        sim.step(30)
+        sizes.append(float(np.linalg.norm(sim.positions(rod)[:, 1:], axis=1).max()))
+    return max(sizes[16:]) > 1e-3
+
+
 def helix(turns: float, segments: int, radius: float = 0.05, pitch: float = 0.03) -> np.ndarray:
     """Points on a coil about Y [m], from the top down."""
     t = 2.0 * np.pi * turns * np.linspace(0.0, 1.0, segments + 1)
