@@ -11,6 +11,7 @@ from shinari.errors import (
     MissingExtraError,
     SceneError,
     ShinariError,
+    TetrahedraWarning,
 )
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
@@ -23,6 +24,7 @@ from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
     from shinari.build.tetra_lattice import lattice
+    from shinari.build.tetrahedra import tetrahedralize
     from shinari.build.topology import grid
     from shinari.constraints.registry import register
     from shinari.files.scene_file import load_scene
@@ -39,6 +41,7 @@ _LAZY = {
     "lattice": "shinari.build.tetra_lattice",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
+    "tetrahedralize": "shinari.build.tetrahedra",
 }
 
 __all__ = [
@@ -68,11 +71,13 @@ __all__ = [
     "Simulation",
     "SoftMaterial",
     "Sphere",
+    "TetrahedraWarning",
     "function",
     "grid",
     "lattice",
     "load_scene",
     "register",
+    "tetrahedralize",
 ]
 
 

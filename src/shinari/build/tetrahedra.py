@@ -59,7 +59,7 @@ class Tetrahedra:
     unseen: float
 
     def __str__(self) -> str:
-        return f"{self.quality}, cell {self.cell:.3g} m, {100 * self.missing:.1f} % of the volume missing"
+        return f"{self.quality}, cell {self.cell:.3g} m, {100 * max(self.missing, 0.0):.1f} % of the volume missing"
 
 
 def tetrahedralize(
