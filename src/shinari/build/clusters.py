@@ -153,6 +153,7 @@ def build_lumps(scene: Scene, slots: np.ndarray, real: type) -> ShapeMatching | 
         held=np.array([table["held"] for table in tables]),
         frequencies=frequencies,
         stiffness=stiffness,
+        owners=np.repeat(np.arange(len(lumps)), [len(table["counts"]) for table in tables]),
         starts=cluster_starts,
         members=particles[local].astype(np.uint32),
         clusters=np.repeat(np.arange(len(counts)), counts),

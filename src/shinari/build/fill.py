@@ -35,8 +35,9 @@ def closed_mesh(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.int
 def fill(thing: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
     """Points of a cubic lattice in a closed mesh, as centres of balls that fill it, (N, 3) [m].
 
-    The lattice is centred in the box around the mesh. Points less than half a spacing below the surface move inwards
-    until they are, so that balls of that radius touch it from inside.
+    The lattice spans the box around the mesh, its steps a little more or less than the spacing, so that balls of that
+    width touch the box. Points less than half a spacing below the surface move inwards until they are, so that balls
+    touch it from inside.
 
     Raises:
         SceneError: No point lies inside, the spacing is too large; the message offers one. Or it is far too small.
@@ -56,8 +57,12 @@ def fill(thing: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
             f"{thing}: spacing: {spacing:g} m makes {volume / spacing**3:.3g} particles; "
             f"{_offer(float(np.cbrt(volume / 1e5)))} m would make 100,000"
         )
+    inner = np.maximum(size - spacing, 0.0)
     axes = [
-        0.5 * (low[k] + high[k]) + spacing * (np.arange(int(counts[k])) - 0.5 * (counts[k] - 1.0)) for k in range(3)
+        0.5 * (low[k] + high[k]) + inner[k] * (np.arange(int(counts[k])) / max(counts[k] - 1.0, 1.0) - 0.5)
+        if counts[k] > 1.0
+        else np.array([0.5 * (low[k] + high[k])])
+        for k in range(3)
     ]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     _, _, fields = encode_shapes([mesh], np.float64)

@@ -76,6 +76,11 @@ class Solids:
             marks = np.zeros((len(elements), words), np.uint64)
             self._lists.append(NearList(offsets, marks, elements, push, real))
 
+    @property
+    def particle_contacts(self) -> NearList:
+        """The contacts of particles."""
+        return self._lists[0]
+
     def begin(self, time: float) -> None:
         """A step begins: set the poses at its time [s] as those at both ends of the substep."""
         self._time, self._valid, self._factor, self.detections = time, False, AHEAD, 0

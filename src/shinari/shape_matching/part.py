@@ -1,5 +1,6 @@
 """Shape matching as a part of a model: the tables of all clusters, and their kernels bound to a simulation."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class ShapeMatching:
         frequencies: Square of the angular frequency with which particles swing about their goals, (L,) [1/s^2];
             infinite for rigid ones.
         stiffness: The same as a stiffness 0 to 1, for `method="pbd"`, (L,).
+        owners: Lump of each cluster, (C,).
         starts: First member of each cluster, (C + 1,).
         members: Particle of each member in solver order, (E,) uint32.
         clusters: Cluster of each member, (E,).
@@ -61,6 +63,7 @@ class ShapeMatching:
     held: np.ndarray
     frequencies: np.ndarray
     stiffness: np.ndarray
+    owners: np.ndarray
     starts: np.ndarray
     members: np.ndarray
     clusters: np.ndarray
@@ -83,6 +86,14 @@ class ShapeMatching:
     lump_piece_starts: np.ndarray
     name: str = "shape matching"
 
+    @property
+    def firm(self) -> np.ndarray:
+        """Lumps that are free rigid bodies: one cluster of stiffness 1 that does not stretch or flow, (L,) bool."""
+        counts = np.bincount(self.owners, minlength=len(self.held))
+        shaped = (self.laws[:, 0] == 0.0) & np.isinf(self.laws[:, 1])
+        plain = np.bincount(self.owners, ~shaped, len(self.held)) == 0
+        return (counts == 1) & plain & ~self.held & np.isinf(self.frequencies)
+
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Rotation of each cluster, (C, 4), and plastic deformation by rows, (C, 9), or (0, 9) where nothing yields."""
         count = len(self.masses)
@@ -92,7 +103,7 @@ class ShapeMatching:
 
     def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Matching":
         """The clusters of a simulation."""
-        return Matching(self, state, settings)
+        return Matching(self, model, state, settings)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None beyond that of the particles; 1/2 m w^2 |x - g|^2 of each particle that is not rigid [J]."""
@@ -147,14 +158,17 @@ class ShapeMatching:
 class Matching:
     """The clusters of one simulation."""
 
-    def __init__(self, model: ShapeMatching, state: "State", settings: "Settings") -> None:
-        self._model, self._state, self._h = model, state, settings.substep
-        self._moves = np.zeros((len(model.particles), 3), state.x.dtype)
-        self._shares = shares(model, settings)
-        self._sums, self._spins = np.empty((len(model.lump_pieces), 13)), np.empty((len(model.held), 6))
+    def __init__(self, lumps: ShapeMatching, model: "Model", state: "State", settings: "Settings") -> None:
+        self._model, self._state, self._h = lumps, state, settings.substep
+        self._moves = np.zeros((len(lumps.particles), 3), state.x.dtype)
+        self._before = np.zeros_like(self._moves)
+        self._growth = math.exp(model.damping * settings.substep)
+        self._shares = shares(lumps, settings)
+        self._sums, self._spins = np.empty((len(lumps.lump_pieces), 13)), np.empty((len(lumps.held), 6))
 
     def predict(self, h: float) -> None:
-        """Nothing: a lump is where its particles are."""
+        """Keep the velocities of the prediction."""
+        np.take(self._state.v, self._model.particles, axis=0, out=self._before, mode="clip")
 
     def project(self, threads: int, first: bool) -> None:
         """Find the pose of every cluster and move its particles towards their goals."""
@@ -166,7 +180,10 @@ class Matching:
     def finish(self, threads: int) -> None:
         """Give free lumps the spin back that velocities from positions lose."""
         parts, model, state = self._parts(threads), self._model, self._state
-        spin_sums(parts, model.lump_pieces, model.firsts, model.particles, state.x, state.v, self._moves, self._sums)
+        spin_sums(
+            parts, model.lump_pieces, model.firsts, model.particles, state.x, state.v, self._before, self._moves,
+            self._h, self._growth, self._sums,
+        )  # fmt: skip
         lump_spins(
             model.lump_piece_starts, model.firsts, model.particles, state.x, self._sums, model.held, self._spins
         )  # fmt: skip

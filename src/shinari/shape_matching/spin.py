@@ -1,10 +1,14 @@
 """The spin that velocities derived from positions lose.
 
-Matching pushes without a torque about the positions x* that were predicted. The new positions are x* + d, so with the
-new velocities v the angular momentum is sum m x* cross v, which is what it was, plus sum m d cross v. That is the loss:
-a lump that turns by an angle f in a substep would lose f^2 of its spin in it, to first order, as with any method whose
-velocities are differences of positions. It is given back as a rotation of the lump as a whole, so that nothing inside
-turns for it: v += w cross (x - c), with the inertia J of the lump as it is now, J w = -sum m d cross v.
+In a substep h a particle goes from x to x* = x + h v, matching pushes it by d, without a torque about x*, and contacts
+by e, at x* + d; its new velocity is v' = v + (d + e) / h. The angular momentum about the new places has then changed by
+
+    sum m (d + e) cross v - m d cross e / h = sum m h v' cross v - m d cross (v' - v)
+
+beside what the contacts have given. A lump that turns by an angle f in a substep would lose f^2 of its spin, to first
+order, as with any method whose velocities are differences of positions. It is given back as a rotation of the lump as a
+whole, so that nothing inside turns for it: v' += w cross (x - c), with the inertia J of the lump as it is now and J w
+the opposite of that change.
 """
 
 import numba
@@ -16,8 +20,8 @@ from shinari.shape_matching.kernels import THIN, ZERO
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
-def spin_sums(parts, pieces, starts, particles, x, v, moves, sums):
-    """Sums over pieces of lumps: mass, m r, m r r^T and m d cross v, with r counted from the first particle.
+def spin_sums(parts, pieces, starts, particles, x, v, before, moves, h, growth, sums):
+    """Sums over pieces of lumps: mass, m r, m r r^T and the change of spin, with r counted from the first particle.
 
     Args:
         parts: How many threads share the pieces.
@@ -26,17 +30,20 @@ def spin_sums(parts, pieces, starts, particles, x, v, moves, sums):
         particles: Particles of the lumps, (P,).
         x: Positions and inverse mass, (N, 4).
         v: Velocities [m/s], (N, 3).
+        before: Velocities of the prediction [m/s], (P, 3).
         moves: How far matching has moved each in this substep [m], (P, 3).
+        h: Substep [s].
+        growth: What makes the velocities those before damping.
         sums: Filled, (K, 13).
     """
     count = len(pieces)
     for t in numba.prange(parts):
         for k in range(count * t // parts, count * (t + 1) // parts):
-            piece_sums(k, particles[starts[pieces[k, 0]]], pieces, particles, x, v, moves, sums)
+            piece_sums(k, particles[starts[pieces[k, 0]]], pieces, particles, x, v, before, moves, h, growth, sums)
 
 
 @steady
-def piece_sums(k, origin, pieces, particles, x, v, moves, sums):
+def piece_sums(k, origin, pieces, particles, x, v, before, moves, h, growth, sums):
     """Sums of piece k."""
     ox, oy, oz = np.float64(x[origin, 0]), np.float64(x[origin, 1]), np.float64(x[origin, 2])
     mass = cx = cy = cz = xx = yy = zz = yz = zx = xy = lx = ly = lz = ZERO
@@ -45,11 +52,14 @@ def piece_sums(k, origin, pieces, particles, x, v, moves, sums):
         m = np.float64(1.0) / x[i, 3] if x[i, 3] > 0.0 else ZERO
         a, b, c = x[i, 0] - ox, x[i, 1] - oy, x[i, 2] - oz
         d, e, f = np.float64(moves[p, 0]), np.float64(moves[p, 1]), np.float64(moves[p, 2])
-        s, t, u = np.float64(v[i, 0]), np.float64(v[i, 1]), np.float64(v[i, 2])
+        a1, b1, c1 = growth * v[i, 0], growth * v[i, 1], growth * v[i, 2]
+        a0, b0, c0 = np.float64(before[p, 0]), np.float64(before[p, 1]), np.float64(before[p, 2])
         mass, cx, cy, cz = mass + m, cx + m * a, cy + m * b, cz + m * c
         xx, yy, zz = xx + m * a * a, yy + m * b * b, zz + m * c * c
         yz, zx, xy = yz + m * b * c, zx + m * c * a, xy + m * a * b
-        lx, ly, lz = lx + m * (e * u - f * t), ly + m * (f * s - d * u), lz + m * (d * t - e * s)
+        lx += m * (h * (b1 * c0 - c1 * b0) - (e * (c1 - c0) - f * (b1 - b0)))
+        ly += m * (h * (c1 * a0 - a1 * c0) - (f * (a1 - a0) - d * (c1 - c0)))
+        lz += m * (h * (a1 * b0 - b1 * a0) - (d * (b1 - b0) - e * (a1 - a0)))
     sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = mass, cx, cy, cz
     sums[k, 4], sums[k, 5], sums[k, 6] = xx, yy, zz
     sums[k, 7], sums[k, 8], sums[k, 9] = yz, zx, xy

@@ -15,6 +15,8 @@ from shinari.contact.surfaces import Surfaces
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
+from shinari.shape_matching.impacts import Impacts
+from shinari.shape_matching.part import ShapeMatching
 from shinari.solver.compiling import uncompilable
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
@@ -57,6 +59,8 @@ class Workspace:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
         if self.solids is not None:
             self.contacts.append(self.solids)
+            lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
+            self.contacts += [Impacts(part, model, state, settings, self.solids) for part in lumps]
         faces = 0 if model.air is None else len(model.air.triangles)
         self.kicks = np.zeros((3 * faces, 3), real)
         self.force_fields = [force_kernel(function) for function in model.force_fields]
