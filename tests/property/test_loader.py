@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,23 @@ VALID: dict[str, Any] = {
     ],
     "rope": [{"name": "rope", "from": [0, 0, 0], "to": [0, 1, 0], "count": 5, "self_collision": True},
              {"points": [[0, 0, 0], [1, 0, 0]]}],
+    "soft_body": [
+        {"name": "jelly", "lattice": {"cells": [2, 1, 1], "size": 0.5, "split": 6}, "visual": "ball.ply",
+         "material": {"preset": "jelly", "poissons_ratio": 0.4, "model": "corotated", "damping": 0.01},
+         "position": [0, 5, 0], "rotation": [1, 0, 0, 0], "pin": [0], "self_collision": "triangles"},
+        {"mesh": "ball.ply", "cell": 0.3, "material": "foam", "position": [0, 8, 0]},
+    ],
+    "rod": [
+        {"name": "wire", "from": [0, 5, 1], "to": [1, 5, 1], "count": 4, "clamp": [0], "rest_curvature": [0, 1, 0],
+         "material": {"preset": "hair", "radius": 0.01, "solver": "iterative"}},
+        {"points": [[5, 0, 0], [6, 0, 0], [6, 1, 0]], "closed": True, "self_collision": True, "material": "hair"},
+    ],
+    "shape_matched": [
+        {"name": "stone", "mesh": "ball.ply", "spacing": 0.3, "material": {"preset": "stone", "mode": "linear"}},
+        {"points": [[9, 0, 0], [9, 1, 0], [9, 0, 1], [10, 0, 0], [10, 1, 1]], "stiffness": 0.5, "density": 100,
+         "clusters": [[0, 1, 2, 3], [1, 2, 3, 4]], "radius": 0.1, "mass": [1, 1, 1, 1, 0], "material": "clay"},
+    ],
+    "volume": [{"thing": "jelly", "ratio": 1.1, "compliance": 1e-6}],
     "collider": [
         {"shape": {"type": "sphere", "radius": 1.0}, "friction": 0.5, "static_friction": 0.7, "restitution": 0.1,
          "contact_compliance": 1e-6},
@@ -58,6 +76,8 @@ VALID: dict[str, Any] = {
     ],
     "attach": [
         {"thing": "rope", "index": 4, "to": {"thing": "flag"}, "break_force": 10},
+        {"thing": "wire", "index": [2, 3], "to": {"thing": "jelly", "place": "nearest"}, "reach": 2},
+        {"thing": "wire", "nearest": [1, 5, 1], "to": {"thing": "jelly", "place": [1, 5, 0.5]}, "compliance": 1e-3},
         {"thing": "dust", "to": {"motion": {"type": "oscillation", "centre": [0, 0, 0], "amplitude": [1, 0, 0],
                                             "frequency": 1}}},
     ],
@@ -72,7 +92,26 @@ VALUES = st.one_of(
     st.floats(),
     st.sampled_from([0.0, -1.0, 1e-300, 1e308, -1e308, 1e38]),
     st.text(max_size=8),
-    st.sampled_from(["flag", "rope", "box", "distance", "tether", "volume", "../x.obj", "\0", "flag.ply", "bad.obj"]),
+    st.sampled_from(
+        [
+            "flag",
+            "rope",
+            "box",
+            "distance",
+            "tether",
+            "volume",
+            "../x.obj",
+            "\0",
+            "flag.ply",
+            "bad.obj",
+            "ball.ply",
+            "jelly",
+            "wire",
+            "stone",
+            "nearest",
+            "steel wire",
+        ]
+    ),
     st.lists(st.floats(), max_size=4),
     st.lists(st.integers(-1, 5), max_size=4),
     st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=3),
@@ -135,6 +174,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("loader")
     write_mesh(folder / "flag.ply", *sn.grid(shape=(3, 3)))
+    ball = trimesh.creation.icosphere(subdivisions=1, radius=0.5)
+    write_mesh(folder / "ball.ply", np.asarray(ball.vertices), np.asarray(ball.faces))
     (folder / "bad.obj").write_text("v 0 0 nan\nf 1 1 1\n")
     return folder
 
@@ -146,7 +187,7 @@ def check(path: Path) -> None:
         return
     assert np.isfinite(scene.positions).all()
     if scene.particle_count:
-        with contextlib.suppress(sn.SceneError):
+        with contextlib.suppress(sn.ShinariError):
             build_model(scene, options.settings)
 
 
@@ -154,7 +195,7 @@ def test_the_document_that_is_mutated_is_valid(folder: Path) -> None:
     path = folder / "scene.toml"
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in VALID.items()))
     scene, _ = load_scene_file(path)
-    assert scene.particle_count == 31
+    assert scene.particle_count == 139
 
 
 @FEW

@@ -18,6 +18,8 @@ from shinari.scene.things import Particles
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # A mesh is filled with so many particles along its longest extent when no spacing is given.
 ALONG = 12
+# Fourth powers of coordinates are summed up when clusters are made [m].
+FARTHEST = 1e15
 
 
 class Lumps(Contents):
@@ -77,6 +79,7 @@ class Lumps(Contents):
         if spacing is not None:
             spacing = check.number(thing, "spacing", spacing, above=0.0)
         points, masses, spacing, surface = _particles(thing, mesh_or_points, spacing, mass, lump.density)
+        _check_range(thing, points, self._placed(thing, points, position, rotation))
         reach = 0.5 * spacing if radius is None else check.number(thing, "radius", radius, least=0.0)
         chosen = _clusters(thing, points, lump, clusters, spacing)
         if surface is not None:
@@ -128,6 +131,14 @@ def _particles(
     if spacing == 0.0:
         raise SceneError(f"{thing}: spacing: cannot be told from {len(points)} points; give it, or the mass")
     return points, np.full(len(points), density * spacing**3), spacing, None
+
+
+def _check_range(thing: str, *places: np.ndarray) -> None:
+    """Refuse points so far away that their moments are no numbers."""
+    for points in places:
+        far = np.abs(points).max(axis=1)
+        if not far.max() <= FARTHEST:
+            raise SceneError(f"{thing}: points: {int(far.argmax())} is {far.max():.3g} m away, more than {FARTHEST:g}")
 
 
 def _spacing(points: np.ndarray) -> float:
