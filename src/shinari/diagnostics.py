@@ -10,6 +10,7 @@ from shinari.model import ConstraintBlock, Model
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.lift import measurement
+from shinari.solver.plastic import parameters_now
 from shinari.state import State
 
 
@@ -122,7 +123,9 @@ class Diagnostics:
         if column is None:
             raise SceneError(f"strains: {kind!r} has no rest value to compare with")
         strains = np.empty(block.row_count)
-        strains[block.places] = self._values(block, state)[:, 0] / np.abs(block.parameters[:, column])
+        strains[block.places] = self._values(block, state)[:, 0] / np.abs(
+            parameters_now(self._model, state, block)[:, column]
+        )
         return strains
 
     def worst_block(self, state: State) -> str:
@@ -160,7 +163,7 @@ class Diagnostics:
     def _measured(self, block: ConstraintBlock, state: State, x: np.ndarray) -> np.ndarray:
         """C of all rows at positions in solver order, (M, rows) float64."""
         values = np.empty((block.row_count, block.type.rows))
-        parameters = block.parameters.astype(np.float64)
+        parameters = parameters_now(self._model, state, block).astype(np.float64)
         groups = self._model.groups[block.indices[:, 0]]
         for columns in block.type.place_columns:
             parameters[:, columns] -= (state.origins - self._model.origins)[groups]
@@ -186,7 +189,7 @@ class Diagnostics:
         soft = compliance > 0.0
         squares = (values**2).sum(axis=1)
         if block.type.ground is not None:
-            squares -= block.type.ground(block.parameters.astype(np.float64))
+            squares -= block.type.ground(parameters_now(self._model, state, block).astype(np.float64))
         return 0.5 * float((squares[soft] / compliance[soft]).sum())
 
     def _block_residual(self, block: ConstraintBlock, state: State) -> BlockResidual:
@@ -200,7 +203,9 @@ class Diagnostics:
         column = _rest_column(block.type)
         if column is None:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
-        strain = np.where(held[:, 0], np.abs(values[:, 0]) / np.abs(block.parameters[:, column]), 0.0)
+        strain = np.where(
+            held[:, 0], np.abs(values[:, 0]) / np.abs(parameters_now(self._model, state, block)[:, column]), 0.0
+        )
         return BlockResidual(float(error.mean()), float(error.max()), float(strain.mean()), float(strain.max()))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.constraints.registry import ConstraintType
+from shinari.scene.failure import Failure
 from shinari.scene.motion import Motion
 from shinari.scene.things import Collider
 
@@ -82,6 +83,81 @@ class Breakable:
 
 
 @dataclass(frozen=True)
+class Tearing:
+    """Rows that let go above a strain.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        strain: Strain above which they let go.
+    """
+
+    block: str
+    rows: np.ndarray
+    strain: float
+
+
+@dataclass(frozen=True)
+class Followers:
+    """Rows that let go when elements next to them have.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        elements: Elements that each follows, (K, 2); -1: none.
+        needed: How many of them have to be gone, (K,).
+    """
+
+    block: str
+    rows: np.ndarray
+    elements: np.ndarray
+    needed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Elements of a thing that can tear: triangles of a cloth, segments of a rope, tetrahedra of a soft body.
+
+    Attributes:
+        thing: Which of the things.
+        block: Block of the rows that hold the elements.
+        rows: Rows of the block that hold each element, (E, k): one that lets go takes the element with it.
+        followers: Rows that go with the elements.
+    """
+
+    thing: int
+    block: str
+    rows: np.ndarray
+    followers: tuple[Followers, ...]
+
+    def present(self, broken: np.ndarray) -> np.ndarray:
+        """Which elements are still there, (E,), when some rows of the block are broken (M,)."""
+        return ~broken[self.rows].any(axis=1)
+
+
+@dataclass(frozen=True)
+class Flowing:
+    """Rows whose rest shape follows beyond a yield strain.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        name: Name of the array of the state that holds their rest lengths (K, 1) or inverse rest shapes (K, 9).
+        failure: Yield strain, rate and limit.
+    """
+
+    block: str
+    rows: np.ndarray
+    name: str
+    failure: Failure
+
+    @property
+    def columns(self) -> slice:
+        """Columns of the block's parameters that change."""
+        return slice(0, 1) if self.block == "distance" else slice(0, 9)
+
+
+@dataclass(frozen=True)
 class AirSurface:
     """Triangles that feel the air.
 
@@ -116,6 +192,9 @@ class Model:
         blocks: Rows by the name of their type.
         drivers: Motions of attachments.
         breakables: Rows that can break.
+        tearings: Rows that can tear.
+        fabrics: What tears with them.
+        flowings: Rows that can flow.
         colliders: Solids.
         air: Triangles in the air, or None.
         wind: Velocity of the air [m/s], constant (3,) or a function of time.
@@ -148,6 +227,9 @@ class Model:
     things: tuple[tuple[str, range], ...]
     members: "Members | None" = None
     parts: "tuple[PartModel, ...]" = ()
+    tearings: tuple[Tearing, ...] = ()
+    fabrics: tuple[Fabric, ...] = ()
+    flowings: tuple[Flowing, ...] = ()
 
     @property
     def particle_count(self) -> int:

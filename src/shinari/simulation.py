@@ -26,6 +26,7 @@ from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import announce
 from shinari.solver.step import step
+from shinari.solver.tearing import elements_left, faces_left, shown_left
 from shinari.solver.volume import MULTIPLIERS
 from shinari.solver.workspace import Workspace
 from shinari.state import State, start
@@ -276,7 +277,7 @@ class Simulation:
         """The surface of a thing as it is shown now, a copy.
 
         That is its visual surface if it has one, else its own triangles: of a soft body the boundary of its
-        tetrahedra.
+        tetrahedra. What has torn is left out.
 
         Returns:
             Vertices [m], (V, 3), and faces, (F, 3). Where the thing's own triangles are shown the vertices are all of
@@ -287,12 +288,13 @@ class Simulation:
         """
         particles = self._range(handle)
         group = next(g for g in self.scene.groups if g.name == (handle if isinstance(handle, str) else handle.name))
+        left = elements_left(self.model, self.state, next(k for k, g in enumerate(self.scene.groups) if g is group))
         if group.visual is not None:
             members = range(particles.start, particles.stop)
-            return group.visual.vertices_now(self.model, self.state, members, self.threads), group.visual.faces.copy()
+            return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
         if group.faces is None:
             raise SceneError(f"simulation: surface: {group.name!r} is made of {group.kind} and has no triangles")
-        return self.state.positions[particles].copy(), group.faces.copy()
+        return self.state.positions[particles].copy(), np.array(faces_left(group, left))
 
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J] and their sum; gravity counts from the world's origin."""

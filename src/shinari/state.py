@@ -132,7 +132,11 @@ def start(model: Model, scene: Scene) -> State:
     shapes = {
         name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
     }
-    breakable = {b.block for b in model.breakables}
+    breakable = {b.block for b in (*model.breakables, *model.tearings)}
+    breakable |= {f.block for fabric in model.fabrics for f in fabric.followers}
+    parts = {name: array for part in model.parts for name, array in part.start(model).items()}
+    for flow in model.flowings:
+        parts[flow.name] = model.blocks[flow.block].parameters[flow.rows, flow.columns].copy()
     return State(
         _positions=positions,
         _velocities=v[model.slots],
@@ -141,7 +145,7 @@ def start(model: Model, scene: Scene) -> State:
         origins=model.origins.copy(),
         multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
         broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
-        parts={name: array for part in model.parts for name, array in part.start(model).items()},
+        parts=parts,
     )
 
 

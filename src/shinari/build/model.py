@@ -7,6 +7,7 @@ import numpy as np
 import shinari.constraints  # noqa: F401  registers the types that come with the package
 from shinari.build.clusters import build_lumps
 from shinari.build.colouring import colour, incidence
+from shinari.build.fabrics import build_fabrics
 from shinari.build.ordering import locality_order
 from shinari.build.overlaps import warn_of_starts_inside
 from shinari.build.rods import build_rods
@@ -15,7 +16,7 @@ from shinari.build.volumes import build_volumes
 from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.contact.pair_members import pair_members
 from shinari.errors import SceneError
-from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Model
+from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
@@ -49,11 +50,12 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     by_type: dict[str, list[Rows]] = {}
     for row in rows:
         by_type.setdefault(row.type, []).append(row)
-    blocks, drivers, breakables = {}, [], []
+    blocks, drivers, breakables, tearings, flowings = {}, [], [], [], []
     for name, added in by_type.items():
         block = _block(constraint_type(name), added, scene, slots, free, near, settings, real)
         blocks[name] = block
         _attach_motions(name, added, block, drivers, breakables)
+        _attach_failures(name, added, block, tearings, flowings)
 
     def per_particle(values: list, dtype: type) -> np.ndarray:
         return np.repeat(np.array(values, dtype), sizes)[order]
@@ -78,6 +80,9 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         gravity=scene.gravity,
         damping=scene.damping,
         things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
+        tearings=tuple(tearings),
+        fabrics=build_fabrics(scene, slots, blocks, tearings),
+        flowings=tuple(flowings),
         parts=_parts(scene, slots, settings),
     )
     warn_of_starts_inside(scene, masses == 0.0)
@@ -174,6 +179,23 @@ def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
         bad = int(np.argmin(np.isfinite(table).all(axis=1)))
         raise SceneError(f"constraint {kind.name!r}: row {bad}: its rest values are not finite")
     return table
+
+
+def _attach_failures(
+    name: str, added: list[Rows], block: ConstraintBlock, tearings: list[Tearing], flowings: list[Flowing]
+) -> None:
+    where = np.empty(block.row_count, np.int64)
+    where[block.places] = np.arange(block.row_count)
+    start = 0
+    for row in added:
+        rows = where[start : start + len(row.indices)]
+        start += len(row.indices)
+        if row.failure is None or len(rows) == 0:
+            continue
+        if row.failure.tear_strain < np.inf:
+            tearings.append(Tearing(name, rows, row.failure.tear_strain))
+        if row.failure.yield_strain < np.inf:
+            flowings.append(Flowing(name, rows, f"plastic/{name}_{len(flowings)}", row.failure))
 
 
 def _attach_motions(

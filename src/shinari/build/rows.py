@@ -1,6 +1,7 @@
 """From the things of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from shinari.build.geodesic import geodesic_distances
 from shinari.build.soft_rows import soft_rows
 from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
 from shinari.constraints import dihedral, isometric_bend
+from shinari.scene.failure import failure_of
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
@@ -70,6 +72,7 @@ def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
         opposite = across[diagonal]
         quads = in_quad * dihedral.face_areas(x[bends[diagonal]])
         rows.append(_springs(x, opposite, start, *shear, material.damping, quads))
+    rows = [replace(row, failure=failure_of(material)) for row in rows]
     return rows + _bending_rows(material, x, bends, across, diagonal, start)
 
 
@@ -91,6 +94,7 @@ def rope_rows(rope: Particles, start: int) -> list[Rows]:
             material.damping,
         )
     ]
+    rows = [replace(row, failure=failure_of(material)) for row in rows]
     if np.isfinite(material.bend_compliance) and len(x) > 2:
         skip = np.stack([index[:-2], index[2:]], axis=1)
         softness = np.full(len(skip), material.bend_compliance)

@@ -5,6 +5,7 @@ import numpy as np
 from shinari.constraints.neo_hookean import hydrostatic_scale
 from shinari.constraints.strain_tetrahedron import isotropic
 from shinari.constraints.stvk import volume_weight
+from shinari.scene.failure import failure_of
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles, Rows
 
@@ -18,7 +19,17 @@ def soft_rows(body: Particles, start: int) -> list[Rows]:
     compliance, parameters = law(material, volumes(body.positions, tetrahedra))
     damping = material.damping / compliance if material.damping > 0.0 else None
     ones = np.ones(len(tetrahedra))
-    return [Rows(kind, tetrahedra + start, compliance, ones, damping=damping, parameters=parameters)]
+    return [
+        Rows(
+            kind,
+            tetrahedra + start,
+            compliance,
+            ones,
+            damping=damping,
+            parameters=parameters,
+            failure=failure_of(material),
+        )
+    ]
 
 
 def volumes(x: np.ndarray, tetrahedra: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ from shinari.build.colouring import incidence
 from shinari.build.topology import edges
 from shinari.model import Model
 from shinari.scene.scene import Scene
+from shinari.solver.tearing import elements_left, faces_left
+from shinari.state import State
 
 # A loop of rope cannot be bent to less than its own radius: points nearer along it than half such a loop never touch.
 HALF_TURN = math.pi
@@ -60,14 +62,14 @@ class Participants:
         return low * len(self.members) + high not in self.ignored
 
 
-def participants(scene: Scene, model: Model) -> Participants | None:
-    """What can touch through edges and triangles; None when nothing can."""
+def participants(scene: Scene, model: Model, state: State | None = None) -> Participants | None:
+    """What can touch through edges and triangles, but for what has torn in a state; None when nothing can."""
     slots, groups = model.slots, scene.groups
     points, lines, beads, segments, triangles = [], [], [], [], []
     members: list[np.ndarray | None] = []
     arcs = np.zeros(model.particle_count)
     start = 0
-    for group in groups:
+    for thing, group in enumerate(groups):
         own = slots[start : start + len(group.positions)]
         start += len(own)
         thick = group.radii > 0.0
@@ -75,13 +77,16 @@ def participants(scene: Scene, model: Model) -> Participants | None:
         if not thick.any():
             continue
         points.append(own[thick])
+        left = None if state is None else elements_left(model, state, thing)
         if group.faces is not None and group.self_collision != "particles":
-            triangles.append(own[group.faces])
-            lines.append(own[edges(group.faces)])
+            faces = faces_left(group, left)
+            triangles.append(own[faces])
+            lines.append(own[edges(faces)])
         elif group.kind in ("rope", "rod"):
             length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
-            segments.append(np.stack([own[:-1], own[1:]], axis=1))
+            pieces = np.stack([own[:-1], own[1:]], axis=1)
+            segments.append(pieces if left is None else pieces[left])
             if group.rod is not None and group.rod.closed:
                 segments.append(np.stack([own[-1:], own[:1]], axis=1))
         else:

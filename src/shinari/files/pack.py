@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.failure import Failure
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
@@ -34,7 +35,7 @@ from shinari.scene.wind import Gusts
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(Particles, Rows, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
+        *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )

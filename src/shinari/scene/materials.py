@@ -10,6 +10,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.failure import FIELDS, check_failure
 from shinari.scene.surface import checked_surface
 
 # Compliance per area [m^2/N], the inverse of Young's modulus [Pa]: concrete 25 GPa, wood 6 GPa, leather 0.1 GPa,
@@ -60,6 +61,11 @@ class ClothMaterial:
         drag_normal: Drag coefficient for air that meets the sheet head on.
         drag_tangential: Drag coefficient for air that flows along the sheet.
         tethers: Keep each particle within its distance along the surface to the nearest pin (Kim et al. 2012).
+        tear_strain: Strain above which an edge tears for good; infinity: never.
+        yield_strain: Strain above which the rest length of an edge follows, so that the strain goes back to this;
+            infinity: never.
+        creep: Rate of that [1/s]; infinity: at once.
+        plastic_limit: Change of the rest shape, as a strain, at which it stops.
     """
 
     density: float = 0.2
@@ -82,6 +88,10 @@ class ClothMaterial:
     drag_normal: float = 1.0
     drag_tangential: float = 0.1
     tethers: bool = False
+    tear_strain: float = np.inf
+    yield_strain: float = np.inf
+    creep: float = np.inf
+    plastic_limit: float = np.inf
 
     def __post_init__(self) -> None:
         _check(self, above_zero=("density",), infinite=("stretch_compliance", "compression_compliance",
@@ -123,6 +133,11 @@ class RopeMaterial:
         bending_stiffness_ratio: The same of bending rows.
         damping: Damping time [s] of every row.
         tethers: Keep each particle within its distance along the rope to the nearest pin (Kim et al. 2012).
+        tear_strain: Strain above which a segment tears for good; infinity: never.
+        yield_strain: Strain above which the rest length of a segment follows, so that the strain goes back to this;
+            infinity: never.
+        creep: Rate of that [1/s]; infinity: at once.
+        plastic_limit: Change of the rest shape, as a strain, at which it stops.
     """
 
     density: float = 0.1
@@ -139,6 +154,10 @@ class RopeMaterial:
     bending_stiffness_ratio: float = 0.1
     damping: float = 0.0
     tethers: bool = False
+    tear_strain: float = np.inf
+    yield_strain: float = np.inf
+    creep: float = np.inf
+    plastic_limit: float = np.inf
 
     def __post_init__(self) -> None:
         _check(self, above_zero=("density",), infinite=("stretch_compliance", "compression_compliance",
@@ -150,9 +169,10 @@ def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, .
     thing = type(material).__name__
     surface = (getattr(material, name) for name in ("friction", "static_friction", "restitution", "contact_compliance"))
     checked_surface(thing, *surface)
+    check_failure(material)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)
-        if value is None or field.name == "bend_model":
+        if value is None or field.name == "bend_model" or field.name in FIELDS:
             continue
         if field.name == "tethers":
             check.choice(thing, field.name, value, (True, False))

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass, fields, replace
 
+import numpy as np
+
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.failure import check_failure
 from shinari.scene.surface import checked_surface
 
 MODELS = ("neo_hookean", "stvk", "corotated", "strain")
@@ -20,6 +23,12 @@ class SoftMaterial:
         model: `"neo_hookean"` (Macklin and Mueller 2021), the choice for everything that is squashed or stretched far;
             `"stvk"` (St. Venant-Kirchhoff) and `"corotated"`, linear in strain; `"strain"` (Mueller et al. 2014).
         damping: Damping time [s] of every row: its damping stiffness is this time times its stiffness.
+        tear_strain: Largest principal strain above which a tetrahedron lets go for good; infinity: never.
+        yield_strain: Strain above which its rest shape follows at constant volume, so that the strain goes back to
+            this; measured as sqrt(2/3) |deviator of the logarithmic strain|, which is the strain of a bar of an
+            incompressible material that is pulled; infinity: never.
+        creep: Rate of that [1/s]; infinity: at once.
+        plastic_limit: The same measure of the rest shape at which it stops.
         thickness: The surface keeps half of it from what it touches [m].
         friction: Coulomb coefficient of sliding in contact.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.
@@ -32,6 +41,10 @@ class SoftMaterial:
     poissons_ratio: float = 0.45
     model: str = "neo_hookean"
     damping: float = 0.0
+    tear_strain: float = np.inf
+    yield_strain: float = np.inf
+    creep: float = np.inf
+    plastic_limit: float = np.inf
     thickness: float = 0.002
     friction: float = 0.5
     static_friction: float | None = None
@@ -40,6 +53,7 @@ class SoftMaterial:
 
     def __post_init__(self) -> None:
         checked_surface("SoftMaterial", self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        check_failure(self)
         check.choice("SoftMaterial", "model", self.model, MODELS)
         bounds: dict[str, dict] = {
             "density": {"above": 0.0},

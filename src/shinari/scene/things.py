@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shinari.scene.failure import Failure
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
@@ -74,6 +75,7 @@ class Rows:
         parameters: Parameters that were given, by name; the rest follow from the positions.
         motion: Target of an attachment as a function of time; drives the parameter `target`.
         break_force: Force [N] above which the rows let go; None: never.
+        failure: Strains above which they tear and flow; None: never.
     """
 
     type: str
@@ -86,6 +88,7 @@ class Rows:
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
     motion: Motion | None = None
     break_force: float | None = None
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True)

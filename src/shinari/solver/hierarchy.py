@@ -30,8 +30,8 @@ class Hierarchy:
         if block is None or not inverse_masses.any():
             return
         pulls = np.isfinite(block.softness[:, 0]) if settings.method == "xpbd" else block.softness[:, 0] > 0.0
-        # what can let go must not be held by a level that cannot
-        for item in model.breakables:
+        # what can let go or flow must not be held by a level that cannot
+        for item in (*model.breakables, *model.tearings, *model.flowings):
             if item.block == DISTANCE.name:
                 pulls[item.rows] = False
         positions = np.empty((model.particle_count, 3))

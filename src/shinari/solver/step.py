@@ -35,6 +35,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     kick, decay = (h * model.gravity).astype(real), real(math.exp(-model.damping * h))
     take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
     threads = numba.get_num_threads()
+    work.follow_tears(model, state, settings)
     for family in work.contacts:
         family.begin(time)
     for substep in range(settings.substeps):
@@ -57,6 +58,10 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         for family in work.contacts:
             family.bounce(threads)
         break_rows(model, state, work, h)
+        if work.flows is not None:
+            work.flows.advance(threads)
+        if work.tears is not None:
+            work.tears.check(threads)
     if not math.isfinite(float(x.sum()) + float(v.sum())):
         return False
     publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
@@ -118,7 +123,7 @@ def apply_forces(model: Model, state: State, work: Workspace, time: float, h: fl
         wind = check.vector("wind", f"at t = {time:g} s", model.wind(time)) if callable(model.wind) else model.wind
         corner_kicks(
             model.air.triangles,
-            model.air.drag,
+            work.drag,
             model.air.corner_offsets,
             state.x,
             state.v,

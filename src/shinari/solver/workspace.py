@@ -23,6 +23,8 @@ from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.jacobi import gather_corrections, relaxation_weights
 from shinari.solver.lanes import Batches
 from shinari.solver.lift import Variant, projection
+from shinari.solver.plastic import Flows, parameters_now
+from shinari.solver.tearing import Tears, air_left
 from shinari.solver.volume import Volumes
 from shinari.state import State
 
@@ -39,6 +41,9 @@ class Workspace:
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
+        tears: What can tear, or None.
+        flows: What can flow, or None.
+        drag: Coefficients of the air for each triangle, see `AirSurface`; 0 where it is gone.
         kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
         force_fields: Compiled kernels of the force fields.
     """
@@ -48,22 +53,40 @@ class Workspace:
         self.predicted = np.zeros((model.particle_count, 3), real)
         self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
         self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
+        by_name = {solver.block.type.name: solver for solver in self.solvers}
+        self.tears = Tears(model, state, by_name) if model.tearings else None
+        self.flows = Flows(model, state, by_name, settings.substep) if model.flowings else None
         self.volumes = [part for part in self.parts if isinstance(part, Volumes)]
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
-        self.contacts: list[Family] = []
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
+        self.contacts: list[Family] = []
+        self._scene = scene
+        faces = 0 if model.air is None else len(model.air.triangles)
+        self.kicks = np.zeros((3 * faces, 3), real)
+        self.drag = np.zeros((0, 2), real) if model.air is None else model.air.drag
+        self._meet(model, state, settings)
+        self.force_fields = [force_kernel(function) for function in model.force_fields]
+
+    def _meet(self, model: Model, state: State, settings: Settings) -> None:
+        """Bind the contacts, and the air, of what is there now."""
+        self.contacts = []
         if model.members is not None:
             self.contacts.append(Pairs(model, state, settings, self.predicted, model.members))
-        who = participants(scene, model)
+        who = participants(self._scene, model, state)
         if who is not None:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
         if self.solids is not None:
             self.contacts.append(self.solids)
             lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
             self.contacts += [Impacts(part, model, state, settings, self.solids) for part in lumps]
-        faces = 0 if model.air is None else len(model.air.triangles)
-        self.kicks = np.zeros((3 * faces, 3), real)
-        self.force_fields = [force_kernel(function) for function in model.force_fields]
+        if model.air is not None and model.fabrics:
+            self.drag = np.where(air_left(self._scene, model, state)[:, None], model.air.drag, model.real(0.0))
+
+    def follow_tears(self, model: Model, state: State, settings: Settings) -> None:
+        """What has torn since the last step keeps nothing off and feels no air from now on."""
+        if self.tears is not None and self.tears.changed:
+            self.tears.changed = False
+            self._meet(model, state, settings)
 
 
 class BlockSolver:
@@ -77,7 +100,9 @@ class BlockSolver:
 
     def __init__(self, block: ConstraintBlock, model: Model, state: State, settings: Settings, work: Workspace) -> None:
         self.block = block
-        self.parameters = block.parameters.copy() if block.type.places else block.parameters
+        self.parameters = parameters_now(model, state, block)
+        if block.type.places:
+            self.parameters = self.parameters.copy()
         self._batches: Batches | None = None
         # group of each row, for rows that hold places
         self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
@@ -137,6 +162,11 @@ class BlockSolver:
     def release(self, rows: np.ndarray) -> None:
         """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
         self.softness[rows] = self._absent
+        self._repack()
+
+    def set_parameters(self, rows: np.ndarray, columns: slice, values: np.ndarray) -> None:
+        """Change parameters of rows (K,), for those that flow."""
+        self.parameters[rows, columns] = values
         self._repack()
 
     def _repack(self) -> None:
