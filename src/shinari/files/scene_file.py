@@ -220,7 +220,7 @@ def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> N
     if (table.mesh is None) == (table.lattice is None):
         raise SceneError(f"{thing}: mesh, lattice: exactly one of the two must be given")
     handle = scene.add_soft_body(
-        _lattice(thing, table.lattice) if table.lattice is not None else inside(folder, table.mesh or ""),
+        _lattice(thing, table.lattice) if table.lattice is not None else _solid_file(folder, table.mesh or ""),
         material=_material(SoftMaterial, table.material),
         cell=table.cell,
         visual=None if table.visual is None else inside(folder, table.visual),
@@ -402,6 +402,17 @@ def _lattice(thing: str, table: things.LatticeTable) -> tuple[np.ndarray, np.nda
     if math.prod(table.cells) > things.MOST_LATTICE_CELLS:
         raise SceneError(f"{thing}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")
     return lattice(table.cells, table.size, split=table.split)
+
+
+def _solid_file(folder: Path, name: str) -> Path:
+    """Path of a file of a solid; TetGen keeps one in two files, and both must lie in the folder."""
+    from shinari.files.tetra_files import tetgen_pair
+
+    path = inside(folder, name)
+    if path.suffix.lower() in (".node", ".ele"):
+        for other in tetgen_pair(Path(name)):
+            inside(folder, str(other))
+    return path
 
 
 def _material(kind: Any, table: Any) -> Any:

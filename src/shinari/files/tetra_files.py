@@ -105,7 +105,7 @@ def _read_meshio(path: Path, suffix: str) -> tuple[Any, NDArray[np.integer], dic
 
 def _read_tetgen(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64], dict[str, int]]:
     """Points and tetrahedra of two files, of which one is given."""
-    node, ele = (path.with_suffix(_like(path.suffix, suffix)) for suffix in (".node", ".ele"))
+    node, ele = tetgen_pair(path)
     for file in (node, ele):
         if not file.is_file():
             raise ValueError(f"{file.name} is not beside it")
@@ -147,6 +147,7 @@ def _tetgen_table(file: Path, fewest: int) -> tuple[int, list[int], NDArray[np.f
     return count, head, np.array(lines[1:], dtype="S64").astype(np.float64).reshape(count, width)
 
 
-def _like(given: str, wanted: str) -> str:
-    """An extension in capitals when the given one is."""
-    return wanted.upper() if given.isupper() else wanted
+def tetgen_pair(path: Path) -> tuple[Path, Path]:
+    """The .node and the .ele file of which one is given, their extensions in capitals when the given one is."""
+    node, ele = (suffix.upper() if path.suffix.isupper() else suffix for suffix in (".node", ".ele"))
+    return path.with_suffix(node), path.with_suffix(ele)
