@@ -23,7 +23,8 @@ class RodMaterial:
         damping: Damping time [s]: internal forces and moments gain this time times their stiffness times the rate of
             strain.
         solver: `"direct"` solves all rows of a rod at once; `"iterative"` one after the other: a rod that is stiff
-            then needs many substeps to be as stiff as asked.
+            then needs many substeps to be as stiff as asked, and its frames get the inertia of their points on top of
+            their own, without which it is unstable.
         friction: Coulomb coefficient of sliding in contact.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.
         restitution: Ratio of the speeds after and before an impact, 0 to 1.
