@@ -14,7 +14,8 @@ import time
 
 import numpy as np
 
-from shinari.build.soft_rows import vertex_masses, volumes
+from shinari.build.soft_rows import vertex_masses
+from shinari.build.tetra_check import volumes
 from shinari.build.tetra_lattice import lattice
 
 BEAMS = {"1k": (8, 5, 5), "10k": (20, 10, 10), "50k": (25, 20, 20)}

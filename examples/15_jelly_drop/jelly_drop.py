@@ -26,7 +26,7 @@ import numpy as np
 
 import shinari as sn
 from shinari.build.quality import measure_quality
-from shinari.build.soft_rows import volumes
+from shinari.build.tetra_check import volumes
 from shinari.files.meshes import read_mesh, write_mesh
 from shinari.files.npz import read_npz
 from shinari.files.record import Recorder

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from shinari.build.tetra_check import volumes
 from shinari.constraints.neo_hookean import hydrostatic_scale
 from shinari.constraints.strain_tetrahedron import isotropic
 from shinari.constraints.stvk import volume_weight
@@ -30,12 +31,6 @@ def soft_rows(body: Particles, start: int) -> list[Rows]:
             failure=failure_of(material),
         )
     ]
-
-
-def volumes(x: np.ndarray, tetrahedra: np.ndarray) -> np.ndarray:
-    """Signed volumes [m^3], (T,)."""
-    a, b, c = (x[tetrahedra[:, k]] - x[tetrahedra[:, 0]] for k in (1, 2, 3))
-    return np.sum(a * np.cross(b, c), axis=1) / 6.0
 
 
 def vertex_masses(x: np.ndarray, tetrahedra: np.ndarray, density: float) -> np.ndarray:

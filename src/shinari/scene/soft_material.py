@@ -22,7 +22,8 @@ class SoftMaterial:
         poissons_ratio: Poisson's ratio for small strains, above -1 and below 0.5.
         model: `"neo_hookean"` (Macklin and Mueller 2021), the choice for everything that is squashed or stretched far;
             `"stvk"` (St. Venant-Kirchhoff) and `"corotated"`, linear in strain; `"strain"` (Mueller et al. 2014).
-        damping: Damping time [s] of every row: its damping stiffness is this time times its stiffness.
+        damping: Damping time [s] of every row: its damping stiffness is this time times its stiffness. A row that is
+            damped for long against its neighbours takes more substeps to converge; look at `Simulation.residual`.
         tear_strain: Largest principal strain above which a tetrahedron lets go for good; infinity: never.
         yield_strain: Strain above which its rest shape follows at constant volume, so that the strain goes back to
             this; measured as sqrt(2/3) |deviator of the logarithmic strain|, which is the strain of a bar of an
