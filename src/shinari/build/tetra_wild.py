@@ -1,8 +1,8 @@
 """Tetrahedra by fTetWild (Hu et al. 2020, Fast tetrahedral meshing in the wild), through pytetwild.
 
 It keeps edges and thin parts that a lattice misses, and takes seconds to minutes. It makes a slightly different mesh in
-every run, on one thread too; here the first one stays in the cache. Where results must be the same on two machines, keep
-the tetrahedra in a file.
+every run, on one thread too; here the first one stays in the cache. Where results must be the same on two machines,
+keep the tetrahedra in a file.
 """
 
 import subprocess
