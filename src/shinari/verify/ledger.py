@@ -19,7 +19,7 @@ PRECISIONS = ("float64", "float32")
 SUBJECTS = (
     "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending", "stability",
     "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams",
-    "attachments", "volumes", "rods", "shape_matching",
+    "attachments", "volumes", "failure", "rods", "shape_matching",
 )  # fmt: skip
 
 
