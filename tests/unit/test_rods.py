@@ -370,6 +370,19 @@ def test_the_segment_that_closes_a_ring_touches_too():
     assert sim.positions(ball)[0, 1] == pytest.approx(0.105, abs=0.01)
 
 
+def test_a_thick_ring_does_not_touch_itself_where_it_closes():
+    """Points nearer along it than half a loop are no contact, across the first point too."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    t = 2.0 * np.pi * np.arange(120) / 120
+    material = sn.RodMaterial(radius=0.02, youngs_modulus=1e7)
+    ring = scene.add_rod(0.3 * np.stack([np.cos(t), np.sin(t), 0 * t], axis=1), closed=True, material=material,
+                         self_collision=True)  # fmt: skip
+    sim = sn.Simulation(scene)
+    sim.step(10)
+    assert len(sim.contacts()) == 0
+    assert np.abs(np.linalg.norm(sim.positions(ring), axis=1) - 0.3).max() < 1e-5
+
+
 def test_a_weight_on_a_point_is_carried():
     """The end of a wire of grams carries a kilogram: extension m g L / (E A) at one iteration."""
     material = sn.RodMaterial.preset("steel wire")

@@ -272,7 +272,8 @@ def strangers(i, j, owners, alone, ignored, reach_along, arcs):
     a, b = np.int64(owners[i]), np.int64(owners[j])
     if a != b:
         return not listed(min(a, b) * len(alone) + max(a, b), ignored)
-    return not alone[a] and (reach_along[a] <= ZERO or abs(arcs[i] - arcs[j]) >= reach_along[a])
+    along = abs(arcs[i] - arcs[j])
+    return not alone[a] and min(along, reach_along[a, 1] - along) >= reach_along[a, 0]
 
 
 @inlined

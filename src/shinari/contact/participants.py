@@ -9,6 +9,7 @@ from shinari.build.colouring import incidence
 from shinari.build.topology import edges
 from shinari.model import Model
 from shinari.scene.scene import Scene
+from shinari.scene.things import Particles
 from shinari.solver.tearing import elements_left, faces_left
 from shinari.state import State
 
@@ -29,7 +30,8 @@ class Participants:
         members: Particles of each thing that takes part, as a list by thing; None: it does not.
         alone: Things that pass through themselves, (T,) bool.
         ignored: Sorted keys first x T + second (first < second) of things that ignore each other, (I,) int64.
-        reach_along: Distance along a rope below which its points never touch each other [m], by thing, (T,).
+        reach_along: Distance along a rope or rod below which its points never touch each other, and how long it is
+            around when it is a ring, else infinite [m], by thing, (T, 2).
         arcs: Distance along the rope of each particle [m], (N,).
         neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
         neighbours: Particles that share an edge or a row between things with each particle, ascending.
@@ -115,15 +117,22 @@ def participants(scene: Scene, model: Model, state: State | None = None) -> Part
         members=members,
         alone=alone,
         ignored=np.array(sorted(a * len(groups) + b for a, b in pairs), np.int64),
-        reach_along=np.array(
-            [HALF_TURN * group.radii.max() if group.kind in ("rope", "rod") else 0.0 for group in groups], model.real
-        ),
+        reach_along=np.array([_reach_along(group) for group in groups], model.real).reshape(-1, 2),
         arcs=arcs.astype(model.real),
         neighbour_offsets=offsets,
         neighbours=near,
         rest=rest,
         edge_length=float(np.median(lengths)),
     )
+
+
+def _reach_along(group: Particles) -> tuple[float, float]:
+    """Distance along a rope or rod below which its points never touch, and its length around if it is a ring [m]."""
+    reach = HALF_TURN * float(group.radii.max()) if group.kind in ("rope", "rod") else 0.0
+    if group.rod is None or not group.rod.closed:
+        return reach, math.inf
+    x = group.positions
+    return reach, float(np.linalg.norm(x - np.roll(x, -1, axis=0), axis=1).sum())
 
 
 def _joined(parts: list[np.ndarray], width: int) -> np.ndarray:
