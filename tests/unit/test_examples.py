@@ -51,10 +51,13 @@ RUNS = {
         ["cloth_on_your_mesh.html", "cloth_on_your_mesh.npz"],
     ),
     "15_jelly_drop/jelly_drop": (["--frames", "120"], ["jelly_drop.html", "jelly_drop.npz"]),
+    "17_shape_matched_lump/shape_matched_lump": ([], ["shape_matched_lump.html", "shape_matched_lump.npz"]),
     "18_helix_spring/helix_spring": ([], ["helix_spring.html", "helix_spring.npz", "helix_spring.png"]),
     "19_twisted_rod/twisted_rod": ([], ["twisted_rod.html", "twisted_rod.npz", "twisted_rod.png"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
+# surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
+SKINS = ("jelly_lump", "cork_lump")
 NEEDS = {".html": "viser", ".usdc": "pxr"}
 
 
@@ -98,7 +101,8 @@ def check_no_intersections(run: dict[str, np.ndarray], every: int = 4) -> None:
     """No triangle of a sheet cuts another one, or a collider as it is drawn, in every fourth frame and the last."""
     pytest.importorskip("vtk")
     intersecting = load("intersections", Path(__file__).parents[1]).intersecting
-    sheets = [n for n, kind in zip(run["part_names"], run["part_kinds"], strict=True) if kind == "mesh"]
+    parts = zip(run["part_names"], run["part_kinds"], strict=True)
+    sheets = [name for name, kind in parts if kind == "mesh" and name not in SKINS]
     frames = len(run["times"])
     for k in sorted({*range(0, frames, every), frames - 1}):
         for sheet in sheets:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class ClusterSurface:
     """A surface bound to the clusters of a lump.
 
-    A vertex is moved by the pose of each cluster that holds one of its particles, and goes to the mean of these places;
-    with one cluster the surface keeps its shape exactly as far as the cluster does.
+    A vertex goes with the particles nearest to it; the way from each of them to the vertex is turned and stretched as
+    the clusters of the particle are.
 
     Attributes:
         vertices: Vertices at rest, where the lump was put [m], (V, 3).

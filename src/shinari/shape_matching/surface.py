@@ -23,40 +23,44 @@ def places(surface: ClusterSurface, model: "Model", state: "State", particles: r
     origin = state.origins[model.groups[model.slots[particles.start]]]
     place_vertices(
         max(1, min(threads, len(found) // SHARE)), surface.vertices, surface.corners + first, surface.weights,
-        part.entry_starts, part.entries, part.clusters, part.centres, part.quadratic, part.lengths, part.means,
-        part.poses(state), origin, found,
+        part.particles, state.x, part.entry_starts, part.entries, part.clusters, part.centres, part.rest,
+        part.quadratic, part.lengths, part.means, part.poses(state), origin, found,
     )  # fmt: skip
     return found
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def place_vertices(
-    parts, vertices, corners, weights, entry_starts, entries, clusters, centres, quadratic, lengths, means, poses,
-    origin, found
+    parts, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest, quadratic, lengths,
+    means, poses, origin, found
 ):  # fmt: skip
     """Fill `found` (V, 3); the arrays are those of `ShapeMatching` and `ClusterSurface`."""
     count = len(vertices)
     for t in numba.prange(parts):
         for v in range(count * t // parts, count * (t + 1) // parts):
-            place_vertex(v, vertices, corners, weights, entry_starts, entries, clusters, centres, quadratic, lengths,
-                         means, poses, origin, found)  # fmt: skip
+            place_vertex(v, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest,
+                         quadratic, lengths, means, poses, origin, found)  # fmt: skip
 
 
 @steady
 def place_vertex(
-    v, vertices, corners, weights, entry_starts, entries, clusters, centres, quadratic, lengths, means, poses, origin,
-    found
+    v, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest, quadratic, lengths,
+    means, poses, origin, found
 ):  # fmt: skip
-    """Place one vertex."""
+    """Place one vertex: from each of its particles on, by the way to it as the clusters of the particle map it."""
     px = py = pz = ZERO
     for k in range(corners.shape[1]):
-        p = corners[v, k]
-        share = weights[v, k] / (entry_starts[p + 1] - entry_starts[p])
+        p, share = corners[v, k], weights[v, k]
+        i, each = particles[p], share / (entry_starts[p + 1] - entry_starts[p])
+        px, py, pz = px + share * x[i, 0], py + share * x[i, 1], pz + share * x[i, 2]
         for j in range(entry_starts[p], entry_starts[p + 1]):
-            c = clusters[entries[j]]
+            e = entries[j]
+            c = clusters[e]
             q = (vertices[v, 0] - centres[c, 0], vertices[v, 1] - centres[c, 1], vertices[v, 2] - centres[c, 2])
-            x, y, z = mapped(c, q, quadratic, lengths, means, poses)
-            px, py, pz = px + share * x, py + share * y, pz + share * z
+            a = mapped(c, q, quadratic, lengths, means, poses)
+            own = (np.float64(rest[e, 0]), np.float64(rest[e, 1]), np.float64(rest[e, 2]))
+            b = mapped(c, own, quadratic, lengths, means, poses)
+            px, py, pz = px + each * (a[0] - b[0]), py + each * (a[1] - b[1]), pz + each * (a[2] - b[2])
     found[v, 0], found[v, 1], found[v, 2] = origin[0] + px, origin[1] + py, origin[2] + pz
 
 
