@@ -52,8 +52,10 @@ RUNS = {
     ),
     "15_jelly_drop/jelly_drop": (["--frames", "120"], ["jelly_drop.html", "jelly_drop.npz"]),
     "17_shape_matched_lump/shape_matched_lump": ([], ["shape_matched_lump.html", "shape_matched_lump.npz"]),
+    "16_squash_and_recover/squash_and_recover": ([], ["squash_and_recover.html", "squash_and_recover.npz"]),
     "18_helix_spring/helix_spring": ([], ["helix_spring.html", "helix_spring.npz", "helix_spring.png"]),
     "19_twisted_rod/twisted_rod": ([], ["twisted_rod.html", "twisted_rod.npz", "twisted_rod.png"]),
+    "20_balloon/balloon": ([], ["balloon.html", "balloon.npz", "balloon.png"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold

@@ -47,7 +47,7 @@ def check_failure(material: Any) -> None:
     for name in FIELDS:
         value = check.number(thing, name, getattr(material, name), above=0.0, infinite=True)
         object.__setattr__(material, name, value)
-    if material.tear_strain <= material.yield_strain < np.inf:
+    if material.tear_strain < material.yield_strain < np.inf:
         raise SceneError(
             f"{thing}: yield_strain: {material.yield_strain:g} is not below the tear_strain {material.tear_strain:g}: "
             f"it would tear before it could flow"
