@@ -13,7 +13,7 @@ Stable Neo-Hookean tetrahedra have no force at rest and none that vanishes when 
 whatever they were pressed into. Checked: how flat it is pressed, what is left of its volume then by the closed form,
 that both plates push alike, and that in the end every vertex is where it was, up to a motion of the whole body.
 
-Look at the player: it swells to its sides, and rises again as fast as its damping lets it.
+Look at the player: it swells to its sides, and rises again with the plate.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def build() -> tuple[sn.Scene, Handle]:
     high, low = SIDE + 0.02, FLAT * SIDE
     heights = np.array([high, low, low, high]) + THICKNESS + 0.5 * BOARD
     places = np.stack([np.zeros(4), heights, np.zeros(4)], axis=1)
-    motion = sn.Keyframes(np.array([0.0, 1.0, 1.5, 1.75]), places)
+    motion = sn.Keyframes(np.array([0.0, 1.0, 1.5, 2.5]), places)
     scene.add_collider(sn.Box((0.8, BOARD, 0.8)), motion=motion, friction=0.0, name="plate")
     return scene, body
 
@@ -62,7 +62,7 @@ def off_shape(now: np.ndarray, given: np.ndarray) -> float:
 def main(arguments: list[str] | None = None) -> None:
     """Press, hold, release, check, write results."""
     parser = argparse.ArgumentParser(description="a soft cube is pressed flat and released")
-    parser.add_argument("--frames", type=int, default=210, help="frames of 1/60 s; released after 105")
+    parser.add_argument("--frames", type=int, default=240, help="frames of 1/60 s; released after 150")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)

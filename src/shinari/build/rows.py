@@ -9,6 +9,7 @@ from shinari.build.geodesic import geodesic_distances
 from shinari.build.soft_rows import soft_rows
 from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
 from shinari.constraints import dihedral, isometric_bend
+from shinari.errors import SceneError
 from shinari.scene.failure import failure_of
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.scene import Scene
@@ -39,6 +40,10 @@ def scene_rows(scene: Scene) -> list[Rows]:
     for group in scene.groups:
         rows += ROWS_OF.get(type(group.material), no_rows)(group, start)
         if getattr(group.material, "tethers", False):
+            if getattr(group.material, "tear_strain", np.inf) < np.inf:
+                raise SceneError(
+                    f"{group.kind} {group.name!r}: tethers: would hold what tears off; leave out tear_strain"
+                )
             end = start + len(group.positions)
             pinned = np.flatnonzero(group.masses == 0.0).tolist()
             pinned += [p - start for p in scene.pinned if start <= p < end]

@@ -11,6 +11,7 @@ from shinari.scene.handle import Handle
 from shinari.scene.motion import NO_ROTATION
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles
+from shinari.scene.torn_surface import torn_surface
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
@@ -77,6 +78,8 @@ class SoftBodies(Contents):
         if seen is not None:
             seen = replace(seen, vertices=self._placed(thing, seen.vertices, position, rotation))
         velocities = self._velocities(thing, velocity, masses)
+        if seen is None and soft.tear_strain < np.inf:
+            seen = torn_surface(vertices, None, tetrahedra)
         return self._add_group(
             Particles(
                 name,

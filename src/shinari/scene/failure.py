@@ -52,5 +52,3 @@ def check_failure(material: Any) -> None:
             f"{thing}: yield_strain: {material.yield_strain:g} is not below the tear_strain {material.tear_strain:g}: "
             f"it would tear before it could flow"
         )
-    if getattr(material, "tethers", False) and material.tear_strain < np.inf:
-        raise SceneError(f"{thing}: tethers: would hold what has torn off; take either tethers or a tear_strain")
