@@ -63,7 +63,8 @@ def piece_sums(k, origin, pieces, particles, x, v, before, moves, h, growth, sum
     sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = mass, cx, cy, cz
     sums[k, 4], sums[k, 5], sums[k, 6] = xx, yy, zz
     sums[k, 7], sums[k, 8], sums[k, 9] = yz, zx, xy
-    sums[k, 10], sums[k, 11], sums[k, 12] = lx, ly, lz
+    # of velocities that are damped
+    sums[k, 10], sums[k, 11], sums[k, 12] = lx / growth, ly / growth, lz / growth
 
 
 @numba.njit(cache=True, **STEADY)
