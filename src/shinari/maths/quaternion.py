@@ -6,14 +6,14 @@ A unit quaternion q turns the axes of a frame into those of the world; rotations
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import steady
 
 ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 # The scalar part below which a rotation counts as this far from half a turn, see `turn_between`.
 NEAR_HALF_TURN = np.float32(0.1)
 
 
-@function
+@steady
 def multiply(a, b):
     """Product a b."""
     return (
@@ -24,13 +24,13 @@ def multiply(a, b):
     )
 
 
-@function
+@steady
 def conjugate(q):
     """The opposite rotation of a unit quaternion."""
     return q[0], -q[1], -q[2], -q[3]
 
 
-@function
+@steady
 def normalised(q):
     """Q / |q|; the identity for a quaternion of length zero."""
     square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -39,7 +39,7 @@ def normalised(q):
     return s * q[0] if some else ONE + s, s * q[1], s * q[2], s * q[3]
 
 
-@function
+@steady
 def rotation_rows(q):
     """Rows of the rotation matrix of a unit quaternion."""
     w, x, y, z = q
@@ -50,7 +50,7 @@ def rotation_rows(q):
     )
 
 
-@function
+@steady
 def rotate(q, v):
     """The vector v, given in the axes of the frame q, in those of the world."""
     w, x, y, z = q
@@ -62,13 +62,13 @@ def rotate(q, v):
     )
 
 
-@function
+@steady
 def rotate_back(q, v):
     """The vector v, given in the axes of the world, in those of the frame q."""
     return rotate(conjugate(q), v)
 
 
-@function
+@steady
 def exponential(v):
     """The rotation by |v| about v [rad]."""
     angle = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
@@ -76,7 +76,7 @@ def exponential(v):
     return np.cos(HALF * angle), s * v[0], s * v[1], s * v[2]
 
 
-@function
+@steady
 def turned(q, v):
     """Q after a turn v, in its own axes: q (1, v/2), brought to length one (the Cayley map).
 
@@ -85,7 +85,7 @@ def turned(q, v):
     return normalised(multiply(q, (ONE, HALF * v[0], HALF * v[1], HALF * v[2])))
 
 
-@function
+@steady
 def turn_between(a, b):
     """The turn v in world axes that leads from a to b on the short way: b = (1, v/2) a, brought to length one.
 

@@ -5,11 +5,11 @@ and its coupling F to block k + 2 (rows of the later block, columns of this one)
 D^-1, E D^-1 and F D^-1 in their place: the factors of a block L D L^T.
 """
 
-from shinari.maths.function import function, inlined
+from shinari.maths.function import inlined, steady
 from shinari.maths.vec3 import ONE, add, dot, scale, sub
 
 
-@function
+@steady
 def times_transposed(a, b):
     """A B^T."""
     return (
@@ -19,19 +19,19 @@ def times_transposed(a, b):
     )
 
 
-@function
+@steady
 def times(a, v):
     """A v."""
     return dot(a[0], v), dot(a[1], v), dot(a[2], v)
 
 
-@function
+@steady
 def transposed_times(a, v):
     """A^T v."""
     return add(add(scale(a[0], v[0]), scale(a[1], v[1])), scale(a[2], v[2]))
 
 
-@function
+@steady
 def scaled_columns(a, d):
     """A diag(d)."""
     return (
@@ -41,7 +41,7 @@ def scaled_columns(a, d):
     )
 
 
-@function
+@steady
 def inverse(a):
     """Inverse of a symmetric positive definite matrix, from its cofactors."""
     c0 = a[1][1] * a[2][2] - a[1][2] * a[1][2]
@@ -100,7 +100,7 @@ def subtract_diagonal(bands, k, m):
     bands[k, 5] -= m[2][2]
 
 
-@function
+@steady
 def factorise(bands, begin, end):
     """L D L^T of the blocks from begin to end, in place; couplings to blocks from end on have to be zero."""
     for k in range(begin, end):
@@ -131,7 +131,7 @@ def store_vector(v, k, value):
     v[k, 0], v[k, 1], v[k, 2] = value
 
 
-@function
+@steady
 def substitute(bands, v, begin, end):
     """Solve for the right hand side v (K, 3), in place, with what `factorise` left."""
     for k in range(begin, end):

@@ -18,7 +18,7 @@ Rods run on all threads, each rod on one.
 import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import rotate, rotation_rows, turned
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.rods.blocks import (
@@ -40,7 +40,7 @@ FAR, MOST_STEPS = np.float32(0.2), 5
 NO_ROWS = ((ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO))
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def project(
     threads, first, bounds, closed, points, lengths, rest, softness, weights, rates, begun, x, frames, multipliers,
     scale_h, shapes, bands, columns
@@ -76,7 +76,7 @@ def project(
             )  # fmt: skip
 
 
-@function
+@steady
 def solve_rod(
     begin, end, ring, points, lengths, rest, softness, weights, rates, begun, x, frames, multipliers, scale_h,
     shapes, bands, columns, first
@@ -108,7 +108,7 @@ def solve_rod(
             break
 
 
-@function
+@steady
 def quaternion_at(q, s):
     """A quaternion of a table, in double precision and of length one to its digits."""
     w, a, b, c = np.float64(q[s, 0]), np.float64(q[s, 1]), np.float64(q[s, 2]), np.float64(q[s, 3])
@@ -117,13 +117,13 @@ def quaternion_at(q, s):
     return n * w, n * a, n * b, n * c
 
 
-@function
+@steady
 def point_at(x, i):
     """A position in double precision."""
     return np.float64(x[i, 0]), np.float64(x[i, 1]), np.float64(x[i, 2])
 
 
-@function
+@steady
 def measure(
     begin, end, ring, points, lengths, rest, softness, rates, begun, x, frames, multipliers, scale_h, shapes, changes,
     first
@@ -154,7 +154,7 @@ def measure(
         q0 = q1
 
 
-@function
+@steady
 def assemble(begin, end, ring, points, softness, weights, rates, x, scale_h, shapes, bands):
     """The band matrix G W G^T + alpha~ / (1 + gamma), with the couplings that do not go around a ring."""
     for s in range(begin, end):
@@ -186,14 +186,14 @@ def assemble(begin, end, ring, points, softness, weights, rates, x, scale_h, sha
             store(bands, 2 * s + 1, 15, NO_ROWS)
 
 
-@function
+@steady
 def weight_at(weights, s):
     """Inverse inertia of a frame about its axes."""
     a, b = np.float64(weights[s, 0]), np.float64(weights[s, 1])
     return a, a, b
 
 
-@function
+@steady
 def plus_diagonal(m, w, d):
     """M + w + diag(d)."""
     return (
@@ -203,13 +203,13 @@ def plus_diagonal(m, w, d):
     )
 
 
-@function
+@steady
 def sum_rows(a, b):
     """A + B."""
     return add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2])
 
 
-@function
+@steady
 def close_ring(start, stop, bands, columns, border):
     """Solve for the last segment and joint of a ring, which border the band T of the others, and correct those.
 
@@ -240,7 +240,7 @@ def close_ring(start, stop, bands, columns, border):
                 columns[0, k, j] -= columns[1 + b, k, j] * right[b]
 
 
-@function
+@steady
 def border_columns(begin, end, points, weights, x, shapes, bands, columns):
     """The couplings of the last segment and joint of a ring to all others, as columns of the band."""
     last = end - 1
@@ -262,7 +262,7 @@ def border_columns(begin, end, points, weights, x, shapes, bands, columns):
     put_rows(columns, 4, 2 * last - 1, load(bands, 2 * last - 1, 15))
 
 
-@function
+@steady
 def put_rows(columns, a, k, m):
     """Write three rows of the border where they couple to block k."""
     store_vector(columns[a], k, m[0])
@@ -270,7 +270,7 @@ def put_rows(columns, a, k, m):
     store_vector(columns[a + 2], k, m[2])
 
 
-@function
+@steady
 def eliminate(matrix, right):
     """Solve a small symmetric positive definite system in place, by Gauss."""
     n = len(right)
@@ -286,7 +286,7 @@ def eliminate(matrix, right):
         right[k] /= matrix[k, k]
 
 
-@function
+@steady
 def apply(begin, end, ring, points, weights, x, frames, shapes, changes):
     """Move points and frames by W G^T d lambda, all gradients those at the start; return the largest turn squared."""
     largest = ZERO * changes[0, 0]
@@ -315,7 +315,7 @@ def apply(begin, end, ring, points, weights, x, frames, shapes, changes):
     return largest
 
 
-@function
+@steady
 def joint_pull(shapes, changes, s):
     """What joint s exerts on the frame after it: (w + [v])^T d lambda."""
     v = (shapes[s, 4], shapes[s, 5], shapes[s, 6])

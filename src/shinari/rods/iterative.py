@@ -9,7 +9,7 @@ this takes many iterations where the direct solver takes one.
 import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import rotate, turned
 from shinari.maths.vec3 import ONE, ZERO, add, cross, scale, sub
 from shinari.rods.blocks import inverse, scaled_columns, times, times_transposed
@@ -17,7 +17,7 @@ from shinari.rods.direct import plus_diagonal, point_at, quaternion_at, sum_rows
 from shinari.rods.strain import bend, cross_rows, joint, joint_rows, stretch
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def sweep(
     threads, first, offsets, order, joints, after, points, lengths, rest, softness, weights, rates, begun, x, frames,
     multipliers, scale_h
@@ -55,7 +55,7 @@ def sweep(
                                   first)  # fmt: skip
 
 
-@function
+@steady
 def solve_segment(s, points, lengths, softness, weights, rates, begun, x, frames, multipliers, scale_h, first):
     """Stretch and shear of one segment."""
     i, j, q = points[s, 0], points[s, 1], quaternion_at(frames, s)
@@ -73,7 +73,7 @@ def solve_segment(s, points, lengths, softness, weights, rates, begun, x, frames
     turn_frame(frames, s, q, weight, cross(change, c))
 
 
-@function
+@steady
 def solve_joint(s, n, rest, softness, weights, rates, begun, frames, multipliers, scale_h, first):
     """Bend and twist of one joint."""
     q0, q1, r = quaternion_at(frames, s), quaternion_at(frames, n), quaternion_at(rest, s)
@@ -92,7 +92,7 @@ def solve_joint(s, n, rest, softness, weights, rates, begun, frames, multipliers
     turn_frame(frames, n, q1, weight1, add(across, along))
 
 
-@function
+@steady
 def solve_three(matrix, w, value, s, at, softness, begun, multipliers, gamma, scale_h, first):
     """Change of the multipliers of three rows of matrix + w, and their new values."""
     share = scale_h / (ONE + gamma)
@@ -110,7 +110,7 @@ def solve_three(matrix, w, value, s, at, softness, begun, multipliers, gamma, sc
     return change
 
 
-@function
+@steady
 def turn_frame(frames, s, q, weight, torque):
     """Turn a free frame by its inverse inertia times a torque in its own axes."""
     if weight[2] > ZERO:

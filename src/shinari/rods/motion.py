@@ -11,13 +11,13 @@ turn from the predicted frame to the one that the constraints leave, over h.
 
 import numba
 
-from shinari.maths.function import FLAGS, function
+from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, turn_between
 from shinari.maths.vec3 import ONE, ZERO, add, dot, scale, sub
 from shinari.rods.strain import bend, joint, stretch
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def predict(frames, spins, targets, driven, weights, predicted, h):
     """Turn the frames by their spins; clamped ones towards where they were put.
 
@@ -34,7 +34,7 @@ def predict(frames, spins, targets, driven, weights, predicted, h):
         turn_one(s, frames, spins, targets, driven, weights, predicted, h)
 
 
-@function
+@steady
 def turn_one(s, frames, spins, targets, driven, weights, predicted, h):
     """Predict one frame."""
     q = normalised((frames[s, 0], frames[s, 1], frames[s, 2], frames[s, 3]))
@@ -54,13 +54,13 @@ def turn_one(s, frames, spins, targets, driven, weights, predicted, h):
     predicted[s, 0], predicted[s, 1], predicted[s, 2], predicted[s, 3] = q
 
 
-@function
+@steady
 def axis(q):
     """Third axis of a frame in the world."""
     return rotate(q, (ZERO * q[0], ZERO * q[0], ONE + ZERO * q[0]))
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def finish(frames, spins, weights, predicted, decay, inverse_h):
     """Add what the constraints turned to the spins, and damp those of free frames.
 
@@ -77,7 +77,7 @@ def finish(frames, spins, weights, predicted, decay, inverse_h):
             spin_one(s, frames, spins, predicted, decay, inverse_h)
 
 
-@function
+@steady
 def spin_one(s, frames, spins, predicted, decay, inverse_h):
     """Update one spin."""
     before = (predicted[s, 0], predicted[s, 1], predicted[s, 2], predicted[s, 3])
@@ -86,7 +86,7 @@ def spin_one(s, frames, spins, predicted, decay, inverse_h):
         spins[s, k] = (spins[s, k] + v[k] * inverse_h) * decay
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def begin(points, after, lengths, rest, x, velocities, frames, begun, h):
     """C of every row before positions were predicted; frames have not been predicted yet.
 
@@ -105,7 +105,7 @@ def begin(points, after, lengths, rest, x, velocities, frames, begun, h):
         begin_one(s, points, after, lengths, rest, x, velocities, frames, begun, h)
 
 
-@function
+@steady
 def begin_one(s, points, after, lengths, rest, x, velocities, frames, begun, h):
     """C of one segment and its joint."""
     i, j, n = points[s, 0], points[s, 1], after[s]

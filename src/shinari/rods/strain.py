@@ -24,20 +24,20 @@ l/2 (E I (O1^2 + O2^2) + G J O3^2), G = C / l and O = C / l: l / (k G A), l / (E
 
 import numpy as np
 
-from shinari.maths.function import function
+from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, sub
 
 TWO = np.float32(2.0)
 
 
-@function
+@steady
 def stretch(first, second, q):
     """C of a segment between two points."""
     return rotate_back(q, sub(second, first))
 
 
-@function
+@steady
 def joint(q0, q1, rest):
     """P of a joint, of the two signs the one nearer to the one at rest."""
     w, x, y, z = multiply(conjugate(q0), q1)
@@ -46,20 +46,20 @@ def joint(q0, q1, rest):
     return s * w, s * x, s * y, s * z
 
 
-@function
+@steady
 def bend(p, rest):
     """C of a joint."""
     return TWO * (p[1] - rest[1]), TWO * (p[2] - rest[2]), TWO * (p[3] - rest[3])
 
 
-@function
+@steady
 def cross_rows(c):
     """Rows of the matrix [c] of the cross product with c."""
     o = ZERO * c[0]
     return (o, -c[2], c[1]), (c[2], o, -c[0]), (-c[1], c[0], o)
 
 
-@function
+@steady
 def joint_rows(w, v):
     """Rows of w + [v]."""
     return (w, -v[2], v[1]), (v[2], w, -v[0]), (-v[1], v[0], w)
