@@ -23,7 +23,6 @@ from shinari.scene import check
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.rod import RodHandle
 from shinari.scene.scene import Scene
-from shinari.scene.torn_surface import TornSurface
 from shinari.settings import Settings
 from shinari.solver.compiling import announce
 from shinari.solver.step import step
@@ -290,7 +289,7 @@ class Simulation:
         particles = self._range(handle)
         group = next(g for g in self.scene.groups if g.name == (handle if isinstance(handle, str) else handle.name))
         left = elements_left(self.model, self.state, next(k for k, g in enumerate(self.scene.groups) if g is group))
-        if group.visual is not None and not isinstance(group.visual, TornSurface):
+        if group.visual is not None:
             members = range(particles.start, particles.stop)
             return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
         if group.faces is None:

@@ -109,13 +109,10 @@ def check_no_intersections(run: dict[str, np.ndarray], every: int = 4) -> None:
     frames = len(run["times"])
     for k in sorted({*range(0, frames, every), frames - 1}):
         for sheet in sheets:
-            # what can tear has corners of its own: those at the same place are one; what has torn is drawn as a point
-            places, same = np.unique(
-                run["positions"][k][slice(*run[f"range_{sheet}"])].astype(float), axis=0, return_inverse=True
-            )
-            faces = same.reshape(-1)[run[f"faces_{sheet}"]]
-            faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
-            triangles = places[faces]
+            faces = run[f"faces_{sheet}"]
+            if f"drawn_{sheet}" in run:
+                faces = faces[run[f"drawn_{sheet}"][k]]
+            triangles = run["positions"][k][slice(*run[f"range_{sheet}"])].astype(float)[faces]
             cut = intersecting(triangles, names=faces)
             assert len(cut) == 0, f"{sheet} cuts itself at {run['times'][k]:.2f} s: triangles {cut[0]}"
             for body, position, rotation in zip(

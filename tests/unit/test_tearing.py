@@ -312,24 +312,6 @@ def test_torn_triangles_feel_no_wind():
     np.testing.assert_array_equal(sim._work.drag.any(axis=1), left)
 
 
-@pytest.mark.parametrize("thing", ["cloth", "soft"])
-def test_results_show_what_is_left_and_nothing_else(thing):
-    """Triangles that are gone are drawn as points; the others are those of the surface."""
-    scene = sn.Scene(gravity=(0, 0, 0))
-    body, end = pulled_sheet(scene) if thing == "cloth" else soft_strip(scene)
-    sim = sn.Simulation(scene)
-    for steps in (0, 40):
-        pull(sim, body, end, steps, by=0.006)
-        visual = scene.groups[0].visual
-        drawn = visual.vertices_now(sim.model, sim.state, body.particles, 1).reshape(-1, 3, 3)
-        shown = drawn[np.abs(drawn - drawn[:, :1]).max(axis=(1, 2)) > 0.0]
-        vertices, faces = sim.surface(body)
-        np.testing.assert_array_equal(
-            np.sort(vertices[faces].reshape(-1, 9), axis=0), np.sort(shown.reshape(-1, 9), axis=0)
-        )
-    assert not elements_left(sim.model, sim.state, 0).all()
-
-
 @pytest.mark.parametrize("kind", [sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial])
 @pytest.mark.parametrize(
     ("values", "message"),

@@ -43,6 +43,16 @@ def boundary_faces(tetrahedra: NDArray[np.integer]) -> NDArray[np.int64]:
     return faces[np.sort(order[start[count == 1]])]
 
 
+def exposed_faces(tetrahedra: NDArray[np.integer], present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the 4 T faces, those of `tetrahedra[:, FACES]`, bound what is made of the present ones, (4 T,)."""
+    faces = np.zeros((len(tetrahedra), 4), bool)
+    _, order, start, count = _shared_faces(np.asarray(tetrahedra)[present])
+    own = np.zeros(4 * int(present.sum()), bool)
+    own[order[start[count == 1]]] = True
+    faces[present] = own.reshape(-1, 4)
+    return faces.ravel()
+
+
 def orient(vertices: NDArray[np.floating], tetrahedra: NDArray[np.integer]) -> NDArray[np.int64]:
     """Turn each tetrahedron of negative volume, (T, 4): for meshes of other programs.
 

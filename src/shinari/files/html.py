@@ -99,7 +99,10 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     scene.add_grid("/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle)
 
     first = frames[0]
-    setters = [_add_part(scene, index, part, first, size) for index, part in enumerate(layout.parts)]
+    tearing = layout.tearing
+    setters = [
+        _add_part(scene, index, part, first, size, tearing.get(part.name)) for index, part in enumerate(layout.parts)
+    ]
     setters += [_add_body(scene, index, body, first) for index, body in enumerate(layout.bodies)]
     recorder = server.get_scene_serializer()
     for index in range(1, len(frames)):
@@ -110,7 +113,9 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     return recorder.as_html()
 
 
-def _add_part(scene: Any, index: int, part: Part, first: Any, size: float) -> Callable[[Any], None]:
+def _add_part(
+    scene: Any, index: int, part: Part, first: Any, size: float, tearing: slice | None
+) -> Callable[[Any], None]:
     name, color = f"/{index} {part.name.replace('/', '_')}", COLORS[index % len(COLORS)]
     color = tuple(round(255 * channel) for channel in color)
     radius = part.radius or 0.004 * size
@@ -120,11 +125,17 @@ def _add_part(scene: Any, index: int, part: Part, first: Any, size: float) -> Ca
 
     def segments(frame: Any) -> np.ndarray:
         chain = points(frame)
-        return np.stack([chain[:-1], chain[1:]], axis=1)
+        pieces = np.stack([chain[:-1], chain[1:]], axis=1)
+        if tearing is not None:  # what has torn shrinks to a point: the number of segments stays
+            torn = ~frame["drawn"][tearing]
+            pieces[torn, 1] = pieces[torn, 0]
+        return pieces
 
     if part.kind == "mesh":
-        mesh = scene.add_mesh_simple(name, points(first), np.asarray(part.faces, np.int32), color=color, side="double")
-        return lambda frame: setattr(mesh, "vertices", points(frame))
+        faces = np.asarray(part.faces, np.int32)
+        there = faces if tearing is None else faces[first["drawn"][tearing]]
+        mesh = scene.add_mesh_simple(name, points(first), there, color=color, side="double")
+        return _mesh_setter(mesh, points, faces, tearing, first)
     if part.kind == "curve":
         lines = scene.add_line_segments(name, segments(first), color, thickness=2 * radius)
         return lambda frame: setattr(lines, "points", segments(frame))
@@ -132,6 +143,21 @@ def _add_part(scene: Any, index: int, part: Part, first: Any, size: float) -> Ca
         name, points(first), color, point_size=2 * radius, point_shape="circle", precision="float32"
     )
     return lambda frame: setattr(cloud, "points", points(frame))
+
+
+def _mesh_setter(
+    mesh: Any, points: Callable[[Any], np.ndarray], faces: np.ndarray, tearing: slice | None, first: Any
+) -> Callable[[Any], None]:
+    """Moves a mesh, and takes away what has torn in the frames in which something has."""
+    last: list[Any] = [None if tearing is None else first["drawn"][tearing].copy()]
+
+    def put(frame: Any) -> None:
+        mesh.vertices = points(frame)
+        if tearing is not None and not np.array_equal(frame["drawn"][tearing], last[0]):
+            last[0] = frame["drawn"][tearing].copy()
+            mesh.faces = faces[last[0]].astype(np.uint32)
+
+    return put
 
 
 def _add_body(scene: Any, index: int, body: Body, first: Any) -> Callable[[Any], None]:

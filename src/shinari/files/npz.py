@@ -4,6 +4,7 @@
 the vertices of the surfaces that are shown in place of particles; `body_positions (T, B, 3)` [m], `body_rotations
 (T, B, 4)` w x y z; `title`, `frames_per_second`; `part_names`, `part_kinds`, `part_radii` and for each part
 `range_<name>` (start, stop) of its points and, for meshes, `faces_<name>` (F, 3), which count from the start;
+`drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says of a part that can tear what of it is there;
 `body_names` and for each body `body_vertices_<name>` (V, 3) and `body_faces_<name>` (F, 3). Nothing is pickled,
 nothing is compressed.
 """
@@ -35,6 +36,8 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
         _put_frames(archive, "times", frames, "time")
         for name in ("positions", "velocities", "body_positions", "body_rotations"):
             _put_frames(archive, name, frames, name)
+        for name, where in layout.tearing.items():
+            _put_frames(archive, f"drawn_{name}", frames, "drawn", where)
         for name, array in _description(layout, title).items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)
@@ -67,8 +70,10 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _put_frames(archive: zipfile.ZipFile, name: str, frames: np.ndarray, field: str) -> None:
-    column = frames[field]
+def _put_frames(
+    archive: zipfile.ZipFile, name: str, frames: np.ndarray, field: str, where: slice | None = None
+) -> None:
+    column = frames[field] if where is None else frames[field][:, where]
     header = {"descr": np.lib.format.dtype_to_descr(column.dtype), "fortran_order": False, "shape": column.shape}
     step = max(1, CHUNK_BYTES // max(1, frames.dtype.itemsize))
     with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:

@@ -29,26 +29,13 @@ from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import Collider, Particles, Rows, Volume
-from shinari.scene.torn_surface import TornSurface
 from shinari.scene.visual import EmbeddedSurface
 from shinari.scene.wind import Gusts
 
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
-        *(
-            Particles,
-            Rows,
-            Failure,
-            Volume,
-            Collider,
-            EmbeddedSurface,
-            TornSurface,
-            ClusterSurface,
-            Rod,
-            Clusters,
-            Surface,
-        ),
+        *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
     )

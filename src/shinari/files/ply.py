@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from shinari.files.partial import FileWriter, reserve
-from shinari.files.results import Frame, Layout
+from shinari.files.results import Frame, Layout, frame_shapes
 from shinari.scene.motion import rotation_matrix
 
 
@@ -26,12 +26,12 @@ class PlyWriter(FileWriter):
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
-        faces, edges, self._vertex_count = _topology(layout)
-        self._header = _header(self._vertex_count, len(faces), len(edges), title)
-        self._tail = face_bytes(faces) + edges.astype("<i4").tobytes()
+        self._cells(np.ones(frame_shapes(layout)["drawn"], bool))
         self._folder = reserve(self.path, "", folder=True)
 
     def _append(self, frame: Frame) -> None:
+        if not np.array_equal(frame.drawn, self._drawn):
+            self._cells(frame.drawn)
         vertices = merged_vertices(self.layout, frame)
         name = self._folder / self._name(self.frame_count)
         unfinished = self._folder / "unfinished"
@@ -41,6 +41,13 @@ class PlyWriter(FileWriter):
                 while rest:
                     rest = rest[stream.write(rest) :]
         os.replace(unfinished, name)
+
+    def _cells(self, drawn: np.ndarray) -> None:
+        """Header and cells of frames in which these triangles and segments are drawn."""
+        self._drawn = np.array(drawn)
+        faces, edges, count = _topology(self.layout, drawn)
+        self._header = _header(count, len(faces), len(edges), self.title)
+        self._tail = face_bytes(faces) + edges.astype("<i4").tobytes()
 
     def _finish(self) -> None:
         for index in range(self.frame_count):
@@ -84,15 +91,17 @@ def face_bytes(faces: np.ndarray) -> bytes:
     return rows.tobytes()
 
 
-def _topology(layout: Layout) -> tuple[np.ndarray, np.ndarray, int]:
+def _topology(layout: Layout, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     faces, edges, first = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2), np.int64)], 0
+    tearing = layout.tearing
     for part in layout.parts:
         count = part.stop - part.start
+        there = drawn[tearing[part.name]] if part.tears else slice(None)
         if part.faces is not None:
-            faces.append(np.asarray(part.faces, np.int64) + first)
+            faces.append(np.asarray(part.faces, np.int64)[there] + first)
         elif part.kind == "curve" and count > 1:
             chain = np.arange(first, first + count)
-            edges.append(np.stack([chain[:-1], chain[1:]], axis=1))
+            edges.append(np.stack([chain[:-1], chain[1:]], axis=1)[there])
         first += count
     for body in layout.bodies:
         faces.append(np.asarray(body.faces, np.int64) + first)

@@ -11,6 +11,7 @@ import numpy as np
 from shinari.build.shape_mesh import shape_mesh
 from shinari.errors import FileError
 from shinari.files.results import Body, Frame, Layout, Part, Writer
+from shinari.files.torn import all_faces, can_tear, drawn
 from shinari.files.writers import open_writer
 from shinari.scene import check
 from shinari.scene.scene import Scene
@@ -34,12 +35,12 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
         stop = start + len(group.positions)
         if group.visual is not None:
             count = len(group.visual.vertices)
-            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces))
+            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces, tears=can_tear(group)))
             end += count
         else:
             kind = KINDS[group.kind]
-            faces = group.faces if kind == "mesh" else None
-            parts.append(Part(group.name, kind, start, stop, faces, float(group.radii.max())))
+            faces = all_faces(group) if kind == "mesh" else None
+            parts.append(Part(group.name, kind, start, stop, faces, float(group.radii.max()), can_tear(group)))
         start = stop
     bodies = [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
     return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start)
@@ -57,7 +58,8 @@ def frame_of(simulation: Simulation) -> Frame:
             velocities.append(group.visual.velocities_now(model, state, particles, simulation.threads))
     if len(vertices) > 1:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
-    return Frame(simulation.time, vertices[0], velocities[0], *simulation.collider_poses())
+    places, rotations = simulation.collider_poses()
+    return Frame(simulation.time, vertices[0], velocities[0], places, rotations, drawn(scene, model, state))
 
 
 class Recorder:

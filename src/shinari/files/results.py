@@ -6,7 +6,7 @@ surface after the other. The writers of `shinari.files.writers` take both and kn
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -39,6 +39,7 @@ class Part:
         stop: One past the last point.
         faces: Triangles of a mesh, shape (F, 3), indices that count from `start`; None for the other kinds.
         radius: Radius [m] to draw curves and points with; 0 leaves the choice to the format.
+        tears: Whether it can tear: frames then say which of its triangles or segments are drawn.
     """
 
     name: str
@@ -47,6 +48,12 @@ class Part:
     stop: int
     faces: np.ndarray | None = None
     radius: float = 0.0
+    tears: bool = False
+
+    @property
+    def element_count(self) -> int:
+        """Triangles of a mesh, or segments of a curve."""
+        return len(self.faces) if self.faces is not None else max(self.stop - self.start - 1, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +97,17 @@ class Layout:
         """Number N + V of points."""
         return self.particle_count + self.vertex_count
 
+    @property
+    def tearing(self) -> dict[str, slice]:
+        """Where in `Frame.drawn` the triangles or segments are of each part that can tear, by its name."""
+        ends = np.cumsum([0, *(part.element_count for part in self.parts if part.tears)]).tolist()
+        names = [part.name for part in self.parts if part.tears]
+        return {name: slice(*ends[k : k + 2]) for k, name in enumerate(names)}
+
     def __post_init__(self) -> None:
-        for field in ("particle_count", "vertex_count"):
-            if getattr(self, field) < 0:
-                raise SceneError(f"layout: {field} is {getattr(self, field)}, expected 0 or more")
+        for name in ("particle_count", "vertex_count"):
+            if getattr(self, name) < 0:
+                raise SceneError(f"layout: {name} is {getattr(self, name)}, expected 0 or more")
         if not (np.isfinite(self.frames_per_second) and self.frames_per_second > 0):
             raise SceneError(f"layout: frames_per_second is {self.frames_per_second}, expected a number above 0")
         _check_names("part", [part.name for part in self.parts])
@@ -116,6 +130,8 @@ class Frame:
         velocities: Velocities of the points [m/s], shape (N + V, 3).
         body_positions: Positions of the bodies [m], shape (B, 3).
         body_rotations: Rotations of the bodies, unit quaternions w x y z, shape (B, 4).
+        drawn: Which triangles and segments of the parts that can tear are there, shape (H,) bool; see
+            `Layout.tearing`.
     """
 
     time: float
@@ -123,6 +139,7 @@ class Frame:
     velocities: np.ndarray
     body_positions: np.ndarray
     body_rotations: np.ndarray
+    drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
 
 
 class Writer(Protocol):
@@ -148,7 +165,7 @@ class Writer(Protocol):
     ) -> None: ...
 
 
-def frame_shapes(layout: Layout) -> dict[str, tuple[int, int]]:
+def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
     """Shape of every array of a frame, by field name."""
     points, bodies = layout.point_count, len(layout.bodies)
     return {
@@ -156,6 +173,7 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, int]]:
         "velocities": (points, 3),
         "body_positions": (bodies, 3),
         "body_rotations": (bodies, 4),
+        "drawn": (sum(part.element_count for part in layout.parts if part.tears),),
     }
 
 
@@ -165,10 +183,10 @@ def check_frame(frame: Frame, layout: Layout) -> None:
     Raises:
         SceneError: An array has another shape than the layout says.
     """
-    for field, expected in frame_shapes(layout).items():
-        shape = np.shape(getattr(frame, field))
+    for name, expected in frame_shapes(layout).items():
+        shape = np.shape(getattr(frame, name))
         if shape != expected:
-            raise SceneError(f"frame at {frame.time} s: {field} have shape {shape}, expected {expected}")
+            raise SceneError(f"frame at {frame.time} s: {name} have shape {shape}, expected {expected}")
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:
@@ -189,6 +207,8 @@ def _check_part(part: Part, point_count: int) -> None:
         raise SceneError(f"{what}: radius is {part.radius} m, expected 0 or more")
     if (part.faces is None) == (part.kind == "mesh"):
         raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {part.kind!r}")
+    if part.tears and part.kind == "points":
+        raise SceneError(f"{what}: tears: points have nothing that could tear")
     if part.faces is not None:
         _check_faces(what, part.faces, part.stop - part.start)
 

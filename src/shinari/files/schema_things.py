@@ -88,6 +88,10 @@ _BOUNDS: dict[str, Any] = {
     "youngs_modulus": Positive,
     "shear_modulus": Positive,
     "restitution": Ratio,
+    "tear_strain": Positive,
+    "yield_strain": Positive,
+    "creep": Positive,
+    "plastic_limit": Positive,
 }
 """Bounds of the fields of materials that have others than to be at least zero."""
 _STIFFNESSES = ("stretch_stiffness", "compression_stiffness", "shear_stiffness", "bending_stiffness_ratio")
@@ -127,6 +131,8 @@ LumpMaterialTable = _material_table(
     stiffness=Ratio,
     beta=Ratio,
     cluster_size=Positive,
+    yield_strain=NonNegative,
+    creep=NonNegative,
     mode=Literal[MODES],  # type: ignore[valid-type]
 )
 

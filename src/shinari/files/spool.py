@@ -22,8 +22,11 @@ Convert = Callable[[Path, Layout, np.ndarray, str], None]
 
 
 def frame_dtype(layout: Layout) -> np.dtype:
-    """Type of a record: `time` [s] in double precision, the arrays of a frame in single precision."""
-    return np.dtype([("time", "<f8"), *((name, "<f4", shape) for name, shape in frame_shapes(layout).items())])
+    """Type of a record: `time` [s] in double precision, the numbers of a frame in single precision."""
+    kinds = {"drawn": "|b1"}
+    shapes = frame_shapes(layout).items()
+    columns = [("time", "<f8"), *((name, kinds.get(name, "<f4"), shape) for name, shape in shapes)]
+    return np.dtype(columns, align=True)  # USD refuses numbers that are not
 
 
 class Spool:

@@ -67,8 +67,9 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     stage.SetDefaultPrim(root)
 
     names = prim_names([*(part.name for part in layout.parts), *(body.name for body in layout.bodies)])
+    tearing = layout.tearing
     setters = [
-        _define_part(stage, f"/World/{name}", part, COLORS[index % len(COLORS)])
+        _define_part(stage, f"/World/{name}", part, COLORS[index % len(COLORS)], tearing.get(part.name))
         for index, (name, part) in enumerate(zip(names, layout.parts, strict=False))
     ]
     setters += [
@@ -106,7 +107,9 @@ def _save(layer: Any, path: Path) -> None:
         raise FileError(f"{path}: USD cannot save the stage")
 
 
-def _define_part(stage: Any, path: str, part: Part, color: tuple[float, float, float]) -> Callable[[float, Any], None]:
+def _define_part(
+    stage: Any, path: str, part: Part, color: tuple[float, float, float], tearing: slice | None
+) -> Callable[[float, Any], None]:
     UsdGeom, Vt = _pxr("UsdGeom", "Vt")
 
     count = part.stop - part.start
@@ -128,11 +131,45 @@ def _define_part(stage: Any, path: str, part: Part, color: tuple[float, float, f
     _describe(shape, part.name, color)
     points, extent = shape.CreatePointsAttr(), shape.CreateExtentAttr()
     margin = 0.0 if part.faces is not None else 0.5 * width
+    tear = None if tearing is None else _tearing_mesh(shape, part) if part.faces is not None else _tearing_curve(shape)
 
     def put(code: float, frame: Any) -> None:
         values = np.ascontiguousarray(frame["positions"][part.start : part.stop])
+        if tear is not None:
+            values = tear(code, frame["drawn"][tearing], values)
         points.Set(Vt.Vec3fArray.FromNumpy(values), code)
         extent.Set(_extent(values, margin), code)
+
+    return put
+
+
+def _tearing_mesh(shape: Any, part: Part) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Samples of the faces at the times at which some tear; the points stay as they are."""
+    (Vt,) = _pxr("Vt")
+
+    faces = np.ascontiguousarray(part.faces, np.int32)
+    counts, indices = shape.GetFaceVertexCountsAttr(), shape.GetFaceVertexIndicesAttr()
+    last: list[np.ndarray | None] = [None]
+
+    def put(code: float, there: np.ndarray, points: np.ndarray) -> np.ndarray:
+        if last[0] is None or not np.array_equal(there, last[0]):
+            last[0] = there.copy()
+            counts.Set(Vt.IntArray.FromNumpy(np.full(int(there.sum()), 3, np.int32)), code)
+            indices.Set(Vt.IntArray.FromNumpy(np.ascontiguousarray(faces[there]).ravel()), code)
+        return points
+
+    return put
+
+
+def _tearing_curve(shape: Any) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Each segment becomes a curve of its own, so that it can be left out when it has torn."""
+    (Vt,) = _pxr("Vt")
+
+    counts = shape.GetCurveVertexCountsAttr()
+
+    def put(code: float, there: np.ndarray, points: np.ndarray) -> np.ndarray:
+        counts.Set(Vt.IntArray.FromNumpy(np.full(int(there.sum()), 2, np.int32)), code)
+        return np.ascontiguousarray(np.stack([points[:-1], points[1:]], axis=1)[there].reshape(-1, 3))
 
     return put
 

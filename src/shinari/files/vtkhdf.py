@@ -1,7 +1,8 @@
 """VTKHDF `.vtkhdf`: a cache that ParaView opens and that the frames can be read back from. Needs the extra [cache].
 
 The layout is the transient PolyData of the VTKHDF specification, https://docs.vtk.org, version 2. The topology is
-stored once: every step begins at the same cells and only its points and velocities move on.
+stored once: every step begins at the same cells and only its points and velocities move on. Where something has torn,
+new cells are stored, and from then on the steps begin there.
 
     /VTKHDF                  Type "PolyData", Version (2, 0)
       Points                 (T P, 3) float32 [m], the points of all frames, one frame after the other: the N particles,
@@ -25,7 +26,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.files.partial import FileWriter, discard, publish, reason, reserve
-from shinari.files.results import Frame, Layout
+from shinari.files.results import Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -53,15 +54,32 @@ class VtkhdfWriter(FileWriter):
 
     def _define_cells(self) -> None:
         count = self.layout.point_count
-        self._root.create_dataset("NumberOfPoints", data=np.array([count], "i8"))
-        for name, (connectivity, offsets) in _cells(self.layout).items():
+        _growing(self._root, "NumberOfPoints", (), "i8", 64)
+        for name in CELL_KINDS:
             group = self._root.create_group(name)
-            group.create_dataset("NumberOfConnectivityIds", data=np.array([len(connectivity)], "i8"))
-            group.create_dataset("NumberOfCells", data=np.array([len(offsets) - 1], "i8"))
-            group.create_dataset("Connectivity", data=connectivity)
-            group.create_dataset("Offsets", data=offsets)
+            for counts in ("NumberOfConnectivityIds", "NumberOfCells"):
+                _growing(group, counts, (), "i8", 64)
+            for table in ("Connectivity", "Offsets"):
+                _growing(group, table, (), "i8", 4096)
+        self._begin_cells(np.ones(frame_shapes(self.layout)["drawn"], bool))
         self._points = _growing(self._root, "Points", (3,), "f4", count)
         self._velocities = _growing(self._root.create_group("PointData"), "velocity", (3,), "f4", count)
+
+    def _begin_cells(self, drawn: np.ndarray) -> None:
+        """Store the cells of frames in which these triangles and segments are drawn, for the steps from now on."""
+        self._drawn = np.array(drawn)
+        self._piece = self._root["NumberOfPoints"].shape[0]
+        _append(self._root["NumberOfPoints"], [self.layout.point_count])
+        self._first_cells, self._first_ids = [], []
+        for name, (connectivity, offsets) in _cells(self.layout, drawn).items():
+            group = self._root[name]
+            # the offsets of a piece have one entry more than it has cells
+            self._first_cells.append(group["Offsets"].shape[0] - self._piece)
+            self._first_ids.append(group["Connectivity"].shape[0])
+            _append(group["NumberOfConnectivityIds"], [len(connectivity)])
+            _append(group["NumberOfCells"], [len(offsets) - 1])
+            _append(group["Connectivity"], connectivity)
+            _append(group["Offsets"], offsets)
 
     def _define_steps(self) -> None:
         steps = self._root.create_group("Steps")
@@ -72,13 +90,13 @@ class VtkhdfWriter(FileWriter):
             _growing(steps, "PointOffsets", (), "i8", 256),
             _growing(steps.create_group("PointDataOffsets"), "velocity", (), "i8", 256),
         ]
-        # Every step is the one part, whose cells begin where they began in the first step.
-        self._constants = [
-            (_growing(steps, "PartOffsets", (), "i8", 256), 0),
-            (_growing(steps, "NumberOfParts", (), "i8", 256), 1),
-            (_growing(steps, "CellOffsets", (4,), "i8", 256), 0),
-            (_growing(steps, "ConnectivityIdOffsets", (4,), "i8", 256), 0),
-        ]
+        # Every step is one part, whose cells begin where they began in the step before, unless something has torn.
+        self._starts = {
+            "PartOffsets": _growing(steps, "PartOffsets", (), "i8", 256),
+            "NumberOfParts": _growing(steps, "NumberOfParts", (), "i8", 256),
+            "CellOffsets": _growing(steps, "CellOffsets", (4,), "i8", 256),
+            "ConnectivityIdOffsets": _growing(steps, "ConnectivityIdOffsets", (4,), "i8", 256),
+        }
 
     def _describe(self) -> None:
         own = self._file.create_group("shinari")
@@ -108,8 +126,15 @@ class VtkhdfWriter(FileWriter):
         _append(self._times, [frame.time])
         for dataset in self._point_offsets:
             _append(dataset, [step * count])
-        for dataset, value in self._constants:
-            _append(dataset, np.full((1, *dataset.shape[1:]), value))
+        if not np.array_equal(frame.drawn, self._drawn):
+            self._begin_cells(frame.drawn)
+        for name, value in (
+            ("PartOffsets", self._piece),
+            ("NumberOfParts", 1),
+            ("CellOffsets", self._first_cells),
+            ("ConnectivityIdOffsets", self._first_ids),
+        ):
+            _append(self._starts[name], np.array([value]))
         self._steps.attrs.modify("NSteps", np.int64(step + 1))
         self._flush()
 
@@ -221,15 +246,17 @@ def _append(dataset: Any, rows: Any) -> None:
         dataset[first:] = rows
 
 
-def _cells(layout: Layout) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Connectivity and offsets of each kind of cell; a curve is one cell, a point is one cell."""
+def _cells(layout: Layout, drawn: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Connectivity and offsets of each kind of cell; a curve, or each piece of a torn one, and a point are a cell."""
+    tearing = layout.tearing
     cells: dict[str, list[np.ndarray]] = {kind: [] for kind in CELL_KINDS}
     for part in layout.parts:
+        there = drawn[tearing[part.name]] if part.tears else np.ones(part.element_count, bool)
         if part.faces is not None:
-            cells["Polygons"].extend(np.asarray(part.faces, np.int64) + part.start)
+            cells["Polygons"].extend(np.asarray(part.faces, np.int64)[there] + part.start)
         elif part.kind == "curve":
-            if part.stop - part.start > 1:
-                cells["Lines"].append(np.arange(part.start, part.stop))
+            pieces = np.split(np.arange(part.start, part.stop), np.flatnonzero(~there) + 1)
+            cells["Lines"].extend(piece for piece in pieces if len(piece) > 1)
         else:
             cells["Vertices"].extend(np.arange(part.start, part.stop)[:, None])
     result = {}

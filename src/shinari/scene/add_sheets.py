@@ -13,7 +13,6 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import NO_ROTATION
 from shinari.scene.surface import checked_surface
 from shinari.scene.things import Particles
-from shinari.scene.torn_surface import torn_surface
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
@@ -111,7 +110,6 @@ class Sheets(Contents):
         masses = vertex_masses(vertices, faces, cloth.density)
         vertices = self._placed(thing, vertices, position, rotation)
         velocities = self._velocities(thing, velocity, masses)
-        seen = torn_surface(vertices, faces) if cloth.tear_strain < np.inf else None
         return self._add_group(
             Particles(
                 name,
@@ -124,7 +122,6 @@ class Sheets(Contents):
                 among,
                 faces,
                 cloth,
-                visual=seen,
             )
         )
 

@@ -11,7 +11,6 @@ from shinari.scene.handle import Handle
 from shinari.scene.motion import NO_ROTATION
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles
-from shinari.scene.torn_surface import torn_surface
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
@@ -78,8 +77,6 @@ class SoftBodies(Contents):
         if seen is not None:
             seen = replace(seen, vertices=self._placed(thing, seen.vertices, position, rotation))
         velocities = self._velocities(thing, velocity, masses)
-        if seen is None and soft.tear_strain < np.inf:
-            seen = torn_surface(vertices, None, tetrahedra)
         return self._add_group(
             Particles(
                 name,

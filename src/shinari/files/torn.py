@@ -1,0 +1,56 @@
+"""Which triangles and segments of things that can tear are drawn: results list all there may ever be, frames choose."""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.build.tetra_check import FACES, exposed_faces
+from shinari.model import Model
+from shinari.scene.scene import Scene
+from shinari.scene.things import Particles
+from shinari.solver.tearing import elements_left
+from shinari.state import State
+
+
+def can_tear(group: Particles) -> bool:
+    """Whether the material of a thing lets go at some strain."""
+    return bool(np.isfinite(getattr(group.material, "tear_strain", np.inf)))
+
+
+def all_faces(group: Particles) -> np.ndarray | None:
+    """Triangles that a thing may ever show, (F, 3): of a soft body without a visual surface all of its tetrahedra's."""
+    if group.visual is not None:
+        return group.visual.faces
+    if group.tetrahedra is not None and can_tear(group):
+        return np.asarray(group.tetrahedra)[:, FACES].reshape(-1, 3)
+    return group.faces
+
+
+def drawn(scene: Scene, model: Model, state: State) -> np.ndarray:
+    """Which triangles and segments of the things that can tear are drawn, one thing after the other, (H,) bool."""
+    masks = [np.zeros(0, bool)]
+    for index, group in enumerate(scene.groups):
+        if can_tear(group):
+            left = elements_left(model, state, index)
+            assert left is not None
+            masks.append(_mask(group, left))
+    return np.concatenate(masks)
+
+
+def _mask(group: Particles, left: np.ndarray) -> np.ndarray:
+    """Which of `all_faces`, or of the segments of a rope, are drawn when these elements are left."""
+    if group.tetrahedra is None:
+        return left
+    if group.visual is None:
+        return exposed_faces(group.tetrahedra, left)
+    lost = _lost_vertices(group.visual, np.asarray(group.tetrahedra), left)
+    return np.logical_not(lost)[group.visual.faces].min(axis=1)
+
+
+def _lost_vertices(visual: Any, tetrahedra: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Which vertices of an embedded surface are in a tetrahedron that is gone, (V,) bool."""
+    if left.all():
+        return np.zeros(len(visual.vertices), bool)
+    gone, own = (np.ascontiguousarray(np.sort(t, axis=1), np.int64) for t in (tetrahedra[~left], visual.corners))
+    row = np.dtype((np.void, gone.dtype.itemsize * 4))
+    return np.isin(own.view(row).ravel(), gone.view(row).ravel())

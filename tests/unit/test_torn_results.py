@@ -1,0 +1,157 @@
+"""What has torn is not drawn, in every format."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari.build.tetra_check import FACES, boundary_faces, exposed_faces
+from shinari.build.tetra_lattice import lattice
+from shinari.files.meshes import read_mesh
+from shinari.files.npz import read_npz
+from shinari.files.record import Recorder, frame_of, layout_of
+from shinari.files.results import Layout, Part
+from shinari.files.writers import FORMATS
+
+STEPS = 10
+
+
+def tearing_scene() -> sn.Scene:
+    """A sheet, a rope and two soft bodies whose ends fly apart, and a sheet that holds."""
+    scene = sn.Scene(gravity=(0.0, 0.0, 0.0))
+    grid = sn.grid(shape=(7, 3))
+    scene.add_cloth(grid, position=(0, 9, 0), name="whole")
+    pull = 8.0 * np.sign(grid[0] * (1, 0, 0))
+    scene.add_cloth(
+        grid, material=sn.ClothMaterial(stretch_compliance=1e-2, tear_strain=0.2), velocity=pull, name="sheet"
+    )
+    points = np.linspace((0.0, 2.0, 0.0), (1.0, 2.0, 0.0), 6)
+    speeds = np.where(np.arange(6)[:, None] < 3, -8.0, 8.0) * (1, 0, 0)
+    scene.add_rope(
+        points, material=sn.RopeMaterial(stretch_compliance=1e-2, tear_strain=0.2), velocity=speeds, name="rope"
+    )
+    vertices, tetrahedra = lattice((4, 1, 1), 0.25)
+    apart = np.where(vertices[:, :1] > 0.5, 6.0, -6.0) * (1, 0, 0)
+    material = sn.SoftMaterial(youngs_modulus=1e4, tear_strain=0.2)
+    scene.add_soft_body((vertices, tetrahedra), material=material, velocity=apart, position=(0, 4, 0), name="bare")
+    blob = np.random.default_rng(0).uniform((0.0, 0.05, 0.05), (1.0, 0.2, 0.2), (90, 3))
+    scene.add_soft_body((vertices, tetrahedra), visual=(blob, np.arange(90).reshape(-1, 3)), material=material,
+                        velocity=apart, position=(0, 6, 0), name="dressed")  # fmt: skip
+    return scene
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sn.Simulation, list[np.ndarray], list[dict]]:
+    """A folder with a run in every format, the simulation, and what is drawn and `surface` gives in each frame."""
+    folder = tmp_path_factory.mktemp("torn")
+    simulation = sn.Simulation(tearing_scene(), threads=1, dt=1 / 30)
+    drawn, surfaces = [], []
+    with Recorder(simulation, [folder / f"run{suffix}" for suffix in FORMATS]) as recorder:
+        for step in range(STEPS + 1):
+            if step:
+                simulation.step()
+            recorder.record()
+            drawn.append(frame_of(simulation).drawn)
+            surfaces.append({name: simulation.surface(name)[1] for name in ("sheet", "bare", "dressed")})
+    return folder, simulation, drawn, surfaces
+
+
+def rows(faces: np.ndarray) -> list[list[int]]:
+    """Faces in an order of their own, each from its smallest corner on."""
+    faces = np.array([np.roll(face, -int(np.argmin(face))) for face in faces])
+    return sorted(faces.tolist())
+
+
+def test_frames_draw_what_the_simulation_says_is_left(run: tuple) -> None:
+    _, simulation, drawn, surfaces = run
+    layout = layout_of(simulation.scene, 30.0)
+    parts = {part.name: part for part in layout.parts}
+    assert [name for name, part in parts.items() if part.tears] == ["sheet", "rope", "bare", "dressed"]
+    for there, surface in zip(drawn, surfaces, strict=True):
+        for name, faces in surface.items():
+            assert rows(parts[name].faces[there[layout.tearing[name]]]) == rows(faces)
+    for name, where in layout.tearing.items():
+        assert drawn[0][where].any()
+        assert (drawn[-1][where] != drawn[0][where]).any(), f"{name} did not tear"
+    assert drawn[0][layout.tearing["rope"]].all()
+
+
+def test_npz(run: tuple) -> None:
+    folder, simulation, drawn, _ = run
+    arrays = read_npz(folder / "run.npz")
+    layout = layout_of(simulation.scene, 30.0)
+    for name, where in layout.tearing.items():
+        assert np.array_equal(arrays[f"drawn_{name}"], np.array(drawn)[:, where])
+    assert "drawn_whole" not in arrays
+
+
+def test_ply_has_the_faces_that_are_left(run: tuple) -> None:
+    folder, simulation, drawn, _ = run
+    layout = layout_of(simulation.scene, 30.0)
+    for index in (0, STEPS):
+        _, faces = read_mesh(folder / f"run_{index:04d}.ply")
+        meshes = [where for name, where in layout.tearing.items() if name != "rope"]
+        assert len(faces) == 24 + sum(int(drawn[index][where].sum()) for where in meshes)
+
+
+def test_usd_samples_the_faces_and_the_segments_that_are_left(run: tuple) -> None:
+    usd = pytest.importorskip("pxr.Usd")
+    from pxr import UsdGeom
+
+    folder, simulation, drawn, surfaces = run
+    where = layout_of(simulation.scene, 30.0).tearing["rope"]
+    for suffix in (".usdc", ".usda"):
+        stage = usd.Stage.Open(str(folder / f"run{suffix}"))
+        for index in (0, STEPS):
+            for name in ("sheet", "bare", "dressed"):
+                mesh = UsdGeom.Mesh.Get(stage, f"/World/{name}")
+                faces = np.array(mesh.GetFaceVertexIndicesAttr().Get(index)).reshape(-1, 3)
+                assert rows(faces) == rows(surfaces[index][name])
+                assert len(mesh.GetFaceVertexCountsAttr().Get(index)) == len(faces)
+            rope = UsdGeom.BasisCurves.Get(stage, "/World/rope")
+            count = int(drawn[index][where].sum())
+            assert list(rope.GetCurveVertexCountsAttr().Get(index)) == [2] * count
+            assert len(rope.GetPointsAttr().Get(index)) == 2 * count
+
+
+def test_paraview_sees_the_cells_that_are_left(run: tuple) -> None:
+    vtk = pytest.importorskip("vtk")
+    folder, simulation, drawn, surfaces = run
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(folder / "run.vtkhdf"))
+    reader.UpdateInformation()
+    layout = layout_of(simulation.scene, 30.0)
+    starts = {part.name: part.start for part in layout.parts}
+    for index in range(STEPS + 1):
+        reader.SetStep(index)
+        reader.Update()
+        data = reader.GetOutput()
+        polygons = [data.GetPolys().GetCellSize(k) for k in range(data.GetNumberOfPolys())]
+        assert polygons == [3] * (24 + sum(len(faces) for faces in surfaces[index].values()))
+        from vtk.util.numpy_support import vtk_to_numpy
+
+        corners = vtk_to_numpy(data.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+        for name, faces in surfaces[index].items():
+            stop = next(part.stop for part in layout.parts if part.name == name)
+            own = corners[(corners[:, 0] >= starts[name]) & (corners[:, 0] < stop)]
+            assert rows(own - starts[name]) == rows(faces)
+        segments = sum(data.GetLines().GetCellSize(k) - 1 for k in range(data.GetNumberOfLines()))
+        assert segments == int(drawn[index][layout.tearing["rope"]].sum())
+
+
+def test_the_player_holds_the_run(run: tuple) -> None:
+    assert (run[0] / "run.html").stat().st_size > 100_000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exposed_faces_are_the_boundary_of_what_is_present(seed: int) -> None:
+    _, tetrahedra = lattice((3, 2, 2), 0.5)
+    present = np.random.default_rng(seed).random(len(tetrahedra)) < 0.7
+    exposed = tetrahedra[:, FACES].reshape(-1, 3)[exposed_faces(tetrahedra, present)]
+    assert rows(exposed) == rows(boundary_faces(tetrahedra[present]))
+
+
+def test_points_cannot_tear() -> None:
+    with pytest.raises(sn.SceneError, match="part 'a': tears: points have nothing that could tear"):
+        Layout((Part("a", "points", 0, 1, tears=True),), (), 1, 30.0)
