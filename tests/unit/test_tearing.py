@@ -302,6 +302,31 @@ def test_a_ball_falls_through_the_tear():
     assert heights[0.25] < -2.0
 
 
+def test_a_balloon_that_tears_loses_its_pressure():
+    """The pressure is gone with the first triangle, and stays gone after a checkpoint's restore."""
+    trimesh = pytest.importorskip("trimesh")
+    scene = sn.Scene(gravity=(0, 0, 0))
+    material = sn.ClothMaterial(
+        density=1.0, stretch_compliance=1e-2, bend_stiffness=0.0, thickness=0.0, tear_strain=0.3
+    )
+    balloon = scene.add_cloth(trimesh.creation.icosphere(subdivisions=2, radius=0.2), material=material)
+    scene.add_volume(balloon, ratio=1.4)
+    balloon.pin([0])
+    sim = sn.Simulation(scene, precision="float64")
+    pressures = []
+    for k in range(60):
+        if k > 20:
+            # pulled at one vertex, with a hook as it were
+            sim.positions(balloon)[0] *= 1.02
+        sim.step()
+        pressures.append(sim.pressure(balloon))
+    assert max(pressures) > 10.0
+    assert pressures[-1] == 0.0
+    sim.restore(sim.state.copy())
+    sim.step()
+    assert sim.pressure(balloon) == 0.0
+
+
 def test_torn_triangles_feel_no_wind():
     scene = sn.Scene(gravity=(0, 0, 0), wind=(0, 5, 0))
     cloth, end = pulled_sheet(scene)

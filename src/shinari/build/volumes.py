@@ -54,6 +54,7 @@ def build_volumes(scene: Scene, slots: np.ndarray) -> VolumesModel | None:
     """The volumes of a scene; None when it has none."""
     if not scene.volumes:
         return None
+    names = [group.name for group in scene.groups]
     face_chunks, vertex_chunks, triangles, vertices = [], [], [], []
     starts = np.zeros(2, np.int64)
     for k, volume in enumerate(scene.volumes):
@@ -71,7 +72,7 @@ def build_volumes(scene: Scene, slots: np.ndarray) -> VolumesModel | None:
     place[points] = np.arange(len(points))
     offsets, entries = incidence(place[flat], len(points))
     return VolumesModel(
-        things=tuple(volume.thing for volume in scene.volumes),
+        things=np.array([names.index(volume.thing) for volume in scene.volumes]),
         triangles=np.ascontiguousarray(flat, np.uint32),
         face_chunks=np.array(face_chunks, np.int64),
         vertices=np.ascontiguousarray(points, np.uint32),

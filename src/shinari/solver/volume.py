@@ -39,7 +39,7 @@ class VolumesModel:
 
     Attributes:
         name: What it is called in messages.
-        things: Name of the thing of each mesh.
+        things: Which of the things each mesh is the surface of, (K,) int64.
         triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
         face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
         vertices: Particles of all meshes, mesh after mesh, (V,) uint32.
@@ -50,7 +50,7 @@ class VolumesModel:
         compliance: Compliance [m^3/Pa], (K,) float64.
     """
 
-    things: tuple[str, ...]
+    things: np.ndarray
     triangles: np.ndarray
     face_chunks: np.ndarray
     vertices: np.ndarray
@@ -75,9 +75,14 @@ class VolumesModel:
         measure(1, self.triangles, self.face_chunks, state.x.astype(np.float64), areas, sums)
         return np.bincount(self.face_chunks[:, 2], weights=sums, minlength=len(self.things))
 
+    def torn(self, model: Model, state: State) -> np.ndarray:
+        """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
+        open_things = [f.thing for f in model.fabrics if not f.present(state.broken[f.block]).all()]
+        return np.isin(self.things, open_things)
+
     def energy(self, model: Model, state: State) -> tuple[float, float]:
         """No kinetic energy of its own, and 1/2 C^2 / compliance [J]."""
-        soft = self.compliance > 0.0
+        soft = (self.compliance > 0.0) & ~self.torn(model, state)
         error = (self.measured(model, state) - self.volumes)[soft]
         return 0.0, 0.5 * float((error**2 / self.compliance[soft]).sum())
 
@@ -94,10 +99,15 @@ class Volumes:
         self._multipliers = state.parts[MULTIPLIERS]
         # stiffnesses of "pbd" are for rows: a volume is then kept exactly
         self._softness = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
+        self.follow_tears(model, state)
         self._areas = np.zeros((len(meshes.triangles), 3), model.real)
         self._gradients = np.zeros((len(meshes.vertices), 3), model.real)
         self._sums = np.zeros(len(meshes.face_chunks))
         self._squares = np.zeros(len(meshes.vertex_chunks))
+
+    def follow_tears(self, model: Model, state: State) -> None:
+        """Let go of meshes that have torn open."""
+        self._closed = ~self._meshes.torn(model, state)
 
     def predict(self, h: float) -> None:
         """Nothing of its own moves."""
@@ -115,8 +125,8 @@ class Volumes:
         error = volumes - meshes.volumes + self._softness * old
         whole = weights + self._softness
         # a mesh without a free vertex stays as it is
-        change = np.divide(-error, whole, out=np.zeros(count), where=whole > 0.0)
-        self._multipliers[...] = old + change
+        change = np.divide(-error, whole, out=np.zeros(count), where=(whole > 0.0) & self._closed)
+        self._multipliers[...] = np.where(self._closed, old + change, 0.0)
         move(threads, meshes.vertices, meshes.vertex_chunks, self._gradients, change, self._x)
 
     def finish(self, threads: int) -> None:

@@ -86,6 +86,8 @@ class Workspace:
         """What has torn since the last step keeps nothing off and feels no air from now on."""
         if self.tears is not None and self.tears.changed:
             self.tears.changed = False
+            for volumes in self.volumes:
+                volumes.follow_tears(model, state)
             self._meet(model, state, settings)
 
 
