@@ -344,6 +344,23 @@ def test_goes_on_from_a_copy_and_from_a_checkpoint(tmp_path):
     assert len(again.frames("r")) == 10
 
 
+def test_a_step_that_fails_leaves_frames_as_they_were():
+    scene = sn.Scene()
+    rod = scene.add_rod(LINE, material=sn.RodMaterial(youngs_modulus=1e7))
+    rod.pin(0)
+    sim = sn.Simulation(scene, substeps=5)
+    sim.step(3)
+    frames, spins = sim.frames(rod).copy(), sim.state.parts["rods/spins"].copy()
+    sim.velocities(rod)[3] = np.inf
+    with pytest.raises(sn.DivergenceError, match="'rod'"):
+        sim.step()
+    assert np.array_equal(sim.frames(rod), frames)
+    assert np.array_equal(sim.state.parts["rods/spins"], spins)
+    sim.velocities(rod)[3] = 0.0
+    sim.step()
+    assert np.isfinite(sim.frames(rod)).all()
+
+
 def test_rests_on_a_plane():
     scene = sn.Scene(damping=1.0)
     scene.add_collider(sn.Plane())

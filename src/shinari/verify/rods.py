@@ -210,6 +210,26 @@ def rest(precision: str) -> Iterator[Measurement]:
                           theory="joints rounded by u each, as a random walk over 96 of them")  # fmt: skip
 
 
+@check("rod far from the origin", "coordinates are relative to the rod: where it hangs makes no difference")
+def far_away(precision: str) -> Iterator[Measurement]:
+    """A slack cord between two pins, here and 4 km away; both start and end at places that are rounded there."""
+    shapes = []
+    for at in (0.0, 4096.0):
+        scene = Scene(damping=2.0)
+        points = np.linspace(0.0, 1.0, 65)[:, None] * [1.0, 0.0, 0.0]
+        points[:, 1] = -0.3 * np.sin(np.pi * points[:, 0])
+        rod = scene.add_rod(points + np.array([at, 0.0, -at]), material=RodMaterial.preset("rubber cord"))
+        rod.pin([0, 64])
+        sim = small(scene, precision, dt=1 / 60, substeps=10)
+        sim.step(240)
+        shapes.append(sim.positions(rod).astype(np.float64) - [at, 0.0, -at])
+    lowest = shapes[0][:, 1].min()
+    yield at_most("lowest point of the cord [m]", -0.2, float(lowest), theory="it is longer than the span")
+    # a coordinate of 4 km is rounded to u x 4 km when it is read, twice that between two pins
+    yield at_most("difference of the shapes [m]", 0.0, float(np.abs(shapes[1] - shapes[0]).max()),
+                  absolute=4.0 * roundoff(precision) * 4096.0, theory="rounding where positions are read")  # fmt: skip
+
+
 @check("iterations do not stiffen a rod", "Macklin et al. 2016: implicit Euler whatever the iterations")
 def iterations(precision: str) -> Iterator[Measurement]:
     """One step of a stretched segment under gravity and of a joint that twists, for any number of iterations."""
