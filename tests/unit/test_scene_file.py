@@ -292,6 +292,7 @@ def test_defaults_are_those_of_the_python_interface(tmp_path: Path) -> None:
 # what cannot be another number; tethers and tearing exclude each other
 NAMED = {
     "bend_model": "cross",
+    "stretch_model": "springs",
     "model": "stvk",
     "solver": "iterative",
     "mode": "linear",
@@ -314,7 +315,7 @@ def test_every_field_of_a_material_can_be_given(tmp_path: Path, kind: type) -> N
     given = {
         field.name: NAMED.get(field.name, not field.default if field.type is bool else 0.375)
         for field in dataclasses.fields(kind)
-        if field.name not in LEFT_OUT
+        if field.name not in LEFT_OUT and (kind, field.name) != (sn.ClothMaterial, "poissons_ratio")  # springs have 1/3
     }
     text = ", ".join(f"{name} = {json.dumps(value)}" for name, value in given.items())
     (tmp_path / "scene.toml").write_text(f"{MATERIALS[kind]}\nmaterial = {{ {text} }}\npin = [0]\n")

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from shinari.build.rows import scene_rows
 from shinari.constraints import neo_hookean, strain_tetrahedron, strain_triangle, stvk
 from shinari.constraints.registry import constraint_type
+from shinari.errors import SceneError
 from shinari.maths.mat3 import rotation_part
 from shinari.maths.simplex import tetrahedron_inverse, triangle_inverse
+from shinari.scene.materials import ClothMaterial
+from shinari.scene.scene import Scene
 
 EPS = np.finfo(np.float64).eps
 REST = np.array([[0.1, 0.0, -0.2], [1.3, 0.2, 0.0], [0.2, 0.9, 0.1], [-0.1, 0.3, 1.1]])
@@ -218,3 +222,40 @@ class TestKnownShapes:
 
 def rest(name, x):
     return constraint_type(name).rest(np.asarray(x, float)[None])
+
+
+class TestClothOfStrainRows:
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("compression_compliance", np.inf), ("shear_stiffness", 0.5), ("tear_strain", 0.1), ("poissons_ratio", 1.0),
+         ("poissons_ratio", -1.0), ("shear_compliance", 0.0)],
+    )  # fmt: skip
+    def test_what_they_cannot_do_is_refused(self, field, value):
+        with pytest.raises(SceneError, match=field):
+            ClothMaterial(stretch_model="strain", **{field: value})
+
+    def test_springs_have_their_own_ratio(self):
+        with pytest.raises(SceneError, match="poissons_ratio"):
+            ClothMaterial(poissons_ratio=0.2)
+        with pytest.raises(SceneError, match="stretch_model"):
+            ClothMaterial(stretch_model="threads")
+
+    def test_shear_of_its_own(self):
+        """Energy of a pure shear is A G s^2 / 2, with 1 / (2 G) as the compliance of shear."""
+        scene = Scene()
+        scene.add_cloth(
+            (TRIANGLE, [[0, 1, 2]]),
+            material=ClothMaterial(
+                stretch_model="strain", stretch_compliance=1e-3, shear_compliance=0.02, bend_stiffness=0.0
+            ),
+        )
+        rows = next(row for row in scene_rows(scene) if row.type == "strain_triangle")
+        p = [*rest("strain_triangle", TRIANGLE)[0][0], *rows.parameters["weights"][0]]
+        b = np.array(p[:4]).reshape(2, 2)
+        u, v = (np.stack([TRIANGLE[1] - TRIANGLE[0], TRIANGLE[2] - TRIANGLE[0]], axis=1) @ b).T
+        angle = 0.2
+        sheared = np.cos(angle) * v + np.sin(angle) * u
+        x = np.concatenate([TRIANGLE[:1], TRIANGLE[0] + np.linalg.inv(b).T @ np.stack([u, sheared])])
+        values, _ = evaluate("strain_triangle", x, p)
+        energy = 0.5 * np.sum(values**2) / rows.compliance[0]
+        assert_allclose(energy, 0.5 * AREA * (0.5 / 0.02) * np.sin(angle) ** 2, rtol=1e-10)

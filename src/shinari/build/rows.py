@@ -9,6 +9,7 @@ from shinari.build.geodesic import geodesic_distances
 from shinari.build.soft_rows import soft_rows
 from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
 from shinari.constraints import dihedral, isometric_bend
+from shinari.constraints.strain_triangle import plane_stress
 from shinari.errors import SceneError
 from shinari.scene.failure import failure_of
 from shinari.scene.materials import ClothMaterial, RopeMaterial
@@ -57,15 +58,53 @@ def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
     material, faces, x = cloth.material, cloth.faces, cloth.positions
     assert isinstance(material, ClothMaterial)
     assert faces is not None
-    pairs = edges(faces)
     bends = hinges(faces, f"cloth {cloth.name!r}")
-    diagonal = _diagonals(x, bends)
+    diagonal, across = _diagonals(x, bends), cross_edges(bends)
+    if material.stretch_model == "strain":
+        rows = [_membrane(material, x, faces, start)]
+    else:
+        rows = _stretch_springs(material, x, faces, bends, diagonal, across, start)
+    return rows + _bending_rows(material, x, bends, across, diagonal, start)
+
+
+def _membrane(material: ClothMaterial, x: np.ndarray, faces: np.ndarray, start: int) -> Rows:
+    """Strain rows of all triangles, in plane stress."""
+    nu = 1.0 / 3.0 if material.poissons_ratio is None else material.poissons_ratio
+    soft = material.stretch_compliance
+    weights = np.array(plane_stress(nu))
+    if material.shear_compliance is not None:
+        # weight^2 = shear modulus over E / (1 - nu^2)
+        weights[3] = np.sqrt(0.5 / material.shear_compliance * (1.0 - nu**2) * soft)
+    _, areas = face_normals_areas(x, faces)
+    compliance = (1.0 - nu**2) * soft / areas
+    m = len(faces)
+    finite = np.isfinite(compliance) & (compliance > 0.0)
+    damping = np.divide(material.damping, compliance, out=np.zeros(m), where=finite)
+    return Rows(
+        "strain_triangle",
+        faces + start,
+        compliance,
+        np.full(m, material.stretch_stiffness),
+        damping=damping if damping.any() else None,
+        parameters={"weights": np.tile(weights, (m, 1))},
+    )
+
+
+def _stretch_springs(
+    material: ClothMaterial,
+    x: np.ndarray,
+    faces: np.ndarray,
+    bends: np.ndarray,
+    diagonal: np.ndarray,
+    across: np.ndarray,
+    start: int,
+) -> list[Rows]:
+    """Distance rows along edges and along both diagonals of quads."""
+    pairs = edges(faces)
     # with the second diagonal of a quad there are four families of rows where three hold a sheet of triangles
     in_quad = QUAD_SHARE if material.shear_compliance is None else 1.0
     weights = _quad_weights(faces, bends[diagonal, :2], in_quad)
     share = _edge_areas(x, faces, pairs, weights)
-    across = cross_edges(bends)
-
     shear_pairs = np.concatenate([bends[diagonal, :2], across[diagonal]])
     is_shear = np.isin(_key(pairs), _key(shear_pairs))
     stretch = (material.stretch_compliance, material.compression_compliance,
@@ -77,8 +116,7 @@ def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
         opposite = across[diagonal]
         quads = in_quad * dihedral.face_areas(x[bends[diagonal]])
         rows.append(_springs(x, opposite, start, *shear, material.damping, quads))
-    rows = [replace(row, failure=failure_of(material)) for row in rows]
-    return rows + _bending_rows(material, x, bends, across, diagonal, start)
+    return [replace(row, failure=failure_of(material)) for row in rows]
 
 
 def rope_rows(rope: Particles, start: int) -> list[Rows]:

@@ -112,7 +112,11 @@ def _material_table(material: type, **bounds: Any) -> Any:
 
 
 ClothMaterialTable = _material_table(
-    ClothMaterial, **dict.fromkeys(_STIFFNESSES, Ratio), bend_model=Literal["isometric", "dihedral", "cross"]
+    ClothMaterial,
+    **dict.fromkeys(_STIFFNESSES, Ratio),
+    bend_model=Literal["isometric", "dihedral", "cross"],
+    stretch_model=Literal["springs", "strain"],
+    poissons_ratio=Annotated[float, Meta(gt=-1, lt=1)],
 )
 RopeMaterialTable = _material_table(RopeMaterial, **dict.fromkeys(_STIFFNESSES, Ratio))
 SoftMaterialTable = _material_table(

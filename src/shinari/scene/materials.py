@@ -37,6 +37,9 @@ class ClothMaterial:
     squares has the stiffness asked for in every direction, with Poisson's ratio 1/3. With a shear compliance of its own
     the rows along the axes of a square grid have the compliance given here, those along diagonals twice that of shear.
 
+    `stretch_model="strain"` takes a membrane of triangles instead (Mueller et al. 2014): any mesh then has the
+    stiffness asked for, and the Poisson's ratio. Its rows cannot tear, flow or fold freely under compression.
+
     Attributes:
         density: Mass per area [kg/m^2].
         thickness: Thickness [m]; the middle surface keeps half of it from what it touches.
@@ -46,7 +49,10 @@ class ClothMaterial:
         contact_compliance: Inverse stiffness of a contact [m/N].
         stretch_compliance: Compliance of the sheet against stretch [m/N]: 1 / (Young's modulus x thickness).
         compression_compliance: The same against compression [m/N]; None: as stretch; infinity: folds freely.
-        shear_compliance: Compliance of the rows along the diagonals of quads [m/N]; None: as stretch.
+        shear_compliance: Compliance of the rows along the diagonals of quads [m/N]; None: as stretch. With `"strain"`
+            1 / (2 x shear modulus x thickness); None: that of the same in every direction.
+        stretch_model: `"springs"` along edges, or `"strain"`.
+        poissons_ratio: Poisson's ratio in the plane with `"strain"`, above -1 and below 1; None: 1/3, as springs have.
         bend_stiffness: Bending stiffness of the sheet as a plate [N m]; 0: no bending rows. Triangles near equilateral
             meet it within 2 %; a grid whose diagonals all run one way is as stiff along its axes, and up to three
             times stiffer where it would fold across the diagonals.
@@ -77,6 +83,8 @@ class ClothMaterial:
     stretch_compliance: float = 1e-5
     compression_compliance: float | None = None
     shear_compliance: float | None = None
+    stretch_model: str = "springs"
+    poissons_ratio: float | None = None
     bend_stiffness: float = 1e-5
     bend_model: str = "isometric"
     bend_compliance: float = 1e-2
@@ -98,6 +106,8 @@ class ClothMaterial:
                "shear_compliance", "bend_compliance"), ratios=("stretch_stiffness", "compression_stiffness",
                "shear_stiffness", "bending_stiffness_ratio"))  # fmt: skip
         check.choice("ClothMaterial", "bend_model", self.bend_model, ("isometric", "dihedral", "cross"))
+        check.choice("ClothMaterial", "stretch_model", self.stretch_model, ("springs", "strain"))
+        _check_stretch_model(self)
 
     @classmethod
     def preset(cls, name: str, **changes: float) -> "ClothMaterial":
@@ -165,6 +175,38 @@ class RopeMaterial:
                "bending_stiffness_ratio"))  # fmt: skip
 
 
+# Fields with checks of their own.
+_OWN_CHECKS = ("bend_model", "stretch_model", "poissons_ratio")
+
+
+def _check_stretch_model(material: ClothMaterial) -> None:
+    """What only springs, or only strain rows can do."""
+    if material.stretch_model == "springs":
+        if material.poissons_ratio is not None:
+            raise SceneError(
+                "ClothMaterial: poissons_ratio: springs have 1/3; another one needs stretch_model='strain'"
+            )
+        return
+    if material.poissons_ratio is not None:
+        ratio = check.number("ClothMaterial", "poissons_ratio", material.poissons_ratio, above=-1.0)
+        if ratio >= 1.0:
+            raise SceneError(f"ClothMaterial: poissons_ratio: {ratio:g} must be below 1")
+    for name in ("compression_compliance", "compression_stiffness", "shear_stiffness"):
+        if getattr(material, name) is not None:
+            raise SceneError(
+                f"ClothMaterial: {name}: needs stretch_model='springs'; strain rows are solved as one system"
+            )
+    if material.shear_compliance is not None:
+        for name in ("shear_compliance", "stretch_compliance"):
+            if not 0.0 < getattr(material, name) < np.inf:
+                raise SceneError(
+                    f"ClothMaterial: {name}: must be finite and above zero for a shear of its own in strain rows"
+                )
+    for name in ("tear_strain", "yield_strain"):
+        if np.isfinite(getattr(material, name)):
+            raise SceneError(f"ClothMaterial: {name}: needs stretch_model='springs'; strain rows neither tear nor flow")
+
+
 def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, ...], ratios: tuple[str, ...]) -> None:
     thing = type(material).__name__
     surface = (getattr(material, name) for name in ("friction", "static_friction", "restitution", "contact_compliance"))
@@ -172,7 +214,7 @@ def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, .
     check_failure(material)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)
-        if value is None or field.name == "bend_model" or field.name in FIELDS:
+        if value is None or field.name in _OWN_CHECKS or field.name in FIELDS:
             continue
         if field.name == "tethers":
             check.choice(thing, field.name, value, (True, False))
