@@ -18,7 +18,7 @@ PRECISIONS = ("float64", "float32")
 # Modules that register checks, in the order of the ledger.
 SUBJECTS = (
     "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending", "stability",
-    "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams",
+    "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching",
 )  # fmt: skip
 
