@@ -50,6 +50,7 @@ RUNS = {
         ["--points", "31", "--frames", "150"],
         ["cloth_on_your_mesh.html", "cloth_on_your_mesh.npz"],
     ),
+    "14_poissons_ratio/poissons_ratio": ([], ["poissons_ratio.html", "poissons_ratio.npz"]),
     "15_jelly_drop/jelly_drop": (["--frames", "120"], ["jelly_drop.html", "jelly_drop.npz"]),
     "17_shape_matched_lump/shape_matched_lump": ([], ["shape_matched_lump.html", "shape_matched_lump.npz"]),
     "16_squash_and_recover/squash_and_recover": ([], ["squash_and_recover.html", "squash_and_recover.npz"]),
