@@ -44,6 +44,7 @@ to = [11, 0, 0]
 count = 6
 material = { preset = "steel wire", radius = 0.001 }
 rest_curvature = [0, 0.5, 0]
+point_masses = [0, 0, 0, 0, 0, 0.25]
 pin = [0]
 clamp = [0, 1]
 
@@ -149,6 +150,7 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     assert scene.pinned == {0, start}
     assert scene.clamped == {0, 1}
     assert np.abs(wire.rod.rest - [1, 0, 0, 0]).max() > 0.01
+    assert wire.masses[-1] > 0.25 > wire.masses[-2]
 
     point, place, edge, pair, weld = scene.rows
     assert point.indices.tolist() == [[start + 4], [start + 5]]

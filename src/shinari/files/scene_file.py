@@ -240,6 +240,7 @@ def _add_rod(scene: Scene, table: things.RodTable) -> None:
         material=_material(RodMaterial, table.material),
         closed=table.closed,
         rest_curvature=table.rest_curvature,
+        point_masses=table.point_masses,
         self_collision=table.self_collision,
         velocity=table.velocity,
         name=table.name,

@@ -234,6 +234,7 @@ class RodTable(Pinned):
         closed: Whether a last segment leads from the last point back to the first.
         rest_curvature: Curvature at rest in the axes of its frames [1/m], bending about the first two and twist about
             the third, one for all joints or one each; left out: as it is given.
+        point_masses: Mass of the points beside that of the rod [kg], one for all or one each.
         self_collision: Whether its segments keep off each other.
         clamp: Indices of the segments whose direction and twist are fixed.
     """
@@ -245,6 +246,7 @@ class RodTable(Pinned):
     material: Name | RodMaterialTable | None = None  # type: ignore[valid-type]
     closed: bool = False
     rest_curvature: Annotated[list[float | Vector], Meta(min_length=1)] | None = None
+    point_masses: PerRow = 0.0
     self_collision: bool = False
     clamp: list[Index] = msgspec.field(default_factory=list)
 
