@@ -28,6 +28,7 @@ import numpy as np
 
 import shinari as sn
 from shinari.files.record import Recorder
+from shinari.scene.rod import RodHandle
 
 LENGTH, SEGMENTS, SLACK = 0.6, 96, 0.35  # [m], count, share of the length by which the hands approach
 # the hand turns, rests below the twist at which the rod buckles, rests above it, goes on; then the hands approach
@@ -36,7 +37,7 @@ CLOSING, HOLDING = 4.0, 2.0  # [s]
 RUBBER = sn.RodMaterial(radius=0.004, youngs_modulus=2e6, poissons_ratio=0.3, density=1000.0, damping=0.002)
 
 
-def build() -> tuple[sn.Scene, object]:
+def build() -> tuple[sn.Scene, RodHandle]:
     """A rod along X, bent by a ten thousandth of its length, clamped at both ends."""
     s = np.linspace(0.0, 1.0, SEGMENTS + 1)
     points = LENGTH * np.stack([s - 0.5, 1e-4 * np.sin(np.pi * s) ** 2, 0.0 * s], axis=1)
