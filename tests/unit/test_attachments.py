@@ -191,6 +191,23 @@ def test_what_is_attached_to_a_soft_body_does_not_fight_its_contact():
     assert len(sim.contacts().forces) == 0
 
 
+def test_what_has_come_loose_touches_again():
+    """A ball below a sheet is torn off, is thrown up, and hits the sheet."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    cloth = sheet(scene, thickness=0.02)
+    cloth.pin(np.arange(25))
+    ball = scene.add_particles([0.02, -0.03, 0.03], mass=0.1, radius=0.01)
+    scene.attach((ball, 0), cloth, break_force=5.0)
+    sim = sn.Simulation(scene, precision="float64")
+    sim.velocities(ball)[0] = [0.0, -1.0, 0.0]
+    # the jerk is caught in one substep, and is too much
+    sim.step()
+    assert sim.state.broken["attachment_distance_triangle"].all()
+    sim.velocities(ball)[0] = [0.0, 1.0, 0.0]
+    sim.step(30)
+    assert sim.positions(ball)[0, 1] < -0.019
+
+
 @pytest.mark.parametrize(
     ("second", "options", "message"),
     [

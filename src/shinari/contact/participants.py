@@ -102,7 +102,7 @@ def participants(scene: Scene, model: Model, state: State | None = None) -> Part
     if everyone < 2 and alone.all():
         return None
     all_lines = _joined(lines + segments, 2)
-    offsets, near = _neighbours(all_lines, _links(model), model.particle_count)
+    offsets, near = _neighbours(all_lines, _links(model, state), model.particle_count)
     rest = np.empty((model.particle_count, 3), model.real)
     rest[slots] = scene.positions - model.origins[model.groups][slots]
     world = np.empty((model.particle_count, 3))
@@ -140,12 +140,14 @@ def _joined(parts: list[np.ndarray], width: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([empty, *parts]), np.uint32)
 
 
-def _links(model: Model) -> np.ndarray:
-    """Pairs of particles of different things that share a row, (K, 2)."""
+def _links(model: Model, state: State | None) -> np.ndarray:
+    """Pairs of particles of different things that share a row which has not let go, (K, 2)."""
     pairs = [np.zeros((0, 2), np.uint32)]
-    for block in model.blocks.values():
-        for k in range(1, block.indices.shape[1]):
-            two = block.indices[:, [0, k]]
+    for name, block in model.blocks.items():
+        broken = None if state is None else state.broken.get(name)
+        rows = block.indices if broken is None else block.indices[~broken]
+        for k in range(1, rows.shape[1]):
+            two = rows[:, [0, k]]
             pairs.append(two[model.owners[two[:, 0]] != model.owners[two[:, 1]]])
     return np.concatenate(pairs)
 

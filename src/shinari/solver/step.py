@@ -151,3 +151,4 @@ def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:
             state.broken[item.block][rows] = True
             solver = next(s for s in work.solvers if s.block.type.name == item.block)
             solver.release(rows)
+            work.loosened = True

@@ -43,6 +43,7 @@ class Workspace:
         contacts: Families of contacts, in the order in which they are solved.
         tears: What can tear, or None.
         flows: What can flow, or None.
+        loosened: Whether rows have let go by force since the last step.
         drag: Coefficients of the air for each triangle, see `AirSurface`; 0 where it is gone.
         kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
         force_fields: Compiled kernels of the force fields.
@@ -60,6 +61,7 @@ class Workspace:
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
+        self.loosened = False
         self._scene = scene
         faces = 0 if model.air is None else len(model.air.triangles)
         self.kicks = np.zeros((3 * faces, 3), real)
@@ -83,9 +85,12 @@ class Workspace:
             self.drag = np.where(air_left(self._scene, model, state)[:, None], model.air.drag, model.real(0.0))
 
     def follow_tears(self, model: Model, state: State, settings: Settings) -> None:
-        """What has torn since the last step keeps nothing off and feels no air from now on."""
-        if self.tears is not None and self.tears.changed:
-            self.tears.changed = False
+        """What has torn since the last step keeps nothing off and feels no air; what has come loose may touch."""
+        torn = self.tears is not None and self.tears.changed
+        if torn or self.loosened:
+            self.loosened = False
+            if self.tears is not None:
+                self.tears.changed = False
             for volumes in self.volumes:
                 volumes.follow_tears(model, state)
             self._meet(model, state, settings)
