@@ -143,6 +143,14 @@ class Pairs:
         at = len(pairs) - 1 - last
         return Touches(touches.particles[at], touches.weights[at], touches.colliders[at], touches.normals[at], impulses)
 
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Particles (M, 2), normals from second to first (M, 3), and sums of the impulses on the first [N s] (M, 3)."""
+        if self.row_count == 0:
+            none = np.zeros((0, 3), self._model.real)
+            return np.zeros((0, 2), np.uint32), none, none
+        found = self._detection
+        return found.particles[found.indices], self._normals, self._impulses
+
     def _threads(self, threads: int) -> int:
         return max(1, min(threads, len(self._members.particles) // SHARE))
 

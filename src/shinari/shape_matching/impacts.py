@@ -1,6 +1,6 @@
-"""Rigid lumps against colliders: what a contact does to the velocity of the whole.
+"""Rigid lumps against colliders and each other: what a contact does to the velocity of the whole.
 
-A collider pushes single particles. Each has a small part of the mass, and matching hands its momentum on over several
+Contacts push single particles. Each has a small part of the mass, and matching hands its momentum on over several
 substeps, in which the lump sinks in; the push that brings it out again would act as a spring, and throw it up. So the
 velocity of the lump as a rigid body, which follows from its momenta, is brought to what the contacts ask for: at each
 touching particle the speed along the normal that it had if it was leaving, else zero, or after an impact e times the
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from shinari.contact.collide import into, law_of, out_of, place
+from shinari.contact.collide import combined, into, law_of, out_of, place
 from shinari.contact.family import Touches
 from shinari.maths.function import STEADY, steady
 from shinari.maths.polar import solve_symmetric
@@ -27,12 +27,13 @@ from shinari.shape_matching.kernels import ONE, THIN, ZERO
 from shinari.shape_matching.part import SHARE, ShapeMatching
 
 if TYPE_CHECKING:
+    from shinari.contact.particle_pairs import Pairs
     from shinari.contact.solids import Solids
     from shinari.model import Model
     from shinari.settings import Settings
     from shinari.state import State
 
-SWEEPS = 16
+SWEEPS = 30
 # Approaches up to so many times the speed that gravity gives in a substep do not bounce.
 SLOW = 2.0
 # Columns of a body: centre, velocity, angular velocity, mass, moments xx yy zz yz zx xy of its inertia.
@@ -40,12 +41,19 @@ BODY = 16
 
 
 class Impacts:
-    """The velocities of rigid lumps that touch colliders, as a family of contacts; it has no contacts of its own."""
+    """The velocities of rigid lumps that touch something, as a family of contacts; it has no contacts of its own."""
 
     def __init__(
-        self, lumps: ShapeMatching, model: "Model", state: "State", settings: "Settings", solids: "Solids"
+        self,
+        lumps: ShapeMatching,
+        model: "Model",
+        state: "State",
+        settings: "Settings",
+        solids: "Solids | None",
+        pairs: "Pairs | None",
     ) -> None:
-        self._lumps, self._model, self._state, self._settings, self._solids = lumps, model, state, settings, solids
+        self._lumps, self._model, self._state, self._settings = lumps, model, state, settings
+        self._solids, self._pairs = solids, pairs
         self._firm = lumps.firm
         self._lump_of = np.full(model.particle_count, -1)
         self._lump_of[lumps.particles] = np.where(self._firm[lumps.lumps], lumps.lumps, -1)
@@ -63,6 +71,8 @@ class Impacts:
         """A substep begins: how the lumps move, with the gravity of the substep."""
         self._measure(self._before, threads)
         self._before[:, 3:6] += self._kick
+        if self._pairs is not None:
+            self._pushed, self._detections = self._pairs.rows()[2].copy(), self._pairs.detections
 
     def project(self, threads: int, first: bool) -> float:
         """Nothing: positions are the business of the colliders and of matching."""
@@ -73,20 +83,47 @@ class Impacts:
 
     def bounce(self, threads: int) -> None:
         """Bring the velocities of the lumps to what their contacts ask for."""
-        near = self._solids.particle_contacts
-        touching = contacts_of(near.items, near.offsets, near.solids, near.memory, self._lump_of)
-        if len(touching) == 0:
+        on_solids, memory, impulses = self._solid_contacts()
+        on_lumps, normals, sums, pushed = self._lump_contacts()
+        if len(on_solids) + len(on_lumps) == 0:
             return
         self._measure(self._after, threads)
         model, state, solids, real = self._model, self._state, self._solids, self._model.real
+        none = np.zeros((0, 4), real), np.zeros((len(model.origins), 0, 12), real)
+        surfaces, poses_before, poses_after = (
+            (none[0], none[1], none[1]) if solids is None else (solids.surfaces, solids.before, solids.after)
+        )
         self._changes[...] = 0.0
         solve(
-            touching[np.argsort(touching[:, 0], kind="stable")], near.memory, near.impulses, self._before, self._after,
-            self._changes, state.x, model.owners, model.surfaces, model.groups, solids.surfaces, solids.before,
-            solids.after, real(self._settings.substep), self._slow,
+            on_solids, memory, impulses, on_lumps, normals, sums, pushed, self._before, self._after, self._changes,
+            state.x, model.radii, model.owners, model.surfaces, model.groups, surfaces, poses_before, poses_after,
+            real(self._settings.substep), self._slow,
         )  # fmt: skip
         shift(self._parts(threads), self._lumps.particles, self._lumps.lumps, state.x, state.v, self._after,
               self._changes)  # fmt: skip
+
+    def _solid_contacts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Contacts with colliders that push, lump after lump, and the arrays that hold them."""
+        if self._solids is None:
+            return np.zeros((0, 4), np.int64), np.zeros((0, 12), self._model.real), np.zeros((0, 3))
+        near = self._solids.particle_contacts
+        found = contacts_of(near.items, near.offsets, near.solids, near.memory, self._lump_of)
+        return found[np.argsort(found[:, 0], kind="stable")], near.memory, near.impulses
+
+    def _lump_contacts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Contacts of two rigid lumps that push: lumps, particles and row, (K, 5); and the arrays that hold them."""
+        if self._pairs is None:
+            empty = np.zeros((0, 3), self._model.real)
+            return np.zeros((0, 5), np.int64), empty, empty, empty
+        particles, normals, impulses = self._pairs.rows()
+        # rows that were found anew within the substep have what they pushed since
+        same = self._pairs.detections == self._detections and len(self._pushed) == len(impulses)
+        pushed = impulses - self._pushed if same else impulses.copy()
+        lumps = self._lump_of[particles]
+        on = (lumps >= 0).all(axis=1) & (np.einsum("kc,kc->k", pushed, normals) > 0.0)
+        rows = np.flatnonzero(on)
+        both = [lumps[rows, 0], particles[rows, 0], lumps[rows, 1], particles[rows, 1], rows]
+        return np.stack(both, axis=1).astype(np.int64), normals, impulses, pushed
 
     def touches(self) -> Touches:
         """None that are not those of the colliders."""
@@ -196,71 +233,114 @@ def contacts_of(items, offsets, solids, memory, lump_of):
 
 @numba.njit(cache=True, **STEADY)
 def solve(
-    contacts, memory, impulses, before, now, changes, x, owners, mine, groups, theirs, poses_before, poses_after, h,
-    slow,
+    on_solids, memory, impulses, on_lumps, normals, sums, pushed, before, now, changes, x, radii, owners, mine, groups,
+    theirs, poses_before, poses_after, h, slow
 ):  # fmt: skip
     """Find the changes of velocity and angular velocity of the lumps, (L, 6), and record the impulses.
 
     Args:
-        contacts: Lump, particle, solid and row of each contact, lump after lump, (K, 4).
-        memory: What contacts remember of the substep; see `shinari.contact.collide`.
-        impulses: Sum of the impulses of each contact [N s], (M, 3).
+        on_solids: Lump, particle, solid and row of each contact with a collider, (K, 4).
+        memory: What these contacts remember of the substep; see `shinari.contact.collide`.
+        impulses: Sum of the impulses of each [N s], (M, 3).
+        on_lumps: Lump and particle, the other lump and particle, and row of each contact of two lumps, (K', 5).
+        normals: Normals of these rows, (M', 3).
+        sums: Sum of the impulses of each on the first [N s], (M', 3).
+        pushed: What of it is of this substep [N s], (M', 3).
         before: Bodies at the start of the substep, (L, BODY).
         now: Bodies at its end.
         changes: Zeros; filled.
         x: Positions and inverse mass, (N, 4).
+        radii: Radii [m], (N,).
         owners: Thing of each particle, (N,).
         mine: Surface of each thing, (T, 4).
         groups: Group of each particle, (N,).
-        theirs: Surface of each solid, (K, 4).
-        poses_before: Poses of the solids at the start of the substep, (G, K, 12).
+        theirs: Surface of each solid, (S, 4).
+        poses_before: Poses of the solids at the start of the substep, (G, S, 12).
         poses_after: At its end.
         h: Substep [s].
         slow: Speed of approach up to which nothing bounces [m/s].
     """
-    count = len(contacts)
-    # normal, arm, what the normal speed is to be, speed of the solid, push so far [N s], friction so far [N s]
-    rows = np.zeros((count, 17))
-    for k in range(count):
-        prepare_row(
-            k, contacts, memory, before, now, x, owners, mine, groups, theirs, poses_before, poses_after, h, slow, rows
-        )
+    first, count = len(on_solids), len(on_solids) + len(on_lumps)
+    # normal, arm, what the normal speed is to be, speed of the solid, push so far [N s], friction so far [N s],
+    # friction, static friction, whether it is soft, arm of the other lump
+    rows = np.zeros((count, 20))
+    lumps = np.full((count, 2), -1)
+    for k in range(first):
+        lumps[k, 0] = on_solids[k, 0]
+        solid_row(k, on_solids, memory, before, now, x, owners, mine, groups, theirs, poses_before, poses_after, h,
+                  slow, rows)  # fmt: skip
+    for k in range(first, count):
+        lumps[k, 0], lumps[k, 1] = on_lumps[k - first, 0], on_lumps[k - first, 2]
+        lump_row(k, k - first, on_lumps, normals, pushed, before, now, x, radii, owners, mine, slow, rows)
     for _ in range(SWEEPS):
         for k in range(count):
-            solve_row(contacts[k, 0], k, now, changes, rows)
-    for k in range(count):
-        m, n = contacts[k, 3], (rows[k, 0], rows[k, 1], rows[k, 2])
-        mass_over_h = ONE / (np.float64(x[contacts[k, 1], 3]) * h)
+            solve_row(lumps[k, 0], lumps[k, 1], k, now, changes, rows)
+    for k in range(first):
+        m, n = on_solids[k, 3], (rows[k, 0], rows[k, 1], rows[k, 2])
+        mass_over_h = ONE / (np.float64(x[on_solids[k, 1], 3]) * h)
         push = rows[k, 10] - mass_over_h * memory[m, 0]
         for c in range(3):
             impulses[m, c] += push * n[c] + rows[k, 11 + c] - mass_over_h * memory[m, 1 + c]
+    for k in range(first, count):
+        m = on_lumps[k - first, 4]
+        for c in range(3):
+            sums[m, c] += rows[k, 10] * rows[k, c] + rows[k, 11 + c] - pushed[m, c]
 
 
 @steady
-def prepare_row(
+def wanted_speed(speed, restitution, slow):
+    """Speed along the normal that a contact asks for."""
+    return -restitution * speed if speed < -slow else max(speed, ZERO)
+
+
+@steady
+def solid_row(
     k, contacts, memory, before, now, x, owners, mine, groups, theirs, poses_before, poses_after, h, slow, rows
 ):
-    """Write what a contact asks for."""
+    """Write what a contact with a collider asks for."""
     g, i, solid, m = contacts[k, 0], contacts[k, 1], contacts[k, 2], contacts[k, 3]
     group = groups[i]
     law = law_of(mine, theirs, owners[i], solid)
     here = place(x, i)
     carried = scale(sub(here, out_of(poses_before[group, solid], into(poses_after[group, solid], here))), ONE / h)
     n = (np.float64(memory[m, 4]), np.float64(memory[m, 5]), np.float64(memory[m, 6]))
-    speed = dot(
-        n,
-        sub(velocity_at(before, g, (here[0] - before[g, 0], here[1] - before[g, 1], here[2] - before[g, 2])), carried),
-    )
-    wanted = -law[2] * speed if speed < -slow else max(speed, ZERO)
+    speed = dot(n, sub(velocity_at(before, g, arm_of(before, g, here)), carried))
     mass_over_h = ONE / (np.float64(x[i, 3]) * h)
+    arm = arm_of(now, g, here)
     for c in range(3):
-        rows[k, c] = n[c]
-        rows[k, 3 + c] = np.float64(here[c]) - now[g, c]
-        rows[k, 7 + c] = carried[c]
+        rows[k, c], rows[k, 3 + c], rows[k, 7 + c] = n[c], arm[c], carried[c]
         rows[k, 11 + c] = mass_over_h * memory[m, 1 + c]
-    rows[k, 6], rows[k, 10] = wanted, mass_over_h * memory[m, 0]
+    rows[k, 6], rows[k, 10] = wanted_speed(speed, law[2], slow), mass_over_h * memory[m, 0]
     rows[k, 14], rows[k, 15] = law[0], law[1]
     rows[k, 16] = ONE if law[3] > 0.0 else ZERO
+
+
+@steady
+def lump_row(k, at, contacts, normals, pushed, before, now, x, radii, owners, mine, slow, rows):
+    """Write what a contact of two lumps asks for; both feel it where the surfaces of the balls touch."""
+    g, i, other, j, m = contacts[at, 0], contacts[at, 1], contacts[at, 2], contacts[at, 3], contacts[at, 4]
+    n = (np.float64(normals[m, 0]), np.float64(normals[m, 1]), np.float64(normals[m, 2]))
+    here, there = sub(place(x, i), scale(n, np.float64(radii[i]))), add(place(x, j), scale(n, np.float64(radii[j])))
+    mine_now = velocity_at(before, g, arm_of(before, g, here))
+    speed = dot(n, sub(mine_now, velocity_at(before, other, arm_of(before, other, there))))
+    push = n[0] * pushed[m, 0] + n[1] * pushed[m, 1] + n[2] * pushed[m, 2]
+    arm, far = arm_of(now, g, here), arm_of(now, other, there)
+    for c in range(3):
+        rows[k, c], rows[k, 3 + c], rows[k, 17 + c] = n[c], arm[c], far[c]
+        rows[k, 11 + c] = pushed[m, c] - push * n[c]
+    a, b = owners[i], owners[j]
+    rows[k, 6], rows[k, 10] = wanted_speed(speed, max(mine[a, 2], mine[b, 2]), slow), push
+    rows[k, 14], rows[k, 15] = combined(mine[a, 0], mine[b, 0]), combined(mine[a, 1], mine[b, 1])
+    # lumps at rest on each other carry their weights from particle to particle; sweeps that end early would shake them
+    fast = sub(velocity_at(now, g, arm), velocity_at(now, other, far))
+    quiet = abs(speed) <= slow and abs(dot(n, fast)) <= slow
+    rows[k, 16] = ONE if quiet or mine[a, 3] + mine[b, 3] > 0.0 else ZERO
+
+
+@steady
+def arm_of(bodies, g, point):
+    """From the centre of a body to a point."""
+    return point[0] - bodies[g, 0], point[1] - bodies[g, 1], point[2] - bodies[g, 2]
 
 
 @steady
@@ -271,52 +351,82 @@ def velocity_at(bodies, g, r):
 
 
 @steady
-def give(g, r, push, now, changes):
-    """Let an impulse act at an arm of a body."""
-    turn, _ = solve_symmetric(
-        (now[g, 10], now[g, 11], now[g, 12]), (now[g, 13], now[g, 14], now[g, 15]), cross(r, push)
-    )
+def turn_of(g, moment, now):
+    """Change of the angular velocity of a body by an angular impulse."""
+    turn, _ = solve_symmetric((now[g, 10], now[g, 11], now[g, 12]), (now[g, 13], now[g, 14], now[g, 15]), moment)
+    return turn
+
+
+@steady
+def give(g, r, push, sign, now, changes):
+    """Let an impulse, or its opposite, act at an arm of a body."""
+    turn = turn_of(g, cross(r, push), now)
     for c in range(3):
-        changes[g, c] += push[c] / now[g, 9]
-        changes[g, 3 + c] += turn[c]
+        changes[g, c] += sign * push[c] / now[g, 9]
+        changes[g, 3 + c] += sign * turn[c]
 
 
 @steady
-def slip_at(g, k, r, now, changes, rows):
-    """Velocity of a body relative to the solid at a contact."""
+def changed_velocity(g, r, now, changes):
+    """Velocity of a body at an arm, with its change so far."""
     change = add((changes[g, 0], changes[g, 1], changes[g, 2]), cross((changes[g, 3], changes[g, 4], changes[g, 5]), r))
-    return sub(add(velocity_at(now, g, r), change), (rows[k, 7], rows[k, 8], rows[k, 9]))
+    return add(velocity_at(now, g, r), change)
 
 
 @steady
-def give_way(g, r, n, now):
-    """Change of the speed of a body along n at an arm, for each unit of impulse there."""
+def slip_at(g, other, k, r, far, now, changes, rows):
+    """Velocity of a body relative to what it touches."""
+    carried = (rows[k, 7], rows[k, 8], rows[k, 9])
+    if other >= 0:
+        carried = changed_velocity(other, far, now, changes)
+    return sub(changed_velocity(g, r, now, changes), carried)
+
+
+@steady
+def give_way(g, other, r, far, n, now):
+    """Change of the relative speed along n for each unit of impulse."""
     arm = cross(r, n)
-    turn, _ = solve_symmetric((now[g, 10], now[g, 11], now[g, 12]), (now[g, 13], now[g, 14], now[g, 15]), arm)
-    return ONE / now[g, 9] + dot(arm, turn)
+    total = ONE / now[g, 9] + dot(arm, turn_of(g, arm, now))
+    if other >= 0:
+        arm = cross(far, n)
+        total += ONE / now[other, 9] + dot(arm, turn_of(other, arm, now))
+    return total
 
 
 @steady
-def solve_row(g, k, now, changes, rows):
+def give_both(g, other, r, far, push, now, changes):
+    """Let an impulse act on a body, and its opposite on the other if there is one."""
+    give(g, r, push, ONE, now, changes)
+    if other >= 0:
+        give(other, far, push, -ONE, now, changes)
+
+
+@steady
+def solve_row(g, other, k, now, changes, rows):
     """Solve a contact once: along the normal, then friction. Soft contacts have no say."""
-    n, r = (rows[k, 0], rows[k, 1], rows[k, 2]), (rows[k, 3], rows[k, 4], rows[k, 5])
+    n, r, far = (
+        (rows[k, 0], rows[k, 1], rows[k, 2]),
+        (rows[k, 3], rows[k, 4], rows[k, 5]),
+        (rows[k, 17], rows[k, 18], rows[k, 19]),
+    )
     soft = rows[k, 16] > ZERO
     old = rows[k, 10]
-    missing = (rows[k, 6] - dot(n, slip_at(g, k, r, now, changes, rows))) / give_way(g, r, n, now)
+    speed = dot(n, slip_at(g, other, k, r, far, now, changes, rows))
+    missing = (rows[k, 6] - speed) / give_way(g, other, r, far, n, now)
     push = old if soft else max(old + missing, ZERO)
-    give(g, r, scale(n, push - old), now, changes)
+    give_both(g, other, r, far, scale(n, push - old), now, changes)
     rows[k, 10] = push
-    slip = slip_at(g, k, r, now, changes, rows)
+    slip = slip_at(g, other, k, r, far, now, changes, rows)
     slip = sub(slip, scale(n, dot(n, slip)))
     speed = norm(slip)
     along = scale(slip, ONE / speed if speed > ZERO else ZERO)
     held = (rows[k, 11], rows[k, 12], rows[k, 13])
-    wanted = sub(held, scale(along, speed / give_way(g, r, along, now)))
+    wanted = sub(held, scale(along, speed / give_way(g, other, r, far, along, now)))
     size = norm(wanted)
     share = ONE if size <= rows[k, 15] * push else (rows[k, 14] * push / size if size > ZERO else ZERO)
     share = min(share, ONE)
     hold = held if soft else scale(wanted, share)
-    give(g, r, sub(hold, held), now, changes)
+    give_both(g, other, r, far, sub(hold, held), now, changes)
     rows[k, 11], rows[k, 12], rows[k, 13] = hold
 
 

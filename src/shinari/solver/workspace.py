@@ -79,8 +79,10 @@ class Workspace:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
         if self.solids is not None:
             self.contacts.append(self.solids)
+        pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)
+        if self.contacts:
             lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
-            self.contacts += [Impacts(part, model, state, settings, self.solids) for part in lumps]
+            self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
         if model.air is not None and model.fabrics:
             self.drag = np.where(air_left(self._scene, model, state)[:, None], model.air.drag, model.real(0.0))
 
