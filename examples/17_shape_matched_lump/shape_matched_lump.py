@@ -1,7 +1,7 @@
 r"""Shape matched lump: a hare of jelly is dropped, pressed flat and lets go; one of cork tumbles into a curtain.
 
        | press |                                      both are the same surface, made here: ellipsoids that melt into
-       '-------'          \                |          each other where they meet, filled with a thousand particles
+       '-------'          \                |          each other where they meet, filled with 400 particles
        (\ (\              \  (\ (\        |
        ( . .)              \ ( . .)       | curtain   jelly: overlapping clusters, each goes back to a shape that may
      o (  ")(")             \o(  ")(")    |                  stretch, shear and keeps its volume
@@ -14,7 +14,7 @@ nearest to where its particles are now, and each particle goes to the mean of th
 Checked: the free fall, that the hare is squashed and gets its shape back, that the cork stays rigid while it tumbles,
 that the curtain stops it and is pushed back, and that the floor carries the weight in the end.
 
-Look at the player: ears wobble after the fall, the squashed hare bulges to its sides, and the cork hare rolls over its
+Look at the player: the hare of jelly falls on its side, bulges under the press, and the cork hare rolls over its
 head into the curtain.
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 
 import shinari as sn
 from shinari.files.record import Recorder
+from shinari.scene.handle import Handle
 
 GRAVITY = 9.81  # [m/s^2]
 DROP = 0.15  # height of the fall [m]
@@ -111,8 +112,8 @@ def press(time: float) -> tuple[float, float, float]:
     return 0.0, float(height) + 0.01, 0.0
 
 
-def build() -> sn.Scene:
-    """The scene."""
+def build() -> tuple[sn.Scene, Handle, Handle, Handle]:
+    """The scene, the hare of jelly, that of cork, and the curtain."""
     surface = hare()
     low = surface[0][:, 1].min()
     scene = sn.Scene(gravity=(0.0, -GRAVITY, 0.0))
@@ -120,7 +121,7 @@ def build() -> sn.Scene:
     scene.add_collider(sn.Box((0.6, 0.02, 0.8)), motion=press, position=press(0.0), friction=0.3, name="press")
     jelly = sn.LumpMaterial.preset("jelly", stiffness=0.92, beta=0.4, cluster_size=5.0 * SPACING)
     radius = 0.5 * SPACING + MARGIN
-    scene.add_shape_matched(
+    soft = scene.add_shape_matched(
         surface,
         material=jelly,
         spacing=SPACING,
@@ -137,7 +138,7 @@ def build() -> sn.Scene:
         sn.Box((0.9, 0.04, 0.5)), position=middle - 0.02 * normal, rotation=turn, friction=0.7, name="ramp"
     )
     cork = sn.LumpMaterial(density=150.0, friction=0.7)
-    scene.add_shape_matched(
+    hard = scene.add_shape_matched(
         surface,
         material=cork,
         spacing=SPACING,
@@ -156,7 +157,7 @@ def build() -> sn.Scene:
         name="curtain",
     )
     curtain.pin(curtain.where(lambda x: x[:, 1] > x[:, 1].max() - 1e-6))
-    return scene
+    return scene, soft, hard, curtain
 
 
 def distances(x: np.ndarray) -> np.ndarray:
@@ -172,8 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    scene = build()
-    jelly, cork, curtain = (scene[name] for name in ("jelly_lump", "cork_lump", "curtain"))
+    scene, jelly, cork, curtain = build()
     sim = sn.Simulation(scene)
     rest, hard = distances(jelly.positions), distances(cork.positions)
     hung, squashed, bent, pushed = sim.positions(curtain).copy(), 1.0, 0.0, 0.0
