@@ -440,3 +440,22 @@ def test_a_sheet_collides_with_itself_only_when_asked(mode):
     else:
         assert y.min() < -0.05
         assert len(sim.contacts()) == 0
+
+
+@pytest.mark.parametrize("x", [0.05, 0.5, 1.0])
+def test_a_long_segment_and_a_large_triangle_are_met_far_from_their_ends(x):
+    """What can meet is told from the boxes of edges and triangles, not from where their particles are."""
+    scene = sn.Scene()
+    rope = scene.add_rope([[-1.1, 0.0, 0.0], [1.1, 0.0, 0.0]], material=sn.RopeMaterial(radius=0.02, density=1.0))
+    corners = np.array([[-2.0, -1.0, -2.0], [2.0, -1.0, -2.0], [2.0, -1.0, 2.0], [-2.0, -1.0, 2.0]])
+    sheet = scene.add_cloth((corners, [[0, 2, 1], [0, 3, 2]]), material=sn.ClothMaterial(thickness=0.02))
+    rope.pin([0, 1])
+    sheet.pin(range(4))
+    balls = scene.add_particles([[x, 0.2, 0.0], [x, -0.8, 0.7]], mass=0.1, radius=0.05)
+    simulation = sn.Simulation(scene)
+    lowest = np.full(2, np.inf)
+    for _ in range(40):
+        simulation.step()
+        lowest = np.minimum(lowest, simulation.positions(balls)[:, 1])
+    assert lowest[0] > 0.95 * 0.07, "the ball goes through the segment"
+    assert lowest[1] > -1.0 + 0.95 * 0.06, "the ball goes through the triangle"

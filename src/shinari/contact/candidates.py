@@ -44,13 +44,14 @@ class Side:
     def __init__(self, table: np.ndarray, model: Model, who: Participants) -> None:
         self.table = table
         self._tree: Tree | None = None
+        self._owners = model.owners[table[:, 0]]
         self._rest = (model.origins[model.groups[table]] + who.rest[table]).mean(axis=1)
         self._real = model.real
         self.low, self.high = np.zeros((len(table), 3), model.real), np.zeros((len(table), 3), model.real)
 
-    def place(self, radii: np.ndarray, low: np.ndarray, high: np.ndarray, inside: np.ndarray) -> None:
-        """Take the boxes from those of the particles."""
-        _row_boxes(self.table, radii, low, high, inside, self.low, self.high)
+    def place(self, radii: np.ndarray, low: np.ndarray, high: np.ndarray, regions: np.ndarray) -> None:
+        """Take the boxes from those of the particles, where they reach into the region of their thing."""
+        _row_boxes(self.table, self._owners, radii, low, high, regions, self.low, self.high)
 
     def tree(self, threads: int) -> Tree:
         """Tree of the boxes."""
@@ -75,6 +76,7 @@ class Candidates:
         self.low, self.high = np.zeros((n, 3), real), np.zeros((n, 3), real)
         self.free = model.inverse_masses > 0.0
         self._inside = np.zeros(n, np.bool_)
+        self._regions = np.zeros((len(who.members), 6), real)
         sides = [Side(table, model, who) for table in (who.points[:, None], who.triangles, who.edges, who.beads,
                                                        who.segments)]  # fmt: skip
         points, triangles, edges, beads, segments = sides
@@ -95,8 +97,8 @@ class Candidates:
             threads: Threads to use.
         """
         _boxes(np.arange(len(begin)), begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
-        regions = self._regions()
-        _mark_inside(self.low, self.high, self._model.radii, regions, self._model.owners, self._inside)
+        self._find_regions()
+        _mark_inside(self.low, self.high, self._model.radii, self._regions, self._model.owners, self._inside)
         return self._collect(begin, threads, ((a, b, self._all_of(a, b, threads)) for a, b in self._place_sides()))
 
     def renew(
@@ -123,7 +125,7 @@ class Candidates:
 
     def _place_sides(self) -> list[tuple[Side, Side]]:
         for side in self._sides:
-            side.place(self._model.radii, self.low, self.high, self._inside)
+            side.place(self._model.radii, self.low, self.high, self._regions)
         return self._meetings
 
     @staticmethod
@@ -161,7 +163,7 @@ class Candidates:
             _gather(raw, a.table, b.table, self._keep, self._gaps, rows[-1], gaps[-1])
         return Pairs(np.concatenate(rows), np.concatenate(edges), np.concatenate(gaps))
 
-    def _regions(self) -> np.ndarray:
+    def _find_regions(self) -> None:
         """Box of each thing in which it can meet another one or itself, (T, 6); empty where it can meet none."""
         who, things = self._who, self._things
         count = len(who.members)
@@ -172,7 +174,7 @@ class Candidates:
                 things[k, :3] = self.low[members].min(axis=0) - reach
                 things[k, 3:] = self.high[members].max(axis=0) + reach
         low, high = things[:, :3], things[:, 3:]
-        regions = np.empty_like(things)
+        regions = self._regions
         regions[:, :3], regions[:, 3:] = np.inf, -np.inf
         for a in range(count):
             near = np.flatnonzero((low[a] <= high).all(axis=1) & (low <= high[a]).all(axis=1))
@@ -180,7 +182,6 @@ class Candidates:
                 if who.may_meet(a, int(b)):
                     regions[a, :3] = np.minimum(regions[a, :3], np.maximum(low[a], low[b]))
                     regions[a, 3:] = np.maximum(regions[a, 3:], np.minimum(high[a], high[b]))
-        return regions
 
 
 @numba.njit(cache=True, **STEADY)
@@ -214,19 +215,23 @@ def _mark_inside(low, high, radii, regions, owners, inside):
 
 
 @numba.njit(cache=True, **STEADY)
-def _row_boxes(table, radii, low, high, inside, row_low, row_high):
-    """Box of the particles of each row with their radii; empty where none of them can meet anything."""
+def _row_boxes(table, owners, radii, low, high, regions, row_low, row_high):
+    """Box of the particles of each row with their radii; empty where it is outside of the region of its thing.
+
+    A long edge may lie in the region when none of its ends does.
+    """
     for r in range(len(table)):
-        any_inside = False
-        for k in range(table.shape[1]):
-            any_inside = any_inside or inside[table[r, k]]
+        owner, meets = owners[r], True
         for c in range(3):
             a, b = FAR, -FAR
             for k in range(table.shape[1]):
                 i = table[r, k]
                 a, b = min(a, low[i, c] - radii[i]), max(b, high[i, c] + radii[i])
-            row_low[r, c] = a if any_inside else FAR
-            row_high[r, c] = b if any_inside else -FAR
+            row_low[r, c], row_high[r, c] = a, b
+            meets = meets and a <= regions[owner, 3 + c] and b >= regions[owner, c]
+        for c in range(3):
+            row_low[r, c] = row_low[r, c] if meets else FAR
+            row_high[r, c] = row_high[r, c] if meets else -FAR
 
 
 @numba.njit(cache=True, **STEADY)
