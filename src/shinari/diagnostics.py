@@ -187,10 +187,7 @@ class Diagnostics:
         values = self._values(block, state)
         compliance = self._compliance(block, values, state)
         soft = compliance > 0.0
-        squares = (values**2).sum(axis=1)
-        if block.type.ground is not None:
-            squares -= block.type.ground(parameters_now(self._model, state, block).astype(np.float64))
-        return 0.5 * float((squares[soft] / compliance[soft]).sum())
+        return 0.5 * float(((values[soft] ** 2).sum(axis=1) / compliance[soft]).sum())
 
     def _block_residual(self, block: ConstraintBlock, state: State) -> BlockResidual:
         values = self._values(block, state)

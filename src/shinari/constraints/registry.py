@@ -37,8 +37,6 @@ class ConstraintType:
             near the thing, and moves these along; a type that depends on where the world's origin is and declares none
             costs its things that precision.
         non_negative: Parameters that must not be negative.
-        ground: `ground(parameters)` with `parameters` (M, width) gives the sum of C^2 where a row has least energy,
-            (M,), for systems whose rows are not all zero there. None: zero.
         lanes: True when sixteen rows at a time should be solved with vector instructions: for types with much
             arithmetic. `evaluate` has to select where it would branch.
         compliance_unit: Unit of the compliance, for the documentation.
@@ -57,7 +55,6 @@ class ConstraintType:
     translation_invariant: bool = True
     places: tuple[str, ...] = ()
     non_negative: tuple[str, ...] = ()
-    ground: Callable[[np.ndarray], np.ndarray] | None = None
     lanes: bool = False
     compliance_unit: str = "m/N"
     one_sided: bool = False
@@ -95,7 +92,6 @@ def register(
     translation_invariant: bool = True,
     places: Sequence[str] = (),
     non_negative: Sequence[str] = (),
-    ground: Callable[[np.ndarray], np.ndarray] | None = None,
     lanes: bool = False,
     compliance_unit: str = "m/N",
     one_sided: bool = False,
@@ -114,7 +110,6 @@ def register(
     points = check.count(f"register {name!r}", "points", points)
     rows = check.count(f"register {name!r}", "rows", rows)
     check.callable_or_none(f"register {name!r}", "rest", rest)
-    check.callable_or_none(f"register {name!r}", "ground", ground)
     for field, function in (("evaluate", evaluate), ("gradient_squares", gradient_squares)):
         if function is not None and not hasattr(function, "py_func"):
             raise SceneError(f"register {name!r}: {field}: decorate it with @shinari.function so that it is compiled")
@@ -130,7 +125,7 @@ def register(
         raise SceneError(f"register {name!r}: parameters: a name is repeated in {names}")
     constraint_type = ConstraintType(
         name, points, columns, evaluate, rest, rows, unit_gradients, gradient_squares, translation_invariant,
-        tuple(places), tuple(non_negative), ground, lanes, compliance_unit, one_sided, summary or _first_line(evaluate),
+        tuple(places), tuple(non_negative), lanes, compliance_unit, one_sided, summary or _first_line(evaluate),
     )  # fmt: skip
     _TYPES[name] = constraint_type
     return constraint_type
