@@ -16,6 +16,8 @@ Every row goes through the same instructions in whatever lane it is, so results 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from types import FunctionType
+from typing import Any
 
 import numba
 import numpy as np
@@ -73,6 +75,23 @@ class Batches:
         return np.ascontiguousarray(np.swapaxes(lanes, 1, 2) if lanes.ndim == 3 else lanes)
 
 
+def own(function: Any) -> Any:
+    """A copy of a compiled function and of all that it calls, with machine code of its own.
+
+    The code of a function that another kernel was compiled with before has its scalars packed into short vectors.
+    """
+    if function.targetoptions.get("inline") == "always":
+        return function
+    python_function = function.py_func
+    names = dict(python_function.__globals__)
+    for name in python_function.__code__.co_names:
+        if hasattr(names.get(name), "py_func"):
+            names[name] = own(names[name])
+    code, closure = python_function.__code__, python_function.__closure__
+    copy = FunctionType(code, names, python_function.__name__, python_function.__defaults__, closure)
+    return numba.njit(**function.targetoptions)(copy)
+
+
 def plain_vectors(kernel: Callable) -> Callable:
     """A kernel that is compiled without packing neighbouring scalars into short vectors.
 
@@ -92,6 +111,9 @@ def plain_vectors(kernel: Callable) -> Callable:
 
 # The body is one function that both ways below call: inlined at two places it could round differently at each.
 _SWEEP = """
+APART = FLAGS | {{"forceinline": False}}
+evaluate = own(evaluate)
+
 
 @numba.njit(**APART)
 def project(begin, end, {arguments}):

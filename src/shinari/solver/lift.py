@@ -140,7 +140,8 @@ def _lanes_source(kind: ConstraintType, variant: Variant) -> str:
     body = _evaluate(kind) + solve_lines(kind, variant)
     layout = lanes.Layout(kind.points, kind.rows, kind.width, 1 + variant.two_sided, variant.damped, variant.first)
     title = f"Projection of {kind.name!r}, {variant.method}, sixteen rows at a time"
-    return _HEADER.format(title=title) + 'APART = FLAGS | {"forceinline": False}\n' + lanes.source(layout, body, moves)
+    header = _HEADER.format(title=title).replace("{imports}", "from shinari.solver.lanes import own\n{imports}")
+    return header + lanes.source(layout, body, moves)
 
 
 def _measure_source(kind: ConstraintType) -> str:
