@@ -62,8 +62,13 @@ class Block:
         return x, multipliers
 
 
-@pytest.mark.parametrize("kind", TETRAHEDRAL, ids=lambda kind: kind.name)
-@pytest.mark.parametrize(("damped", "first"), [(False, True), (True, False)])
+@pytest.mark.parametrize(
+    ("kind", "damped", "first"),
+    [
+        *(pytest.param(kind, False, True, id=kind.name) for kind in TETRAHEDRAL),
+        *(pytest.param(kind, True, False, id=f"{kind.name}-damped") for kind in TETRAHEDRAL if kind.rows < 3),
+    ],
+)
 def test_lanes_give_what_single_rows_give(kind, damped, first):
     block = Block(kind, (5, 5, 6), np.float64)
     # one colour: what follows would carry rounding on, and nearly flat tetrahedra would enlarge it

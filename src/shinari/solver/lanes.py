@@ -26,7 +26,7 @@ import numpy as np
 LANES = 16
 
 # Fewer batches than this in a colour are not worth waking the other threads for.
-SERIAL = 32
+SERIAL = 16
 
 
 @dataclass(frozen=True)
