@@ -132,7 +132,7 @@ class Fabric:
 
     def present(self, broken: np.ndarray) -> np.ndarray:
         """Which elements are still there, (E,), when some rows of the block are broken (M,)."""
-        return ~broken[self.rows].any(axis=1)
+        return np.logical_not(broken[self.rows].any(axis=1))
 
 
 @dataclass(frozen=True)

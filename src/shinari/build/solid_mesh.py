@@ -75,6 +75,6 @@ def _arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
             from shinari.files.tetra_files import read_tetrahedra
 
             return read_tetrahedra(mesh)
-    if hasattr(mesh, "vertices") and hasattr(mesh, "tetrahedra"):
+    elif hasattr(mesh, "vertices") and hasattr(mesh, "tetrahedra"):
         return mesh.vertices, mesh.tetrahedra
     return mesh_arrays(thing, mesh)
