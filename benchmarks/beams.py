@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 from shinari.build.soft_rows import vertex_masses
-from shinari.build.tetra_check import volumes
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.check import volumes
+from shinari.build.tetrahedra.lattice import lattice
 
 BEAMS = {"1k": (8, 5, 5), "10k": (20, 10, 10), "50k": (25, 20, 20)}
 DENSITY, POISSON, STEPS = 1000.0, 0.3, 60

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.contact.bvh import Tree
-from shinari.contact.grid import Grid
-from shinari.contact.neighbours import NeighbourLists
-from shinari.contact.pairs import PairFinder
+from shinari.contact.broad.bvh import Tree
+from shinari.contact.broad.grid import Grid
+from shinari.contact.broad.neighbours import NeighbourLists
+from shinari.contact.broad.pairs import PairFinder
 
 RUNS = 7
 # Points in a cube of the reach that give 30 neighbours: the ball of the reach has 4/3 pi of its volume.

@@ -12,7 +12,7 @@ import numpy as np
 
 from shinari.build.embedding import bind
 from shinari.build.ordering import hilbert_order
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.solver.skinning import blend
 
 RUNS = 30

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetra_check import volumes
+from shinari.build.tetrahedra.check import volumes
 from shinari.files.record import Recorder
 
 CELLS, SIZE = (30, 6, 6), 0.02  # cubes along the bar and across it, their edge [m]

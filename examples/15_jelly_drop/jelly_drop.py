@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.quality import measure_quality
-from shinari.build.tetra_check import volumes
+from shinari.build.tetrahedra.check import volumes
+from shinari.build.tetrahedra.quality import measure_quality
 from shinari.files.meshes import read_mesh, write_mesh
 from shinari.files.npz import read_npz
 from shinari.files.record import Recorder

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetra_check import volumes
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.check import volumes
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.files.record import Recorder
 from shinari.scene.handle import Handle
 

@@ -23,8 +23,8 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 
 if TYPE_CHECKING:
-    from shinari.build.tetra_lattice import lattice
-    from shinari.build.tetrahedra import tetrahedralize
+    from shinari.build.tetrahedra.fill import tetrahedralize
+    from shinari.build.tetrahedra.lattice import lattice
     from shinari.build.topology import grid
     from shinari.constraints.registry import register
     from shinari.files.scene_file import load_scene
@@ -38,10 +38,10 @@ _LAZY = {
     "Simulation": "shinari.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.build.topology",
-    "lattice": "shinari.build.tetra_lattice",
+    "lattice": "shinari.build.tetrahedra.fill.lattice",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
-    "tetrahedralize": "shinari.build.tetrahedra",
+    "tetrahedralize": "shinari.build.tetrahedra.fill",
 }
 
 __all__ = [

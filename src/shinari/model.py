@@ -17,7 +17,7 @@ from shinari.scene.motion import Motion
 from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
-    from shinari.contact.pair_members import Members
+    from shinari.contact.particle.pair_members import Members
     from shinari.solver.part import PartModel
 
 

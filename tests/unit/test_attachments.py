@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from shinari.build.nearest import nearest_places
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.build.topology import grid
 
 BOTH = pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -11,7 +11,7 @@ import trimesh
 
 import shinari as sn
 from shinari.build.shape_mesh import shape_mesh
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.files import checkpoint
 from shinari.files.pack import Packed, unpack
 from shinari.scene.lump_material import LumpMaterial
@@ -321,7 +321,7 @@ def test_unpack_refuses_what_it_does_not_know(node: object) -> None:
 )
 @pytest.mark.parametrize("segments", [8, 30, 32])
 def test_shape_meshes_are_closed_and_lie_on_the_surface(shape: object, segments: int) -> None:
-    from shinari.contact import shapes
+    from shinari.contact.solid import shapes
 
     vertices, faces = shape_mesh(shape, segments=segments)  # type: ignore[arg-type]
     kind, numbers = shapes.encode(shape)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.contact.shapes import distance, encode, surface_normal
+from shinari.contact.solid.shapes import distance, encode, surface_normal
 
 EPS = np.finfo(np.float64).eps
 SHAPES = {

@@ -5,9 +5,9 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact import shapes
-from shinari.contact.elements import deepest, nearest_weights
-from shinari.contact.encode import encode_shapes, signed_distance
+from shinari.contact.solid import shapes
+from shinari.contact.solid.elements import deepest, nearest_weights
+from shinari.contact.solid.encode import encode_shapes, signed_distance
 
 SHAPES = {
     "sphere": sn.Sphere(0.2),

@@ -7,7 +7,7 @@ import pytest
 
 import shinari as sn
 from shinari.build.embedding import bind
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.errors import EmbeddingWarning, SceneError
 from shinari.scene.handle import Handle
 from shinari.solver.skinning import blend

@@ -14,9 +14,9 @@ import pytest
 import shinari as sn
 from shinari.build.field import build_field
 from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.all_shapes import distance, distance_and_normal, surface_normal
-from shinari.contact.encode import bounds, encode_shapes, signed_distance
-from shinari.contact.field import FAR
+from shinari.contact.solid.all_shapes import distance, distance_and_normal, surface_normal
+from shinari.contact.solid.encode import bounds, encode_shapes, signed_distance
+from shinari.contact.solid.field import FAR
 from shinari.maths.function import FLAGS
 from shinari.scene.mesh_shape import Heightfield, Mesh
 
@@ -301,7 +301,7 @@ SCRIPT = """
 import hashlib, sys
 import numpy as np, numba
 import shinari as sn
-from shinari.contact.encode import signed_distance
+from shinari.contact.solid.encode import signed_distance
 from shinari.build.shape_mesh import shape_mesh
 numba.set_num_threads(int(sys.argv[1]))
 v, f = shape_mesh(sn.Sphere(1.0), segments=48)

@@ -8,7 +8,7 @@ import pytest
 
 import shinari.constraints  # noqa: F401
 from shinari.build.colouring import colour
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_types
 from shinari.solver.lanes import LANES, SERIAL, Batches
 from shinari.solver.lift import Variant, projection

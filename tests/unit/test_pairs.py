@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.contact.blocks import colour_blocks
-from shinari.contact.pair_rows import BLOCK
-from shinari.contact.particle_pairs import Pairs
+from shinari.contact.particle.pair_rows import BLOCK
+from shinari.contact.particle.particle_pairs import Pairs
+from shinari.contact.surface.blocks import colour_blocks
 from shinari.errors import ContactWarning
 
 precisions = pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -8,7 +8,7 @@ import pytest
 
 import shinari as sn
 from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.shapes import distance, distance_and_normal, encode, surface_normal
+from shinari.contact.solid.shapes import distance, distance_and_normal, encode, surface_normal
 from shinari.files.meshes import write_mesh
 from shinari.files.pack import Packed, unpack
 
@@ -132,7 +132,7 @@ def test_what_is_drawn_is_closed_and_on_the_surface(shape, segments):
 
 
 def test_ground_goes_through_its_heights_and_is_solid_below():
-    from shinari.contact.encode import signed_distance
+    from shinari.contact.solid.encode import signed_distance
 
     heights = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 7))
     ground = sn.Heightfield(heights, (3.0, 2.0))

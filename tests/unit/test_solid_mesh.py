@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.tetra_lattice import lattice
-from shinari.build.tetrahedra import tetrahedralize
+from shinari.build.tetrahedra.fill import tetrahedralize
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.files.meshes import write_mesh
 
 BALL = trimesh.creation.icosphere(subdivisions=2, radius=0.5)

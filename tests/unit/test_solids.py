@@ -5,7 +5,7 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact import solids
+from shinari.contact.solid import solids
 
 G = 9.81
 EPS = np.finfo(np.float64).eps

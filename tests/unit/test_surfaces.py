@@ -13,11 +13,11 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact.blocks import colour_blocks
-from shinari.contact.candidates import Candidates
-from shinari.contact.crossing import impact
-from shinari.contact.participants import participants
-from shinari.contact.proximity import PARALLEL, pair_distance, pair_weights
+from shinari.contact.surface.blocks import colour_blocks
+from shinari.contact.surface.candidates import Candidates
+from shinari.contact.surface.crossing import impact
+from shinari.contact.surface.participants import participants
+from shinari.contact.surface.proximity import PARALLEL, pair_distance, pair_weights
 from shinari.verify.clearance import point_triangle_distances, segment_distances
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.build.topology import edges, grid, hinges
 from shinari.maths.eigen import eigen
 from shinari.solver.tearing import elements_left

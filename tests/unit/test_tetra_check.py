@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shinari.build.quality import drop_worst, measure_quality
-from shinari.build.tetra_check import boundary_faces, check_tetrahedra, components, orient, pieces, volumes
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.check import boundary_faces, check_tetrahedra, components, orient, pieces, volumes
+from shinari.build.tetrahedra.lattice import lattice
+from shinari.build.tetrahedra.quality import drop_worst, measure_quality
 from shinari.errors import SceneError
 
 REGULAR = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])

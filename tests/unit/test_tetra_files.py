@@ -7,8 +7,8 @@ import meshio
 import numpy as np
 import pytest
 
-from shinari.build.tetra_check import check_tetrahedra, volumes
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.check import check_tetrahedra, volumes
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.errors import FileError, MissingExtraError
 from shinari.files.tetra_files import read_tetrahedra
 

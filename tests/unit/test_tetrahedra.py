@@ -13,11 +13,10 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build import tetra_stencils as stencils
-from shinari.build import tetra_stuffing as stuffing
-from shinari.build.tetra_check import pieces, volumes
-from shinari.build.tetrahedra import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
-from shinari.build.winding import Winding
+from shinari.build.tetrahedra import stencils, stuffing
+from shinari.build.tetrahedra.check import pieces, volumes
+from shinari.build.tetrahedra.fill import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
+from shinari.build.tetrahedra.winding import Winding
 from shinari.errors import MissingExtraError, SceneError, TetrahedraWarning
 
 BALL = trimesh.creation.icosphere(4)
@@ -233,7 +232,7 @@ def test_long_thin_triangles_and_a_body_across_the_lattice():
 SCRIPT = """
 import hashlib, sys
 import numba, numpy as np, trimesh
-from shinari.build.tetrahedra import tetrahedralize
+from shinari.build.tetrahedra.fill import tetrahedralize
 numba.set_num_threads(int(sys.argv[1]))
 mesh = trimesh.creation.icosphere(4)
 faces = np.array(mesh.faces)[::-1][np.random.default_rng(0).random(len(mesh.faces)) > 0.03]
@@ -370,7 +369,7 @@ def digest(result):
 
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
-    from shinari.build import tetra_wild
+    from shinari.build.tetrahedra import wild as tetra_wild
     from shinari.solver.rendered import _writable_folder
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))

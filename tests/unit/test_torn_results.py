@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.tetra_check import FACES, boundary_faces, exposed_faces
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.check import FACES, boundary_faces, exposed_faces
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.files.meshes import read_mesh
 from shinari.files.npz import read_npz
 from shinari.files.record import Recorder, frame_of, layout_of

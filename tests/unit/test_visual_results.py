@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.cli.info import describe
 from shinari.files.meshes import read_mesh
 from shinari.files.npz import read_npz

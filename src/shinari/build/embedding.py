@@ -10,9 +10,9 @@ import warnings
 import numba
 import numpy as np
 
-from shinari.build.tetra_check import longest_edges
-from shinari.contact.bvh import Tree
-from shinari.contact.proximity import triangle_weights
+from shinari.build.tetrahedra.check import longest_edges
+from shinari.contact.broad.bvh import Tree
+from shinari.contact.surface.proximity import triangle_weights
 from shinari.errors import EmbeddingWarning, SceneError
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub

@@ -1,4 +1,4 @@
-"""From a triangle mesh to the arrays with which `shinari.contact.field` finds its distance.
+"""From a triangle mesh to the arrays with which `shinari.contact.solid.field` finds its distance.
 
 The costly part, the nearest triangle of each cell, is kept in the user's cache folder under the sum of the mesh.
 """
@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-import shinari.contact.field
+import shinari.contact.solid.field
 from shinari.build.array_cache import load_arrays, store_arrays
-from shinari.contact.field import search, square_to_box, to_triangle
+from shinari.contact.solid.field import search, square_to_box, to_triangle
 from shinari.maths.function import FLAGS, function
 from shinari.scene.mesh_shape import Mesh, unite
 
@@ -29,7 +29,7 @@ NEARBY = 1.5
 
 @dataclass(frozen=True)
 class Field:
-    """The arrays of one mesh, counted from its own first cell, node and triangle; see `shinari.contact.field`."""
+    """The arrays of one mesh, counted from its own first cell, node and triangle; see `shinari.contact.solid.field`."""
 
     frame: NDArray[np.float64]
     extent: NDArray[np.int64]
@@ -50,7 +50,7 @@ def build_field(mesh: Mesh) -> Field:
     normals = pseudonormals(mesh.vertices, mesh.faces)[order]
     frame, extent = _grid(mesh, len(boxes))
     name = (mesh.vertices, mesh.faces, frame, extent)
-    code = inspect.getsource(sys.modules[__name__]) + inspect.getsource(shinari.contact.field)
+    code = inspect.getsource(sys.modules[__name__]) + inspect.getsource(shinari.contact.solid.field)
     shape = (int(np.prod(extent[:3])), 3)
     loaded = load_arrays("fields", name, code)
     if loaded is not None and _fits(loaded, shape, np.array([len(triangles) - 1, len(boxes), len(boxes)])):

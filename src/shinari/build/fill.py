@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.ordering import hilbert_order
-from shinari.contact.encode import encode_shapes
-from shinari.contact.field import mesh_distance_and_normal
+from shinari.contact.solid.encode import encode_shapes
+from shinari.contact.solid.field import mesh_distance_and_normal
 from shinari.errors import SceneError
 from shinari.maths.function import STEADY
 from shinari.scene.mesh_shape import Mesh

@@ -14,7 +14,7 @@ from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
 from shinari.build.volumes import build_volumes
 from shinari.constraints.registry import ConstraintType, constraint_type
-from shinari.contact.pair_members import pair_members
+from shinari.contact.particle.pair_members import pair_members
 from shinari.errors import SceneError
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
 from shinari.scene.handle import Handle

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from shinari.contact.proximity import triangle_weights
+from shinari.contact.surface.proximity import triangle_weights
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.scene.things import Particles

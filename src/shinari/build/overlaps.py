@@ -35,7 +35,7 @@ def warn_of_starts_inside(scene: Scene, pinned: np.ndarray) -> None:
 
 
 def _warn_of_pair(group: Particles, collider: Collider, free: np.ndarray) -> None:
-    from shinari.contact.encode import bounds, signed_distance
+    from shinari.contact.solid.encode import bounds, signed_distance
 
     low, high = bounds(collider.shape)
     local = (group.positions - collider.position) @ rotation_matrix(collider.rotation)

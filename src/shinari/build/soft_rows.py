@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.build.tetra_check import volumes
+from shinari.build.tetrahedra.check import volumes
 from shinari.constraints.neo_hookean import hydrostatic_scale
 from shinari.constraints.strain_tetrahedron import isotropic
 from shinari.constraints.stvk import volume_weight

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.build.tetra_check import check_tetrahedra
+from shinari.build.tetrahedra.check import check_tetrahedra
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import mesh_arrays
@@ -39,7 +39,7 @@ def solid_mesh(thing: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
         raise SceneError(
             f"{thing}: mesh: expected tetrahedra of shape (T, 4) or faces of shape (F, 3), got {np.shape(cells)}"
         )
-    from shinari.build.tetrahedra import tetrahedralize  # it brings the compiler
+    from shinari.build.tetrahedra.fill import tetrahedralize  # it brings the compiler
 
     filled = tetrahedralize(vertices, cells, cell=cell, thing=thing)
     return filled.vertices, filled.tetrahedra, (np.asarray(vertices, np.float64), np.asarray(cells, np.int64))

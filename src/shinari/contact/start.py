@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from shinari.contact.bvh import Tree
-from shinari.contact.participants import Participants, participants
-from shinari.contact.proximity import pair_distance
-from shinari.contact.rows import TANGLED
+from shinari.contact.broad.bvh import Tree
+from shinari.contact.surface.participants import Participants, participants
+from shinari.contact.surface.proximity import pair_distance
+from shinari.contact.surface.rows import TANGLED
 from shinari.errors import ContactWarning
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ZERO, cross, dot, norm, sub
@@ -84,7 +84,7 @@ class Overlap:
 def warn_of_overlaps(scene: Scene, model: Model) -> None:
     """Warn of each two things that overlap, and of each sheet that intersects itself, where they were put.
 
-    Balls against balls are not looked at here, see `shinari.contact.pair_members`; nor are colliders.
+    Balls against balls are not looked at here, see `shinari.contact.particle.pair_members`; nor are colliders.
 
     Warns:
         ContactWarning: They do; the message names them, how deep, one particle, and what becomes of it.

@@ -398,7 +398,7 @@ def _grid(thing: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _lattice(thing: str, table: things.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
-    from shinari.build.tetra_lattice import lattice
+    from shinari.build.tetrahedra.lattice import lattice
 
     if math.prod(table.cells) > things.MOST_LATTICE_CELLS:
         raise SceneError(f"{thing}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")

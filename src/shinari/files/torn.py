@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.build.tetra_check import FACES, exposed_faces
+from shinari.build.tetrahedra.check import FACES, exposed_faces
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles

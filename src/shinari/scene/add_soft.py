@@ -58,7 +58,7 @@ class SoftBodies(Contents):
         """
         from shinari.build.soft_rows import vertex_masses
         from shinari.build.solid_mesh import solid_mesh, visual_of
-        from shinari.build.tetra_check import boundary_faces
+        from shinari.build.tetrahedra.check import boundary_faces
 
         name = self._name("soft", name)
         thing = f"soft body {name!r}"

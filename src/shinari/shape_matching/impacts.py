@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from shinari.contact.collide import combined, into, law_of, out_of, place
 from shinari.contact.family import Touches
+from shinari.contact.solid.collide import combined, into, law_of, out_of, place
 from shinari.maths.function import STEADY, steady
 from shinari.maths.polar import solve_symmetric
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
@@ -27,8 +27,8 @@ from shinari.shape_matching.kernels import ONE, THIN, ZERO
 from shinari.shape_matching.part import SHARE, ShapeMatching
 
 if TYPE_CHECKING:
-    from shinari.contact.particle_pairs import Pairs
-    from shinari.contact.solids import Solids
+    from shinari.contact.particle.particle_pairs import Pairs
+    from shinari.contact.solid.solids import Solids
     from shinari.model import Model
     from shinari.settings import Settings
     from shinari.state import State
@@ -240,7 +240,7 @@ def solve(
 
     Args:
         on_solids: Lump, particle, solid and row of each contact with a collider, (K, 4).
-        memory: What these contacts remember of the substep; see `shinari.contact.collide`.
+        memory: What these contacts remember of the substep; see `shinari.contact.solid.collide`.
         impulses: Sum of the impulses of each [N s], (M, 3).
         on_lumps: Lump and particle, the other lump and particle, and row of each contact of two lumps, (K', 5).
         normals: Normals of these rows, (M', 3).

@@ -11,7 +11,7 @@ keeps nothing off; no particle is removed. Edges without a triangle left and row
 import numba
 import numpy as np
 
-from shinari.build.tetra_check import boundary_faces
+from shinari.build.tetrahedra.check import boundary_faces
 from shinari.maths.eigen import eigen
 from shinari.maths.function import STEADY, steady
 from shinari.model import Fabric, Model, Tearing

@@ -8,10 +8,10 @@ from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
 from shinari.contact.family import Family
-from shinari.contact.participants import participants
-from shinari.contact.particle_pairs import Pairs
-from shinari.contact.solids import Solids
-from shinari.contact.surfaces import Surfaces
+from shinari.contact.particle.particle_pairs import Pairs
+from shinari.contact.solid.solids import Solids
+from shinari.contact.surface.participants import participants
+from shinari.contact.surface.surfaces import Surfaces
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings

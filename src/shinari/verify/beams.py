@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.maths.simplex import tetrahedron_inverse
 from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial

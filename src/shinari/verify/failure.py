@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.build.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial

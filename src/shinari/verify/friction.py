@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shinari.contact.collide import SAME_SIDE
+from shinari.contact.solid.collide import SAME_SIDE
 from shinari.scene.motion import Keyframes
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere

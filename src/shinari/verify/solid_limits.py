@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.simulation import Simulation

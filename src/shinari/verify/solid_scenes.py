@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import register
 from shinari.maths.function import function
 from shinari.maths.mat3 import cofactors, determinant, inner

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
-from shinari.build.tetra_lattice import lattice
+from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import ConstraintType, constraint_types
 from shinari.scene.scene import Scene
 from shinari.scene.soft_material import MODELS, SoftMaterial

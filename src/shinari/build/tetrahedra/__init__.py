@@ -1,0 +1,1 @@
+"""Tetrahedra: filling surfaces with them, checking them, measuring their quality."""

@@ -1,0 +1,1 @@
+"""Contacts of particles as balls."""

@@ -1,0 +1,1 @@
+"""Contacts with colliders: shapes and distances, what is near them, the rows."""

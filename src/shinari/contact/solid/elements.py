@@ -1,0 +1,377 @@
+"""Triangles and segments against bounded solids: the deepest point of each is a contact of its own.
+
+A solid can press into a triangle between its vertices. The deepest point of the triangle is found by local optimisation
+of the signed distance over it, as in Macklin et al. 2020, Local Optimization for Robust Signed Distance Field
+Collision. Where the solid is locally a point, a line or a plane (a corner, an edge, a face; the centre of a ball, the
+axis of a capsule), the step goes to the point of the triangle that is nearest to it, which is the deepest one as long
+as the feature stays the same; where it fails, to where two planes meet that touch the solid (Kelley's cutting planes):
+a convex solid lies behind them, so that they also tell when the search is done.
+
+The deepest point then is a particle: weights b, inverse mass sum w b^2, way and response as in
+`shinari.contact.solid.collide`. A segment is a triangle whose last two vertices are one.
+"""
+
+import numpy as np
+
+from shinari.build.colouring import colour
+from shinari.contact.solid.collide import (
+    TWO,
+    into,
+    law_of,
+    move,
+    out_of,
+    place,
+    recoil,
+    record,
+    remember,
+    respond,
+    start_of,
+    turn,
+    turn_back,
+)
+from shinari.contact.solid.shapes import BOX, CAPSULE, CONE, CYLINDER, LAST_CONVEX, MESH, SPHERE
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model import Model
+from shinari.scene.scene import Scene
+
+LOOKS = 24
+# A triangle that was pushed away at one point may lie deeper at another.
+ROUNDS = 6
+# Tries where two planes that touch the solid meet, before the search goes halfway back.
+CUTS = 2
+HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
+CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
+
+
+def elements_of(scene: Scene, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles of cloth and segments of ropes that keep a distance, in solver order, colour after colour.
+
+    Returns:
+        Particles, (E, 3) uint32, those of a segment with the last one twice; and where each colour starts, (C + 1,).
+    """
+    parts, start = [], 0
+    for group in scene.groups:
+        count = len(group.positions)
+        if group.faces is not None and (group.radii > 0.0).any():
+            parts.append(group.faces + start)
+        elif group.kind in ("rope", "rod") and (group.radii > 0.0).any():
+            first = np.arange(start, start + count - 1)
+            parts.append(np.stack([first, first + 1, first + 1], axis=1))
+        start += count
+    if not parts:
+        return np.zeros((0, 3), np.uint32), np.zeros(1, np.int64)
+    rows = model.slots[np.concatenate(parts)]
+    order, offsets = colour(rows, model.particle_count, free=model.inverse_masses > 0.0)
+    return np.ascontiguousarray(rows[order]), offsets
+
+
+@steady
+def blend(weights, a, b, c):
+    """Point of a triangle."""
+    return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
+
+
+@steady
+def nearest_weights(y, a, b, c):
+    """Weights of the point of a triangle nearest to y; for a degenerate one it lies on an edge."""
+    ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
+    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
+    pb, pc = dot(ap, ab), dot(ap, ac)
+    over = reciprocal(bb * cc - bc * bc)
+    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
+    r = min(max(pb * reciprocal(bb), ZERO), ONE)
+    s = min(max(pc * reciprocal(cc), ZERO), ONE)
+    t = min(max((bb - bc + pc - pb) * reciprocal(bb + cc - bc - bc), ZERO), ONE)
+    on_ab, on_ac = sub(ap, scale(ab, r)), sub(ap, scale(ac, s))
+    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
+    d1, d2, d3 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc)
+    inside = over > ZERO and u >= ZERO and v >= ZERO and u + v <= ONE
+    along_ab, along_ac = d1 <= d2 and d1 <= d3, d2 <= d3
+    wb = u if inside else (r if along_ab else (ZERO if along_ac else ONE - t))
+    wc = v if inside else (ZERO if along_ab else (s if along_ac else t))
+    return ONE - wb - wc, wb, wc
+
+
+@steady
+def lowest_weights(n, a, b, c):
+    """Weights of the vertex that lies lowest along a normal."""
+    da, db, dc = dot(n, a), dot(n, b), dot(n, c)
+    first, second = da <= db and da <= dc, db <= dc
+    return ONE if first else ZERO * da, ZERO * da if first or not second else ONE, ZERO * da if first or second else ONE
+
+
+@steady
+def lowest_of_two(p, q):
+    """Weights of the lowest point of the greater of two linear functions given at the vertices, and the value there.
+
+    It is a vertex, or lies on an edge where both are equal.
+    """
+    one, zero = ONE + ZERO * p[0], ZERO * p[0]
+    v0, v1, v2 = max(p[0], q[0]), max(p[1], q[1]), max(p[2], q[2])
+    least, weights = v0, (one, zero, zero)
+    if v1 < least:
+        least, weights = v1, (zero, one, zero)
+    if v2 < least:
+        least, weights = v2, (zero, zero, one)
+    d0, d1, d2 = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    t = d0 / (d0 - d1) if d0 * d1 < ZERO else zero
+    u = p[0] + t * (p[1] - p[0])
+    if t > ZERO and u < least:
+        least, weights = u, (one - t, t, zero)
+    t = d1 / (d1 - d2) if d1 * d2 < ZERO else zero
+    u = p[1] + t * (p[2] - p[1])
+    if t > ZERO and u < least:
+        least, weights = u, (zero, one - t, t)
+    t = d2 / (d2 - d0) if d2 * d0 < ZERO else zero
+    u = p[2] + t * (p[0] - p[2])
+    if t > ZERO and u < least:
+        least, weights = u, (t, zero, one - t)
+    return weights, least
+
+
+@steady
+def tangent(value, n, x, a, b, c):
+    """The plane that touches a solid, as distances of three points from it."""
+    return value + dot(n, sub(a, x)), value + dot(n, sub(b, x)), value + dot(n, sub(c, x))
+
+
+@steady
+def feature(kind, s, q, gap, n, size):
+    """What the surface nearest to q is like: a point, a line along an axis or a plane.
+
+    Returns:
+        A point of it, 1 for each axis that counts (0 along a line), and whether it is a plane.
+    """
+    one, zero = ONE + ZERO * gap, ZERO * gap
+    deep = gap + size if kind >= MESH else gap  # the middle of a ball as large as the triangle
+    target, keep, flat = sub(q, scale(n, deep)), (one, one, one), False
+    if kind == SPHERE:
+        target = (zero, zero, zero)
+    elif kind == CAPSULE:
+        beyond = abs(q[1]) > s[1]
+        target = (zero, s[1] if q[1] > ZERO else -s[1], zero)
+        keep = (one, one if beyond else zero, one)
+    elif kind == BOX:
+        x, y, z = abs(q[0]) > s[0], abs(q[1]) > s[1], abs(q[2]) > s[2]
+        keep = (one if x else zero, one if y else zero, one if z else zero)
+        flat = keep[0] + keep[1] + keep[2] <= ONE
+    elif kind in (CYLINDER, CONE):
+        side = n[1] == ZERO if kind == CYLINDER else False
+        flat = abs(n[1]) == ONE
+        target = (zero, q[1], zero) if side else target
+        keep = (one, zero if side else one, one)
+        rho = np.sqrt(q[0] * q[0] + q[2] * q[2])
+        slant = kind == CONE and abs(n[1] - s[3]) < CLOSE
+        deep = rho / s[2] if slant else gap
+        target = sub(q, scale(n, deep)) if slant else target
+    return target, keep, flat
+
+
+@steady
+def step_to(kind, s, q, gap, n, size, a, b, c):
+    """Weights of the point of a triangle that is deepest if the solid is as it is nearest to q."""
+    target, keep, flat = feature(kind, s, q, gap, n, size)
+    ka = (keep[0] * a[0], keep[1] * a[1], keep[2] * a[2])
+    kb = (keep[0] * b[0], keep[1] * b[1], keep[2] * b[2])
+    kc = (keep[0] * c[0], keep[1] * c[1], keep[2] * c[2])
+    near = nearest_weights((keep[0] * target[0], keep[1] * target[1], keep[2] * target[2]), ka, kb, kc)
+    low = lowest_weights(n, a, b, c)
+    return low if flat else near
+
+
+@steady
+def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins):
+    """Weights of the point that a solid meets first.
+
+    Looks at the triangle at the end of the substep; where its way is longer than the distance at which it ends, it may
+    have gone through, and the start is looked at instead.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        kind: Kind of the solid.
+        s: Its numbers.
+        fields: Distance fields of meshes.
+        start: Weights to start from.
+        radius: Least distance that the triangle keeps [m].
+        way: The longest way of its vertices [m].
+        back: Whether to look at the start too.
+        ends: Its three vertices at the end of the substep, in the frame of the solid.
+        begins: The same at the start.
+
+    Returns:
+        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
+        the weights.
+    """
+    a, b, c = ends
+    best, trial = start, start
+    nothing = way - way
+    gap = low = nothing
+    size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
+    close = CLOSE * (radius + CLOSE * size)
+    stretch, plane = size, (nothing, nothing, nothing)
+    touches, looks, fresh, late, misses = True, 0, True, False, 0
+    while looks < LOOKS:
+        looks += 1
+        x = blend(trial, a, b, c)
+        value, n = distance_and_normal(kind, x, s, fields)
+        # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
+        touching = tangent(value, n, x, a, b, c)
+        bound = min(touching[0], min(touching[1], touching[2]))
+        if fresh and not late:
+            low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
+            if low >= (way if back else nothing):
+                touches = False
+                break
+        done = looks == LOOKS
+        if fresh or value < gap:
+            best, gap, fresh, misses = trial, value, False, 0
+            plane = touching
+            done |= kind <= LAST_CONVEX and value - bound <= close
+            trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
+            stretch = stretch + stretch
+        else:
+            misses += 1
+            cut, bound = lowest_of_two(plane, touching)
+            cuts = kind <= LAST_CONVEX and misses <= CUTS
+            done |= cuts and gap - bound <= close
+            # to where both planes meet, or halfway back
+            trial = (
+                cut[0] if cuts else HALF * (trial[0] + best[0]),
+                cut[1] if cuts else HALF * (trial[1] + best[1]),
+                cut[2] if cuts else HALF * (trial[2] + best[2]),
+            )
+            stretch = HALF * HALF * stretch
+        moved = max(abs(trial[0] - best[0]), max(abs(trial[1] - best[1]), abs(trial[2] - best[2])))
+        if done or moved < CLOSE:
+            if late or gap > way or not back:
+                break
+            a, b, c = begins
+            trial, fresh, late, looks, stretch = best, True, True, 0, size
+    return touches and (late or gap - radius < way), late, low, best
+
+
+@steady
+def push_elements(
+    distance_and_normal, begin, end, items, offsets, solids, memory, impulses, gone, ways, moves, elements, x,
+    predicted, velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, first, h, speed
+):  # fmt: skip
+    """Keep the deepest points of listed elements out of the solids near them; arguments as of `push_particles`.
+
+    `memory` keeps the weights of the point too, from which the next search in the same substep starts.
+    """
+    rate = ONE / h
+    for p in range(begin, end):
+        e = np.int64(items[p])
+        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
+        g = groups[i0]
+        for m in range(offsets[p], offsets[p + 1]):
+            k = np.int64(solids[m])
+            if first:
+                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+                # what comes out must not depend on when an element was listed or passed over
+                memory[m, 8] = memory[m, 9] = memory[m, 10] = THIRD
+            far = max(gone[i0], max(gone[i1], gone[i2]))
+            if far < memory[m, 11]:
+                continue
+            p0, p1 = before[g, k], after[g, k]
+            s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
+            least = min(radii[i0], min(radii[i1], radii[i2]))
+            law = law_of(mine, theirs, owners[i0], k)
+            for again in range(ROUNDS):
+                ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
+                begins = (
+                    into(p0, start_of(x, predicted, velocities, h, i0)),
+                    into(p0, start_of(x, predicted, velocities, h, i1)),
+                    into(p0, start_of(x, predicted, velocities, h, i2)),
+                )
+                way = max(ways[i0], max(ways[i1], ways[i2]))
+                if moves[k]:
+                    way = max(
+                        norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
+                    )
+                kept = (memory[m, 8], memory[m, 9], memory[m, 10])
+                near, late, low, b = deepest(
+                    distance_and_normal, kinds[k], s, fields, kept, least, way, again == 0, ends, begins
+                )
+                memory[m, 11] = -ONE if near or again > 0 or moves[k] else low - far
+                b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
+                w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+                if again == 0:
+                    memory[m, 8], memory[m, 9], memory[m, 10] = b
+                # what touches at a vertex is left to the vertex
+                if not near or w <= ZERO:
+                    break
+                if max(b0, max(b1, b2)) > AT_VERTEX:
+                    if late:
+                        continue
+                    break
+                memory[m, 8], memory[m, 9], memory[m, 10] = b
+                hold = turn_back(p1, (memory[m, 1], memory[m, 2], memory[m, 3]))
+                reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
+                touches, correction, silent, n, push, hold, gap = respond(
+                    distance_and_normal, kinds[k], s, fields, blend(b, *begins), blend(b, *ends), reach, w, law,
+                    memory[m, 0], hold, rate * rate, h * speed
+                )  # fmt: skip
+                if not touches:
+                    if late:
+                        continue
+                    break
+                remember(memory, m, push, turn(p1, hold), turn(p1, n), gap)
+                correction, silent = turn(p1, correction), turn(p1, silent)
+                record(impulses, m, sub(correction, silent), rate / w)
+                share(gone, ways, x, predicted, velocities, i0, b0, w, correction, silent, rate)
+                share(gone, ways, x, predicted, velocities, i1, b1, w, correction, silent, rate)
+                share(gone, ways, x, predicted, velocities, i2, b2, w, correction, silent, rate)
+                if not late and norm(correction) <= SMALL * reach:
+                    break
+
+
+@steady
+def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rate):
+    """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
+    if x[i, 3] > ZERO and b > ZERO:
+        part = x[i, 3] * b / w
+        stride = part * norm(correction)
+        gone[i] += TWO * stride
+        ways[i] += stride
+        move(x, predicted, velocities, i, part, correction, silent, rate)
+
+
+@steady
+def bounce_elements(
+    begin, end, items, offsets, solids, memory, impulses, elements, x, velocities, starts, owners, mine, groups, theirs,
+    before, after, gravity, weight, h
+):  # fmt: skip
+    """Restitution of listed elements; arguments as of `bounce_particles`."""
+    pull = (gravity[0], gravity[1], gravity[2])
+    for p in range(begin, end):
+        e = np.int64(items[p])
+        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
+        g = groups[i0]
+        for m in range(offsets[p], offsets[p + 1]):
+            k = np.int64(solids[m])
+            law = law_of(mine, theirs, owners[i0], k)
+            b = (memory[m, 8], memory[m, 9], memory[m, 10])
+            b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
+            w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+            if memory[m, 0] <= ZERO or law[2] <= ZERO or w <= ZERO:
+                continue
+            point = blend(b, place(x, i0), place(x, i1), place(x, i2))
+            carried = scale(sub(point, out_of(before[g, k], into(after[g, k], point))), ONE / h)
+            start = blend(b, place(starts, i0), place(starts, i1), place(starts, i2))
+            now = blend(b, place(velocities, i0), place(velocities, i1), place(velocities, i2))
+            n = (memory[m, 4], memory[m, 5], memory[m, 6])
+            change = recoil(n, memory[m, 7], start, now, carried, law, pull, weight, h)
+            record(impulses, m, change, ONE / w)
+            kick(velocities, i0, x[i0, 3] * b0 / w, change)
+            kick(velocities, i1, x[i1, 3] * b1 / w, change)
+            kick(velocities, i2, x[i2, 3] * b2 / w, change)
+
+
+@steady
+def kick(velocities, i, share, change):
+    """Change the velocity of a vertex; one that is fixed is not written."""
+    if share > ZERO:
+        for c in range(3):
+            velocities[i, c] += share * change[c]
