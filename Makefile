@@ -13,7 +13,7 @@ demo: $(DEMO)
 	$(BIN)/shinari demo
 
 test: check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: $(TEST)
 	$(BIN)/ruff check
