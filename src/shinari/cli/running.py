@@ -18,7 +18,7 @@ from shinari.simulation import Simulation
 
 HOW_TO_LOOK = {
     ".html": "open it in a browser",
-    ".npz": "numpy.load(path)['positions'], (frames, particles, 3)",
+    ".npz": "numpy.load(path)['positions'], (frames, points, 3)",
     ".ply": "one mesh a frame: ParaView, MeshLab, or Blender by File > Import > Stanford PLY",
     ".usdc": "Blender by File > Import > Universal Scene Description, Houdini, usdview",
     ".usda": "Blender by File > Import > Universal Scene Description, Houdini, usdview; or any text editor",
