@@ -38,7 +38,7 @@ _LAZY = {
     "Simulation": "shinari.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.build.topology",
-    "lattice": "shinari.build.tetrahedra.fill.lattice",
+    "lattice": "shinari.build.tetrahedra.lattice",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
     "tetrahedralize": "shinari.build.tetrahedra.fill",

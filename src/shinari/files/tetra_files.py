@@ -2,7 +2,7 @@
 
 TetGen is read here, the others by meshio (extra [mesh]). The vertices are those of the file in their order, less those
 that no tetrahedron has: Gmsh writes the middles of arcs, and nodes of other cells. Negative tetrahedra are turned,
-since programs differ in that; whether they overlap or are flat is for `shinari.build.tetrahedra.fill.check` to see.
+since programs differ in that; whether they overlap or are flat is for `shinari.build.tetrahedra.check` to see.
 """
 
 import contextlib
