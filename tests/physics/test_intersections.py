@@ -28,11 +28,10 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_goes_through_in_any_frame(name, precision):
+def test_nothing_goes_through_in_any_frame(name):
     case = CASES[name]()
-    sim = case.simulation(precision)
+    sim = case.simulation("float32")  # the harder one
     triangles = case.triangles()
     for frame in range(round(case.seconds / sim.settings.dt)):
         case.step(sim)
@@ -45,10 +44,9 @@ def test_nothing_goes_through_in_any_frame(name, precision):
             assert len(pairs) == 0, f"frame {frame}: triangle {pairs[0, 0]} goes into the mesh at {pairs[0, 1]}"
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_a_knot_stays_a_knot_in_every_frame(precision):
+def test_a_knot_stays_a_knot_in_every_frame():
     case = scenes.knot()
-    sim = case.simulation(precision)
+    sim = case.simulation("float32")  # the harder one
     for _ in range(round(case.seconds / sim.settings.dt)):
         case.step(sim)
         assert determinant(sim.state.positions) == pytest.approx(3.0, abs=1e-6)
