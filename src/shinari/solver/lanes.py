@@ -89,7 +89,8 @@ def own(function: Any) -> Any:
             names[name] = own(names[name])
     code, closure = python_function.__code__, python_function.__closure__
     copy = FunctionType(code, names, python_function.__name__, python_function.__defaults__, closure)
-    return numba.njit(**function.targetoptions)(copy)
+    options = {name: value for name, value in function.targetoptions.items() if name != "nopython"}
+    return numba.njit(**options)(copy)
 
 
 def plain_vectors(kernel: Callable) -> Callable:
