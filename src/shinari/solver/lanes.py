@@ -110,8 +110,23 @@ def plain_vectors(kernel: Callable) -> Callable:
     return call
 
 
+# Colour after colour: a `project` in parts, on one thread where they are small.
+COLOURS = """
+
+@numba.njit(parallel=True, cache={{cache}}, **FLAGS)
+def sweep(threads, offsets, {arguments}):
+    for colour in range(len(offsets) - 1):
+        begin, end = offsets[colour], offsets[colour + 1]
+        if threads == 1 or end - begin < {serial}:
+            project(begin, end, {arguments})
+        else:
+            for t in numba.prange(threads):
+                project(begin + (end - begin) * t // threads, begin + (end - begin) * (t + 1) // threads, {arguments})
+"""
+
 # The body is one function that both ways below call: inlined at two places it could round differently at each.
-_SWEEP = """
+_SWEEP = (
+    """
 APART = FLAGS | {{"forceinline": False}}
 evaluate = own(evaluate)
 
@@ -126,18 +141,9 @@ def project(begin, end, {arguments}):
 {body}
         for lane in range(np.uint64({lanes})):
 {scatter}
-
-
-@numba.njit(parallel=True, cache={{cache}}, **FLAGS)
-def sweep(threads, offsets, {arguments}):
-    for colour in range(len(offsets) - 1):
-        begin, end = offsets[colour], offsets[colour + 1]
-        if threads == 1 or end - begin < {serial}:
-            project(begin, end, {arguments})
-        else:
-            for t in numba.prange(threads):
-                project(begin + (end - begin) * t // threads, begin + (end - begin) * (t + 1) // threads, {arguments})
 """
+    + COLOURS
+)
 
 
 def source(layout: Layout, solve: list[str], moves: list[list[str]]) -> str:

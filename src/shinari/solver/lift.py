@@ -94,24 +94,16 @@ ZERO, ONE = np.float32(0.0), np.float32(1.0)
 '''
 
 # Only what Python calls is cached: a callee from the cache could not be inlined.
-_SWEEP = """
+_SWEEP = (
+    """
 
 @numba.njit(**FLAGS)
 def project(begin, end, {arguments}):
     for r in range(np.uint64(begin), np.uint64(end)):
 {body}
-
-
-@numba.njit(parallel=True, cache={{cache}}, **FLAGS)
-def sweep(threads, offsets, {arguments}):
-    for colour in range(len(offsets) - 1):
-        begin, end = offsets[colour], offsets[colour + 1]
-        if threads == 1 or end - begin < {serial}:
-            project(begin, end, {arguments})
-        else:
-            for t in numba.prange(threads):
-                project(begin + (end - begin) * t // threads, begin + (end - begin) * (t + 1) // threads, {arguments})
 """
+    + lanes.COLOURS
+)
 
 _MEASURE = """
 
