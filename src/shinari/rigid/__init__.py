@@ -1,0 +1,1 @@
+"""Rigid bodies: their motion, joints and contacts, solved together for each substep."""

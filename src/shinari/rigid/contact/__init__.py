@@ -1,0 +1,1 @@
+"""Contacts of bodies with bodies and colliders: pairs, manifolds and points."""

@@ -1,0 +1,1 @@
+"""Joints between bodies: what each kind holds, limits and drives."""

@@ -1,0 +1,130 @@
+"""What a scene holds of rigid bodies and joints: plain frozen records, checked when they were added."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shinari.scene.motion import Motion
+from shinari.scene.shapes import Shape
+from shinari.scene.surface import Surface
+
+WORLD = -1
+"""Index of the world where a joint asks for a body."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A shape of a body, in the axes in which the body was described.
+
+    Attributes:
+        shape: The shape.
+        position: Its origin [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+    """
+
+    shape: Shape
+    position: np.ndarray
+    rotation: np.ndarray
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body.
+
+    Attributes:
+        name: Unique name.
+        pieces: Its shapes; a body without any touches nothing.
+        mass: Mass [kg]; 0 for a kinematic body.
+        centre: Centre of mass in the axes of the body [m], (3,).
+        moments: Principal moments of inertia [kg m^2], (3,); zeros for a kinematic body.
+        axes: Unit quaternion that turns the principal axes into those of the body, (4,).
+        position: Origin of the body at the start [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+        velocity: Velocity of the centre of mass [m/s], (3,).
+        angular_velocity: Angular velocity in world axes [rad/s], (3,).
+        surface: How it behaves in contact.
+        rolling_friction: Moment against rolling over the normal force [m].
+        torsional_friction: Moment about the normal over the normal force [m].
+        kinematic: Pushes and is not pushed.
+        motion: Pose of a kinematic body as a function of time; None: it moves evenly with its velocities.
+    """
+
+    name: str
+    pieces: tuple[Piece, ...]
+    mass: float
+    centre: np.ndarray
+    moments: np.ndarray
+    axes: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    surface: Surface
+    rolling_friction: float = 0.0
+    torsional_friction: float = 0.0
+    kinematic: bool = False
+    motion: Motion | None = None
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A motor on the free direction of a joint.
+
+    Attributes:
+        kind: `"velocity"` or `"position"`.
+        target: Speed [rad/s or m/s], or angle or travel [rad or m].
+        stiffness: Of a position servo [N m/rad or N/m]; infinity: as stiff as the force limit allows.
+        damping: Of a position servo [N m s/rad or N s/m].
+        most: Largest moment or force [N m or N].
+    """
+
+    kind: str
+    target: float
+    stiffness: float = np.inf
+    damping: float = 0.0
+    most: float = np.inf
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint between two bodies, or between a body and the world.
+
+    The axes of the joint frame: x is the joint's axis; y and z are across it.
+
+    Attributes:
+        name: Unique name.
+        kind: One of the kinds in `shinari.scene.add_joints`.
+        first: Index of the first body.
+        second: Index of the second body, or `WORLD`.
+        places: Anchor in the axes of each body [m], (2, 3): as described, not about the centre of mass.
+        frames: Joint frame in the axes of each body, unit quaternions, (2, 4).
+        compliance: Of what the joint holds [m/N], and [rad/(N m)] of the axes that it holds.
+        damping: Against motion along and about what it leaves free [N s/m or N m s/rad].
+        travel: Least and largest travel along the axis [m], (2,), or None.
+        twist: Least and largest angle about the axis [rad], (2,), or None.
+        swing: Largest angle between the axes of the two bodies [rad], or None.
+        limit_compliance: Of the limits [m/N or rad/(N m)].
+        drive: Its motor, or None.
+        break_force: Force above which it lets go [N].
+        break_torque: Moment above which it lets go [N m].
+        numbers: What only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance.
+        collide: Whether the two bodies touch each other.
+    """
+
+    name: str
+    kind: str
+    first: int
+    second: int
+    places: np.ndarray
+    frames: np.ndarray
+    compliance: float = 0.0
+    damping: float = 0.0
+    travel: np.ndarray | None = None
+    twist: np.ndarray | None = None
+    swing: float | None = None
+    limit_compliance: float = 0.0
+    drive: Drive | None = None
+    break_force: float = np.inf
+    break_torque: float = np.inf
+    numbers: dict[str, float] = field(default_factory=dict)
+    collide: bool = False
