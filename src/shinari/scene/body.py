@@ -47,6 +47,7 @@ class Body:
         torsional_friction: Moment about the normal over the normal force [m].
         kinematic: Pushes and is not pushed.
         motion: Pose of a kinematic body as a function of time; None: it moves evenly with its velocities.
+        visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Body:
     torsional_friction: float = 0.0
     kinematic: bool = False
     motion: Motion | None = None
+    visual: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
