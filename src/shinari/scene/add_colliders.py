@@ -4,6 +4,7 @@ from typing import Any
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
@@ -12,6 +13,7 @@ from shinari.scene.surface import checked_surface
 from shinari.scene.things import Collider
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
+Touching = Handle | ColliderHandle | BodyHandle
 
 
 class Colliders(Contents):
@@ -64,8 +66,8 @@ class Colliders(Contents):
         self.revision += 1
         return handle
 
-    def ignore_contact(self, first: Handle | ColliderHandle | str, second: Handle | ColliderHandle | str) -> None:
-        """Let two things, or a thing and a collider, pass through each other.
+    def ignore_contact(self, first: Touching | str, second: Touching | str) -> None:
+        """Let two things, bodies, or one of them and a collider, pass through each other.
 
         Raises:
             SceneError: One of them is not in this scene, both are the same or both are colliders.
@@ -74,16 +76,25 @@ class Colliders(Contents):
         for field, item in (("first", first), ("second", second)):
             name = item if isinstance(item, str) else getattr(item, "name", None)
             handle = self.handles.get(name) if isinstance(name, str) else None
+            if handle is not None and not isinstance(handle, Touching):
+                raise SceneError(f"ignore_contact: {field}: {name!r} touches nothing: it is no thing, body or collider")
             if handle is None or not (isinstance(item, str) or handle is item):
                 known = ", ".join(self.handles) or "none"
                 raise SceneError(f"ignore_contact: {field}: {item!r} is not in this scene; known are {known}")
             pair.append(handle)
         if pair[0] is pair[1]:
             raise SceneError(f"ignore_contact: second: is {pair[0].name!r} like first; see self_collision")
-        if all(isinstance(handle, ColliderHandle) for handle in pair):
+        if not any(self._is_pushed(handle) for handle in pair):
             raise SceneError(
-                f"ignore_contact: second: {pair[0].name!r} and {pair[1].name!r} are colliders and never push each other"
+                f"ignore_contact: second: {pair[0].name!r} and {pair[1].name!r} are colliders or kinematic bodies, "
+                f"which never push each other"
             )
         low, high = sorted(handle.name for handle in pair)
         self.ignored.add((low, high))
         self.revision += 1
+
+    def _is_pushed(self, handle: Touching) -> bool:
+        """Whether something can push a thing."""
+        if isinstance(handle, BodyHandle):
+            return not self.bodies[handle.index].kinematic
+        return isinstance(handle, Handle)

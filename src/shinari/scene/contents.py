@@ -6,6 +6,8 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.body import Body, Joint
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.things import Collider, ForceField, Particles, Rows, Volume
 
@@ -30,11 +32,14 @@ class Contents:
         self.volumes: list[Volume] = []
         self.colliders: list[Collider] = []
         self.force_fields: list[ForceField] = []
+        self.bodies: list[Body] = []
+        self.joints: list[Joint] = []
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()
         self.ignored: set[tuple[str, str]] = set()
-        self.handles: dict[str, Handle | ColliderHandle] = {}
+        self.handles: dict[str, Handle | ColliderHandle | BodyHandle] = {}
         self._positions: np.ndarray | None = None
+        self._numbers: dict[str, int] = {}
         self.revision = 0
 
     def __repr__(self) -> str:
@@ -55,7 +60,7 @@ class Contents:
             self._positions = joined
         return self._positions
 
-    def __getitem__(self, name: str) -> Handle | ColliderHandle:
+    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle:
         """The handle of that name.
 
         Raises:
@@ -77,11 +82,12 @@ class Contents:
 
     def _name(self, kind: str, name: str | None) -> str:
         if name is None:
-            number = sum(1 for other in self.handles if other.split("_")[0] == kind)
+            number = self._numbers.get(kind, 1)
             name = kind if kind not in self.handles else f"{kind}_{number + 1}"
             while name in self.handles:
                 number += 1
                 name = f"{kind}_{number + 1}"
+            self._numbers[kind] = number
         if not isinstance(name, str) or not name or not name.isprintable():
             raise SceneError(f"{kind}: name: expected a text on one line, got {name!r}")
         if name in self.handles:

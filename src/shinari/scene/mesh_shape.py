@@ -63,6 +63,11 @@ class Mesh:
         kind = "solid" if self.solid else "sheet"
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {kind})"
 
+    def openness(self) -> str:
+        """Why the mesh is no solid, for a message."""
+        codes, counts, _, _ = _edges(unite(self.vertices, self.faces), len(self.vertices))
+        return _open(codes, counts, len(self.vertices)) if (counts != 2).any() else "the mesh is a sheet, solid=False"
+
 
 @dataclass(frozen=True, eq=False)
 class Heightfield:
@@ -141,15 +146,13 @@ def _is_solid(vertices: np.ndarray, faces: np.ndarray, wanted: bool | None) -> b
     """Whether the mesh is a solid; refuses one that was meant to be and is not."""
     if wanted is False:
         return False
-    united = unite(vertices, faces)
-    start, end = united.ravel(), united[:, [1, 2, 0]].ravel()
-    low, high = np.minimum(start, end), np.maximum(start, end)
-    codes, place, counts = np.unique(low * len(vertices) + high, return_inverse=True, return_counts=True)
+    codes, counts, place, along = _edges(unite(vertices, faces), len(vertices))
     if (counts != 2).any():
         if wanted:
-            _refuse_open(codes, counts, len(vertices))
+            what = _open(codes, counts, len(vertices))
+            raise SceneError(f"Mesh: solid: {what}; give solid=False for a sheet")
         return False
-    turned = np.flatnonzero(np.bincount(place.reshape(-1), np.where(start < end, 1, -1)) != 0)
+    turned = np.flatnonzero(np.bincount(place, along) != 0)
     if len(turned):
         ends = divmod(int(codes[turned[0]]), len(vertices))
         raise SceneError(
@@ -165,16 +168,23 @@ def _is_solid(vertices: np.ndarray, faces: np.ndarray, wanted: bool | None) -> b
     return True
 
 
-def _refuse_open(codes: np.ndarray, counts: np.ndarray, base: int) -> None:
+def _edges(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Edges of faces (F, 3) as low * count + high, how many faces each has, and of each side edge and direction."""
+    start, end = faces.ravel(), faces[:, [1, 2, 0]].ravel()
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    codes, place, counts = np.unique(low * count + high, return_inverse=True, return_counts=True)
+    return codes, counts, place.reshape(-1), np.where(start < end, 1, -1)
+
+
+def _open(codes: np.ndarray, counts: np.ndarray, base: int) -> str:
+    """What is wrong with edges of which some have not two faces."""
     single, crowded = codes[counts == 1], codes[counts > 2]
     shown = single if len(single) else crowded
     ends = divmod(int(shown[0]), base)
     what = f"{len(single)} edges have only one face (holes: {_holes(single, base)})"
     if not len(single):
         what = f"{len(crowded)} edges have more than two faces"
-    raise SceneError(
-        f"Mesh: solid: {what}, the first between vertices {ends[0]} and {ends[1]}; give solid=False for a sheet"
-    )
+    return f"{what}, the first between vertices {ends[0]} and {ends[1]}"
 
 
 def _holes(edges: np.ndarray, base: int) -> int:

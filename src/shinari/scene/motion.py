@@ -118,6 +118,11 @@ def rotation_matrix(rotation: np.ndarray) -> np.ndarray:
     )
 
 
+def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Product a b of quaternions w x y z, (4,): first the rotation b, then a."""
+    return np.array([a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])
+
+
 def _slerp(first: np.ndarray, second: np.ndarray, s: float) -> np.ndarray:
     cosine = float(first @ second)
     if cosine < 0.0:

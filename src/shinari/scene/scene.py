@@ -1,5 +1,6 @@
 """The scene: what the user describes, before anything is built."""
 
+from shinari.scene.add_bodies import Bodies
 from shinari.scene.add_colliders import Colliders
 from shinari.scene.add_lumps import Lumps
 from shinari.scene.add_rods import Rods
@@ -8,7 +9,7 @@ from shinari.scene.add_sheets import Sheets
 from shinari.scene.add_soft import SoftBodies
 
 
-class Scene(Sheets, SoftBodies, Rods, Lumps, Joining, Colliders):
+class Scene(Sheets, SoftBodies, Rods, Lumps, Joining, Colliders, Bodies):
     """A world to simulate. Units are SI and Y is up.
 
     Args:
