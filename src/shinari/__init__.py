@@ -9,6 +9,7 @@ from shinari.errors import (
     EmbeddingWarning,
     FileError,
     MissingExtraError,
+    OverconstrainedWarning,
     SceneError,
     ShinariError,
     TetrahedraWarning,
@@ -16,6 +17,7 @@ from shinari.errors import (
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
+from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
@@ -62,16 +64,19 @@ __all__ = [
     "Mesh",
     "MissingExtraError",
     "Oscillation",
+    "OverconstrainedWarning",
     "Plane",
     "RodMaterial",
     "RopeMaterial",
     "Scene",
     "SceneError",
+    "Servo",
     "ShinariError",
     "Simulation",
     "SoftMaterial",
     "Sphere",
     "TetrahedraWarning",
+    "VelocityMotor",
     "function",
     "grid",
     "lattice",

@@ -32,6 +32,10 @@ class EmbeddingWarning(UserWarning):
     """A visual surface that reaches far out of the tetrahedra that carry it."""
 
 
+class OverconstrainedWarning(UserWarning):
+    """Joints of closed loops that hold the same thing twice: how they share the load is not determined."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 

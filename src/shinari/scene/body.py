@@ -100,7 +100,8 @@ class Joint:
         second: Index of the second body, or `WORLD`.
         places: Anchor in the axes of each body [m], (2, 3): as described, not about the centre of mass.
         frames: Joint frame in the axes of each body, unit quaternions, (2, 4).
-        compliance: Of what the joint holds [m/N], and [rad/(N m)] of the axes that it holds.
+        compliance: Of the places that the joint holds [m/N].
+        angular_compliance: Of the turns that it holds [rad/(N m)].
         damping: Against motion along and about what it leaves free [N s/m or N m s/rad].
         travel: Least and largest travel along the axis [m], (2,), or None.
         twist: Least and largest angle about the axis [rad], (2,), or None.
@@ -120,6 +121,7 @@ class Joint:
     places: np.ndarray
     frames: np.ndarray
     compliance: float = 0.0
+    angular_compliance: float = 0.0
     damping: float = 0.0
     travel: np.ndarray | None = None
     twist: np.ndarray | None = None

@@ -9,6 +9,7 @@ from shinari.scene import check
 from shinari.scene.body import Body, Joint
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.things import Collider, ForceField, Particles, Rows, Volume
 
 
@@ -37,7 +38,7 @@ class Contents:
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()
         self.ignored: set[tuple[str, str]] = set()
-        self.handles: dict[str, Handle | ColliderHandle | BodyHandle] = {}
+        self.handles: dict[str, Handle | ColliderHandle | BodyHandle | JointHandle] = {}
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}
         self.revision = 0
@@ -60,7 +61,7 @@ class Contents:
             self._positions = joined
         return self._positions
 
-    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle:
+    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle | JointHandle:
         """The handle of that name.
 
         Raises:
