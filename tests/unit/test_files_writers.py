@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,8 @@ def frame(index: int, layout: Layout = LAYOUT) -> Frame:
         random.normal(size=shape),
         np.full((len(layout.bodies), 3), 0.25 * index),
         rotations,
+        np.full((len(layout.bodies), 3), 12.5),
+        np.full((len(layout.bodies), 3), 0.5),
     )
 
 
@@ -276,7 +279,7 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
     with open_writer(tmp_path / "run.npz", LAYOUT) as writer:
         good = frame(0)
         with pytest.raises(SceneError, match=r"velocities have shape \(2, 3\), expected \(10, 3\)"):
-            writer.write(Frame(0.0, good.positions, np.zeros((2, 3)), good.body_positions, good.body_rotations))
+            writer.write(replace(good, velocities=np.zeros((2, 3))))
         writer.write(good)
     assert len(read_npz(tmp_path / "run.npz")["times"]) == 1
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from shinari.errors import FileError, require
+from shinari.scene.body import WORLD
 
 
 def info(path: Path, *, json: Annotated[bool, Parameter(negative=())] = False) -> None:
@@ -61,11 +62,15 @@ def _scene(path: Path) -> dict[str, Any]:
     scene, options = load_scene_file(path)
     things = {group.name: _thing(group) for group in scene.groups}
     things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
+    things |= {body.name: _body(body) for body in scene.bodies}
+    things |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
     return {
         "kind": "scene",
         "title": options.title,
         "particles": scene.particle_count,
         "pinned": len(scene.pinned),
+        "bodies": len(scene.bodies),
+        "joints": len(scene.joints),
         "things": things,
         "volumes kept": len(scene.volumes),
         "rows added": sum(len(rows.indices) for rows in scene.rows),
@@ -90,6 +95,19 @@ def _thing(group: Any) -> str:
         shown = group.visual
         text += f", shown by a surface of {len(shown.vertices)} vertices, {len(shown.faces)} triangles"
     return text
+
+
+def _body(body: Any) -> str:
+    """What a rigid body is made of."""
+    shapes = ", ".join(type(piece.shape).__name__.lower() for piece in body.pieces) or "no shape"
+    return f"rigid body, {shapes}, {'kinematic' if body.kinematic else f'{body.mass:g} kg'}"
+
+
+def _joint(joint: Any, bodies: Any) -> str:
+    """What a joint holds together."""
+    second = "the world" if joint.second == WORLD else bodies[joint.second].name
+    driven = "" if joint.drive is None else f", {joint.drive.kind} motor"
+    return f"{joint.kind} joint between {bodies[joint.first].name} and {second}{driven}"
 
 
 def _mesh(path: Path) -> dict[str, Any]:
@@ -135,7 +153,7 @@ def _npz(path: Path) -> dict[str, Any]:
         "particles": particles,
         "vertices_of_visual_surfaces": points - particles,
         "parts": parts,
-        "bodies": [str(name) for name in arrays.get("body_names", ())],
+        **_bodies(arrays.get("body_names", ()), arrays.get("body_kinds")),
     }
 
 
@@ -157,11 +175,21 @@ def _hdf5(path: Path) -> dict[str, Any]:
                     "particles": int(own["particle_count"]),
                     "vertices_of_visual_surfaces": int(own.get("vertex_count", 0)),
                     "parts": [str(name) for name in own["part_names"]],
-                    "bodies": [str(name) for name in own["body_names"]],
+                    **_bodies(own["body_names"], own.get("body_kinds")),
                 }
     except Exception:  # whatever HDF5 makes of a damaged file: what it is says the check below
         pass
     return {"kind": "checkpoint", **checkpoint.describe(path)}
+
+
+def _bodies(names: Any, kinds: Any) -> dict[str, list[str]]:
+    """Rigid bodies and colliders of a result by their names; before there were bodies, all were colliders."""
+    kinds = ["collider"] * len(names) if kinds is None else kinds
+    pairs = list(zip(map(str, names), map(str, kinds), strict=True))
+    return {
+        "bodies": [name for name, kind in pairs if kind == "rigid"],
+        "colliders": [name for name, kind in pairs if kind == "collider"],
+    }
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
-from shinari.files.results import BODY_COLOR, COLORS, Body, Layout, Part
+from shinari.files.results import COLORS, Body, Layout, Part, body_color
 
 VIEW_ANGLE = 75.0
 """Vertical opening angle of viser's camera [degrees]."""
@@ -66,21 +66,24 @@ def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def moving_box(layout: Layout, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Box around all drawn points in all frames [m]; around the bodies' centres when there are none."""
+    """Box around all drawn points and rigid bodies in all frames [m]; around the colliders when there are none."""
     drawn = np.zeros(layout.point_count, bool)
     for part in layout.parts:
         drawn[part.start : part.stop] = True
+    bodies = np.flatnonzero([body.rigid for body in layout.bodies])
+    if not drawn.any() and not len(bodies):
+        bodies = np.arange(len(layout.bodies))
+    reach = [float(np.linalg.norm(layout.bodies[k].vertices, axis=1).max(initial=0.0)) for k in bodies]
+    around = np.reshape(reach, (-1, 1))
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for frame in frames:
-        points = frame["positions"][drawn] if drawn.any() else frame["body_positions"]
+        places = frame["body_positions"][bodies]
+        points = np.concatenate([frame["positions"][drawn], places - around, places + around])
         points = points[np.isfinite(points).all(axis=1)]
         if len(points):
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
     if not np.isfinite(low).all():
         return np.full(3, -1.0), np.full(3, 1.0)
-    if not drawn.any():
-        reach = max(float(np.abs(body.vertices).max(initial=0.0)) for body in layout.bodies)
-        return low - reach, high + reach
     return low, high
 
 
@@ -103,7 +106,9 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     setters = [
         _add_part(scene, index, part, first, size, tearing.get(part.name)) for index, part in enumerate(layout.parts)
     ]
-    setters += [_add_body(scene, index, body, first) for index, body in enumerate(layout.bodies)]
+    setters += [
+        _add_body(scene, index, body, body_color(layout, index), first) for index, body in enumerate(layout.bodies)
+    ]
     recorder = server.get_scene_serializer()
     for index in range(1, len(frames)):
         recorder.insert_sleep(max(0.0, float(frames["time"][index] - frames["time"][index - 1])))
@@ -160,13 +165,14 @@ def _mesh_setter(
     return put
 
 
-def _add_body(scene: Any, index: int, body: Body, first: Any) -> Callable[[Any], None]:
-    color = tuple(round(255 * channel) for channel in BODY_COLOR)
+def _add_body(
+    scene: Any, index: int, body: Body, color: tuple[float, float, float], first: Any
+) -> Callable[[Any], None]:
     mesh = scene.add_mesh_simple(
         f"/body {index} {body.name.replace('/', '_')}",
         np.asarray(body.vertices, np.float32),
         np.asarray(body.faces, np.int32),
-        color=color,
+        color=tuple(round(255 * channel) for channel in color),
         side="double",
         flat_shading=len(body.faces) <= FLAT_FACES,
         position=first["body_positions"][index],

@@ -1,12 +1,15 @@
 """NumPy archive `.npz`: every point of every frame, to be read with `numpy.load` anywhere.
 
 `times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
-the vertices of the surfaces that are shown in place of particles; `body_positions (T, B, 3)` [m], `body_rotations
-(T, B, 4)` w x y z; `title`, `frames_per_second`; `part_names`, `part_kinds`, `part_radii` and for each part
-`range_<name>` (start, stop) of its points and, for meshes, `faces_<name>` (F, 3), which count from the start;
-`drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says of a part that can tear what of it is there;
-`body_names` and for each body `body_vertices_<name>` (V, 3) and `body_faces_<name>` (F, 3). Nothing is pickled,
-nothing is compressed.
+the vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`; `part_names`,
+`part_kinds`, `part_radii` and for each part `range_<name>` (start, stop) of its points and, for meshes, `faces_<name>`
+(F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says of a part that
+can tear what of it is there.
+
+`body_positions (T, B, 3)` [m], `body_rotations (T, B, 4)` w x y z, `body_velocities (T, B, 3)` [m/s] of the origins of
+which the positions tell, `body_angular_velocities (T, B, 3)` [rad/s]: first the rigid bodies, then the colliders;
+`body_names`, `body_kinds` (`rigid` or `collider`) and for each `body_vertices_<name>` (V, 3) and `body_faces_<name>`
+(F, 3). Nothing is pickled, nothing is compressed.
 """
 
 import os
@@ -17,7 +20,7 @@ import numpy as np
 
 from shinari.errors import FileError
 from shinari.files.partial import reason
-from shinari.files.results import Layout
+from shinari.files.results import BODY_FIELDS, Layout
 
 CHUNK_BYTES = 16 * 2**20
 """Bytes of frames that are in memory at a time while the archive is written."""
@@ -34,7 +37,7 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         _put_frames(archive, "times", frames, "time")
-        for name in ("positions", "velocities", "body_positions", "body_rotations"):
+        for name in ("positions", "velocities", *BODY_FIELDS):
             _put_frames(archive, name, frames, name)
         for name, where in layout.tearing.items():
             _put_frames(archive, f"drawn_{name}", frames, "drawn", where)
@@ -91,6 +94,7 @@ def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
         "part_kinds": np.array([part.kind for part in layout.parts], dtype=np.str_),
         "part_radii": np.array([part.radius for part in layout.parts], np.float32),
         "body_names": np.array([body.name for body in layout.bodies], dtype=np.str_),
+        "body_kinds": np.array(["rigid" if body.rigid else "collider" for body in layout.bodies], dtype=np.str_),
     }
     for part in layout.parts:
         arrays[f"range_{part.name}"] = np.array([part.start, part.stop], np.int64)

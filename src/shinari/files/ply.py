@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from shinari.files.partial import FileWriter, reserve
-from shinari.files.results import Frame, Layout, frame_shapes
-from shinari.scene.motion import rotation_matrix
+from shinari.files.results import Frame, Layout, body_vertices, frame_shapes
 
 
 class PlyWriter(FileWriter):
@@ -78,8 +77,7 @@ class PlyWriter(FileWriter):
 def merged_vertices(layout: Layout, frame: Frame) -> np.ndarray:
     """Vertices of a frame [m], float32, shape (V, 3): the parts one after the other, then the bodies in the world."""
     pieces = [np.asarray(frame.positions)[part.start : part.stop] for part in layout.parts]
-    for body, position, rotation in zip(layout.bodies, frame.body_positions, frame.body_rotations, strict=True):
-        pieces.append(np.asarray(body.vertices) @ rotation_matrix(rotation).T + position)
+    pieces += [body_vertices(layout, frame, index) for index in range(len(layout.bodies))]
     return np.concatenate([np.zeros((0, 3)), *pieces]).astype("<f4")
 
 

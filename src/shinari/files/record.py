@@ -8,21 +8,26 @@ from typing import Self
 
 import numpy as np
 
+from shinari.build.body_mesh import body_surface
 from shinari.build.shape_mesh import shape_mesh
 from shinari.errors import FileError
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.torn import all_faces, can_tear, drawn
 from shinari.files.writers import open_writer
 from shinari.scene import check
+from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
 """How things are drawn that have no surface of their own."""
 
+VELOCITY_SPAN = 1.0e-4
+"""Part of a step over which the motion of a collider is differenced for its velocity."""
+
 
 def layout_of(scene: Scene, frames_per_second: float) -> Layout:
-    """What results of a scene hold: every thing is a part, every collider a body.
+    """What results of a scene hold: every thing of particles is a part, every rigid body and every collider a body.
 
     A thing with a visual surface is drawn by that, in place of its particles.
 
@@ -42,7 +47,8 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
             faces = all_faces(group) if kind == "mesh" else None
             parts.append(Part(group.name, kind, start, stop, faces, float(group.radii.max()), can_tear(group)))
         start = stop
-    bodies = [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
+    bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
+    bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
     return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start)
 
 
@@ -58,8 +64,34 @@ def frame_of(simulation: Simulation) -> Frame:
             velocities.append(group.visual.velocities_now(model, state, particles, simulation.threads))
     if len(vertices) > 1:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
+    pairs = zip(_moving_bodies(simulation), _moving_colliders(simulation), strict=True)
+    bodies = [np.concatenate(pair) for pair in pairs]
+    return Frame(simulation.time, vertices[0], velocities[0], *bodies, drawn(scene, model, state))
+
+
+def _moving_bodies(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Positions, rotations, velocities of the origins and angular velocities of the rigid bodies."""
+    state, bodies = simulation.state, simulation.scene.bodies
+    if not bodies:
+        return np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3))
+    arms = [rotation_matrix(q) @ body.centre for q, body in zip(state.body_rotations, bodies, strict=True)]
+    at_origin = state.body_velocities - np.cross(state.body_angular_velocities, arms)
+    return state.body_positions, state.body_rotations, at_origin, state.body_angular_velocities
+
+
+def _moving_colliders(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Positions, rotations, velocities and angular velocities of the colliders."""
     places, rotations = simulation.collider_poses()
-    return Frame(simulation.time, vertices[0], velocities[0], places, rotations, drawn(scene, model, state))
+    velocities, spins = np.zeros((len(places), 3)), np.zeros((len(places), 3))
+    for index, collider in enumerate(simulation.scene.colliders):
+        if collider.motion is not None:
+            ahead = VELOCITY_SPAN * simulation.settings.dt
+            place, rotation = pose_at(collider.motion, simulation.time + ahead, collider.rotation)
+            velocities[index] = (place - places[index]) / ahead
+            turn = rotation_matrix(rotation) @ rotation_matrix(rotations[index]).T
+            spins[index] = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+            spins[index] *= 0.5 / ahead
+    return places, rotations, velocities, spins
 
 
 class Recorder:

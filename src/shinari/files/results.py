@@ -1,6 +1,6 @@
 """What a run writes, whatever the format: the layout, said once, and the frames.
 
-A `Layout` names what is drawn from which points and which rigid things move along; a `Frame` holds the numbers of one
+A `Layout` names what is drawn from which points and which rigid things there are; a `Frame` holds the numbers of one
 moment. Its points are the particles, then the vertices of the surfaces that are shown in place of particles, one
 surface after the other. The writers of `shinari.files.writers` take both and know nothing of the simulation.
 """
@@ -13,6 +13,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from shinari.errors import SceneError
+from shinari.scene.motion import rotation_matrix
 
 KINDS = ("mesh", "curve", "points")
 
@@ -25,7 +26,10 @@ COLORS = (
     (0.52, 0.40, 0.70),
     (0.85, 0.68, 0.24),
 )
-BODY_COLOR = (0.60, 0.60, 0.62)
+BODY_FIELDS = ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities")
+"""Fields of a frame with a row for each body."""
+
+COLLIDER_COLOR = (0.60, 0.60, 0.62)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +62,19 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid thing with a mesh of its own: a collider, a rigid body.
+    """A thing with a mesh of its own that moves as a whole: a rigid body, a collider.
 
     Attributes:
         name: Name, unique among the bodies.
         vertices: Vertices [m] in the axes of the body, shape (V, 3).
         faces: Triangles, shape (F, 3).
+        rigid: Whether it is a rigid body. A collider is scenery: drawn in grey, and not looked at by the camera.
     """
 
     name: str
     vertices: np.ndarray
     faces: np.ndarray
+    rigid: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +83,7 @@ class Layout:
 
     Attributes:
         parts: What is drawn; a point may be in several parts or in none.
-        bodies: The rigid things, in the order of a frame's `body_positions`.
+        bodies: The rigid bodies, then the colliders, in the order of a frame's `body_positions`.
         particle_count: Number N of particles.
         frames_per_second: Frames in a second of simulated time [1/s].
         vertex_count: Number V of vertices of surfaces that are shown in place of particles.
@@ -130,6 +136,8 @@ class Frame:
         velocities: Velocities of the points [m/s], shape (N + V, 3).
         body_positions: Positions of the bodies [m], shape (B, 3).
         body_rotations: Rotations of the bodies, unit quaternions w x y z, shape (B, 4).
+        body_velocities: Velocities of the origins of the bodies, of which `body_positions` tells, [m/s], shape (B, 3).
+        body_angular_velocities: Angular velocities in world axes [rad/s], shape (B, 3).
         drawn: Which triangles and segments of the parts that can tear are there, shape (H,) bool; see
             `Layout.tearing`.
     """
@@ -139,6 +147,8 @@ class Frame:
     velocities: np.ndarray
     body_positions: np.ndarray
     body_rotations: np.ndarray
+    body_velocities: np.ndarray
+    body_angular_velocities: np.ndarray
     drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
 
 
@@ -165,6 +175,11 @@ class Writer(Protocol):
     ) -> None: ...
 
 
+def body_color(layout: Layout, index: int) -> tuple[float, float, float]:
+    """Colour of a body: colliders are grey."""
+    return COLORS[(len(layout.parts) + index) % len(COLORS)] if layout.bodies[index].rigid else COLLIDER_COLOR
+
+
 def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
     """Shape of every array of a frame, by field name."""
     points, bodies = layout.point_count, len(layout.bodies)
@@ -173,8 +188,16 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
         "velocities": (points, 3),
         "body_positions": (bodies, 3),
         "body_rotations": (bodies, 4),
+        "body_velocities": (bodies, 3),
+        "body_angular_velocities": (bodies, 3),
         "drawn": (sum(part.element_count for part in layout.parts if part.tears),),
     }
+
+
+def body_vertices(layout: Layout, frame: Frame, index: int) -> np.ndarray:
+    """Vertices of a body where it is in a frame [m], shape (V, 3)."""
+    turned = np.asarray(layout.bodies[index].vertices) @ rotation_matrix(frame.body_rotations[index]).T
+    return turned + np.asarray(frame.body_positions)[index]
 
 
 def check_frame(frame: Frame, layout: Layout) -> None:

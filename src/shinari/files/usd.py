@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError, require
-from shinari.files.results import BODY_COLOR, COLORS, Body, Layout, Part
+from shinari.files.results import COLORS, Body, Layout, Part, body_color
 
 SAVE_BYTES = 64 * 2**20
 """Bytes of new samples after which a binary file is saved, so that memory does not grow with the number of frames."""
@@ -73,7 +73,7 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
         for index, (name, part) in enumerate(zip(names, layout.parts, strict=False))
     ]
     setters += [
-        _define_body(stage, f"/World/{name}", body, index)
+        _define_body(stage, f"/World/{name}", body, index, body_color(layout, index))
         for index, (name, body) in enumerate(zip(names[len(layout.parts) :], layout.bodies, strict=True))
     ]
     codes = frames["time"] * layout.frames_per_second
@@ -174,7 +174,9 @@ def _tearing_curve(shape: Any) -> Callable[[float, np.ndarray, np.ndarray], np.n
     return put
 
 
-def _define_body(stage: Any, path: str, body: Body, index: int) -> Callable[[float, Any], None]:
+def _define_body(
+    stage: Any, path: str, body: Body, index: int, color: tuple[float, float, float]
+) -> Callable[[float, Any], None]:
     Gf, UsdGeom, Vt = _pxr("Gf", "UsdGeom", "Vt")
 
     frame_prim = UsdGeom.Xform.Define(stage, path)
@@ -185,7 +187,7 @@ def _define_body(stage: Any, path: str, body: Body, index: int) -> Callable[[flo
     shape.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(vertices))
     shape.CreateExtentAttr(_extent(vertices, 0.0))
     _set_faces(shape, body.faces)
-    _describe(shape, body.name, BODY_COLOR)
+    _describe(shape, body.name, color)
 
     def put(code: float, frame: Any) -> None:
         translate.Set(Gf.Vec3d(*map(float, frame["body_positions"][index])), code)

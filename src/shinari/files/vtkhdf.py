@@ -6,12 +6,14 @@ new cells are stored, and from then on the steps begin there.
 
     /VTKHDF                  Type "PolyData", Version (2, 0)
       Points                 (T P, 3) float32 [m], the points of all frames, one frame after the other: the N particles,
-                             then the vertices of the surfaces that are shown in place of particles
+                             the vertices of the surfaces that are shown in place of particles, and those of the rigid
+                             bodies where they are; colliders are not among them, which may be large and stand still
       PointData/velocity     (T P, 3) float32 [m/s]
-      Polygons, Lines, Vertices, Strips     cells of the meshes, curves and points; indices of points
+      Polygons, Lines, Vertices, Strips     cells of the meshes and bodies, curves and points; indices of points
       Steps                  NSteps, Values (T,) [s], offsets
     /shinari                 not looked at by ParaView
-      body_positions (T, B, 3), body_rotations (T, B, 4), body_vertices_<i>, body_faces_<i>, part names, kinds, ranges
+      body_positions (T, B, 3), body_rotations (T, B, 4), body_velocities (T, B, 3), body_angular_velocities (T, B, 3),
+      body_vertices_<i>, body_faces_<i>, names and kinds of bodies, names, kinds and ranges of parts
 
 The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one: a run that is killed between two
 frames leaves all of them readable.
@@ -26,7 +28,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.files.partial import FileWriter, discard, publish, reason, reserve
-from shinari.files.results import Frame, Layout, frame_shapes
+from shinari.files.results import BODY_FIELDS, Frame, Layout, body_vertices, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -37,6 +39,8 @@ class VtkhdfWriter(FileWriter):
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
+        self._rigid = [index for index, body in enumerate(layout.bodies) if body.rigid]
+        self._count = layout.point_count + sum(len(layout.bodies[index].vertices) for index in self._rigid)
         h5py = require("h5py", "cache")
         self._partial = reserve(self.path)
         try:
@@ -53,7 +57,7 @@ class VtkhdfWriter(FileWriter):
             self._refuse(error)
 
     def _define_cells(self) -> None:
-        count = self.layout.point_count
+        count = self._count
         _growing(self._root, "NumberOfPoints", (), "i8", 64)
         for name in CELL_KINDS:
             group = self._root.create_group(name)
@@ -69,7 +73,7 @@ class VtkhdfWriter(FileWriter):
         """Store the cells of frames in which these triangles and segments are drawn, for the steps from now on."""
         self._drawn = np.array(drawn)
         self._piece = self._root["NumberOfPoints"].shape[0]
-        _append(self._root["NumberOfPoints"], [self.layout.point_count])
+        _append(self._root["NumberOfPoints"], [self._count])
         self._first_cells, self._first_ids = [], []
         for name, (connectivity, offsets) in _cells(self.layout, drawn).items():
             group = self._root[name]
@@ -104,25 +108,28 @@ class VtkhdfWriter(FileWriter):
         own.attrs["frames_per_second"] = self.layout.frames_per_second
         own.attrs["particle_count"] = self.layout.particle_count
         own.attrs["vertex_count"] = self.layout.vertex_count
+        own.attrs["body_vertex_count"] = self._count - self.layout.point_count
         own.attrs["part_names"] = [part.name for part in self.layout.parts]
         own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
         own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
         own.attrs["body_names"] = [body.name for body in self.layout.bodies]
+        own.attrs["body_kinds"] = ["rigid" if body.rigid else "collider" for body in self.layout.bodies]
         for index, body in enumerate(self.layout.bodies):
             own.create_dataset(f"body_vertices_{index}", data=np.asarray(body.vertices, "f4"))
             own.create_dataset(f"body_faces_{index}", data=np.asarray(body.faces, "i4"))
         count = len(self.layout.bodies)
         if count:  # HDF5 has no growing dataset of rows without columns
-            self._body_positions = _growing(own, "body_positions", (count, 3), "f4", 64)
-            self._body_rotations = _growing(own, "body_rotations", (count, 4), "f4", 64)
+            for name in BODY_FIELDS:
+                _growing(own, name, frame_shapes(self.layout)[name], "f4", 64)
 
     def _append(self, frame: Frame) -> None:
-        step, count = self.frame_count, self.layout.point_count
-        _append(self._points, frame.positions)
-        _append(self._velocities, frame.velocities)
+        step, count = self.frame_count, self._count
+        bodies = [_body_points(self.layout, frame, index) for index in self._rigid]
+        _append(self._points, np.concatenate([frame.positions, *(points for points, _ in bodies)]))
+        _append(self._velocities, np.concatenate([frame.velocities, *(velocities for _, velocities in bodies)]))
         if self.layout.bodies:
-            _append(self._body_positions, np.asarray(frame.body_positions)[None])
-            _append(self._body_rotations, np.asarray(frame.body_rotations)[None])
+            for name in BODY_FIELDS:
+                _append(self._file["shinari"][name], np.asarray(getattr(frame, name))[None])
         _append(self._times, [frame.time])
         for dataset in self._point_offsets:
             _append(dataset, [step * count])
@@ -200,7 +207,8 @@ def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndar
     """Read the frames of a VTKHDF file that shinari wrote, a partial one too.
 
     Returns:
-        Times [s], shape (T,), float64; positions [m] and velocities [m/s] of the points, each (T, P, 3), float32.
+        Times [s], shape (T,), float64; positions [m] and velocities [m/s] of the particles and of the surfaces that are
+        shown in their place, each (T, N + V, 3), float32.
 
     Raises:
         MissingExtraError: h5py is not installed.
@@ -211,13 +219,14 @@ def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndar
         with h5py.File(path, "r") as file:
             root = file["VTKHDF"]
             own = file["shinari"].attrs
-            count = int(own["particle_count"]) + int(own.get("vertex_count", 0))
+            shown = int(own["particle_count"]) + int(own.get("vertex_count", 0))
+            count = shown + int(own.get("body_vertex_count", 0))
             steps = int(root["Steps"].attrs["NSteps"])
             times = root["Steps/Values"][:steps]
-            if len(times) != steps or count < 0:
+            if len(times) != steps or not 0 <= shown <= count:
                 raise FileError(f"{path}: has {len(times)} times for {steps} steps")
             positions, velocities = (
-                _frames(path, root[name], steps, count) for name in ("Points", "PointData/velocity")
+                _frames(path, root[name], steps, count)[:, :shown] for name in ("Points", "PointData/velocity")
             )
     except FileError:
         raise
@@ -259,9 +268,21 @@ def _cells(layout: Layout, drawn: np.ndarray) -> dict[str, tuple[np.ndarray, np.
             cells["Lines"].extend(piece for piece in pieces if len(piece) > 1)
         else:
             cells["Vertices"].extend(np.arange(part.start, part.stop)[:, None])
+    first = layout.point_count
+    for body in layout.bodies:
+        if body.rigid:
+            cells["Polygons"].extend(np.asarray(body.faces, np.int64) + first)
+            first += len(body.vertices)
     result = {}
     for kind, rows in cells.items():
         connectivity = np.concatenate([np.zeros(0, np.int64), *rows]).astype("i8")
         offsets = np.cumsum([0, *(len(row) for row in rows)]).astype("i8")
         result[kind] = connectivity, offsets
     return result
+
+
+def _body_points(layout: Layout, frame: Frame, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of a body [m] and their velocities [m/s], each (V, 3)."""
+    points = body_vertices(layout, frame, index)
+    arms = points - frame.body_positions[index]
+    return points, frame.body_velocities[index] + np.cross(frame.body_angular_velocities[index], arms)
