@@ -14,13 +14,14 @@ from shinari.errors import (
     ShinariError,
     TetrahedraWarning,
 )
+from shinari.scene.compound_shape import Compound
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 
@@ -51,8 +52,10 @@ __all__ = [
     "Box",
     "Capsule",
     "ClothMaterial",
+    "Compound",
     "Cone",
     "ContactWarning",
+    "ConvexHull",
     "Cylinder",
     "DivergenceError",
     "EmbeddingWarning",

@@ -18,7 +18,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene.body import Piece
 from shinari.scene.motion import NO_ROTATION, quaternion_product, rotation_matrix
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Mesh, Shape, Sphere
 
 # Products of inertia below this part of the moments are rounding.
 ROUNDING = 1e-13
@@ -72,6 +72,8 @@ def solid_properties(shape: Shape) -> MassProperties:
         mass = math.pi * square * shape.height / 3.0
         return _diagonal(mass, -0.25 * shape.height, across, 0.3 * square, across)
     if isinstance(shape, Mesh) and shape.solid:
+        return mesh_properties(shape.vertices, shape.faces)
+    if isinstance(shape, ConvexHull):
         return mesh_properties(shape.vertices, shape.faces)
     raise SceneError(f"{type(shape).__name__}: has no finite volume and cannot be a body")
 
@@ -189,5 +191,5 @@ def _integrals(corners: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
     volume, s = float(volumes.sum()), a + b + c
     mean = (volumes[:, None] * s).sum(axis=0) / (4.0 * volume) if volume != 0.0 else np.zeros(3)
-    second = sum((volumes[:, None] * p).T @ p for p in (a, b, c, s)) / 20.0
-    return volume, mean, second
+    points = np.stack([a, b, c, s])
+    return volume, mean, np.einsum("f,pfi,pfj->ij", volumes, points, points) / 20.0

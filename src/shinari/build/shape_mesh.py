@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
 
 SEGMENTS = 32
 PLANE_SIZE = 6.0
@@ -32,6 +32,8 @@ def shape_mesh(shape: Shape, *, segments: int = SEGMENTS) -> tuple[np.ndarray, n
         return _turned([(shape.radius, -0.5 * shape.length), (shape.radius, 0.5 * shape.length)], segments)
     if isinstance(shape, Cone):
         return _turned([(shape.radius, -0.5 * shape.height), (0.0, 0.5 * shape.height)], segments)
+    if isinstance(shape, ConvexHull):
+        return shape.vertices.copy(), shape.faces.astype(np.int32)
     if isinstance(shape, (Mesh, Heightfield)):
         mesh = shape.mesh if isinstance(shape, Heightfield) else shape
         return mesh.vertices.copy(), mesh.faces.astype(np.int32)

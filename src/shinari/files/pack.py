@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.scene.body import Body, Drive, Joint, Piece
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.scene.failure import Failure
 from shinari.scene.lump_material import Clusters, LumpMaterial
@@ -25,7 +26,7 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import Collider, Particles, Rows, Volume
@@ -37,7 +38,8 @@ RECORDS: dict[str, type] = {
     for record in (
         *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
-        *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, Keyframes, Oscillation, Gusts),
+        *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, ConvexHull),
+        *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive),
     )
 }
 """What can be packed, by name."""
@@ -77,8 +79,8 @@ class Packed:
         if isinstance(value, dict):
             return {"dict": [[self.pack(key), self.pack(item)] for key, item in value.items()]}
         if RECORDS.get(type(value).__name__) is type(value):
-            columns = {field.name: self.pack(getattr(value, field.name)) for field in dataclasses.fields(value)}
-            return {"record": type(value).__name__, "fields": columns}
+            given = [field.name for field in dataclasses.fields(value) if field.init]
+            return {"record": type(value).__name__, "fields": {name: self.pack(getattr(value, name)) for name in given}}
         if callable(value):
             self.functions.append(getattr(value, "__name__", type(value).__name__))
             return {"function": self.functions[-1]}

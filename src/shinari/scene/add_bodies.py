@@ -10,6 +10,7 @@ from shinari.scene import check
 from shinari.scene.arguments import mesh_arrays
 from shinari.scene.body import Body, Piece
 from shinari.scene.body_handle import BodyHandle
+from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
@@ -129,9 +130,13 @@ def _pieces(thing: str, shape: Any) -> tuple[Piece, ...]:
     """The shapes of a body, each of them with an inside."""
     if shape is None:
         return ()
+    if isinstance(shape, Compound):
+        for part, piece in enumerate(shape.pieces):
+            _check_inside(f"{thing}: shape: part {part}", piece.shape)
+        return shape.pieces
     if not isinstance(shape, Shape):
         shape = _mesh(thing, shape)
-    _check_inside(thing, shape)
+    _check_inside(f"{thing}: shape", shape)
     return (Piece(shape, np.zeros(3), NO_ROTATION.copy()),)
 
 
@@ -153,11 +158,11 @@ def _mesh(thing: str, given: Any) -> Mesh:
 def _check_inside(thing: str, shape: Shape) -> None:
     """Refuse what has no inside of a finite volume."""
     if isinstance(shape, (Plane, Heightfield)):
-        raise SceneError(f"{thing}: shape: a {type(shape).__name__} has no end and no mass; add it with add_collider")
+        raise SceneError(f"{thing}: a {type(shape).__name__} has no end and no mass; add it with add_collider")
     if isinstance(shape, Box) and shape.inside:
-        raise SceneError(f"{thing}: shape: a Box with inside=True is solid without end; add it with add_collider")
+        raise SceneError(f"{thing}: a Box with inside=True is solid without end; add it with add_collider")
     if isinstance(shape, Mesh) and not shape.solid:
-        raise SceneError(f"{thing}: shape: {shape.openness()}, so it has no inside; a body has to be closed")
+        raise SceneError(f"{thing}: {shape.openness()}, so it has no inside; a body has to be closed")
 
 
 def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
@@ -178,20 +183,19 @@ def _mass_properties(
         if float(mass) <= 0.0:
             raise SceneError(f"{thing}: mass: must be above 0, got {mass:g}; give kinematic=True to hold a body")
         mass = check.number(thing, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
-    if inertia is not None and mass is None:
-        raise SceneError(f"{thing}: inertia: needs the mass that belongs to it")
     if centre is not None and inertia is None:
         raise SceneError(f"{thing}: centre: needs the mass and the inertia that belong to it")
-    if not pieces and inertia is None:
-        raise SceneError(f"{thing}: inertia: a body without a shape needs mass and inertia")
     with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
         of_shape = compound_properties(pieces, densities.tolist()) if pieces else None
     if inertia is not None:
+        if mass is None:
+            raise SceneError(f"{thing}: inertia: needs the mass that belongs to it")
         middle = np.zeros(3) if of_shape is None else of_shape.centre
         middle = middle if centre is None else check.vector(thing, "centre", centre)
         whole = MassProperties(mass, middle, _tensor(thing, inertia))
+    elif of_shape is None:
+        raise SceneError(f"{thing}: inertia: a body without a shape needs mass and inertia")
     else:
-        assert of_shape is not None
         whole = of_shape if mass is None else of_shape.scaled(mass / of_shape.mass)
     sizes = np.array([whole.mass, *whole.tensor.diagonal()])
     if not (np.isfinite(whole.tensor).all() and (np.abs(sizes) <= LARGEST).all() and whole.mass >= 1.0 / LARGEST):

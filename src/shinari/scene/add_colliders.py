@@ -5,6 +5,7 @@ from typing import Any
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
+from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
@@ -35,7 +36,7 @@ class Colliders(Contents):
         """Add a solid that pushes particles and is not pushed.
 
         Args:
-            shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `Mesh` or `Heightfield`.
+            shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `ConvexHull`, `Mesh` or `Heightfield`.
             position: Where the origin of the shape is [m].
             rotation: Its rotation, a unit quaternion w x y z.
             friction: Coulomb coefficient. With a thing that has one of its own, the geometric mean of both acts.
@@ -51,6 +52,8 @@ class Colliders(Contents):
         """
         name = self._name("collider", name)
         thing = f"collider {name!r}"
+        if isinstance(shape, Compound):
+            raise SceneError(f"{thing}: shape: a Compound is for bodies; add each part as a collider of its own")
         if not isinstance(shape, Shape):
             raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
         at = check.vector(thing, "position", position)

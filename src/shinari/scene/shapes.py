@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.hull_shape import ConvexHull
 from shinari.scene.mesh_shape import Heightfield, Mesh
 
 
@@ -117,4 +118,4 @@ class Cone:
         object.__setattr__(self, "height", check.number("Cone", "height", self.height, above=0.0))
 
 
-Shape = Plane | Sphere | Box | Capsule | Cylinder | Cone | Mesh | Heightfield
+Shape = Plane | Sphere | Box | Capsule | Cylinder | Cone | Mesh | Heightfield | ConvexHull

@@ -11,7 +11,7 @@ from shinari.contact.solid.all_shapes import distance
 from shinari.maths.function import STEADY
 from shinari.scene import check
 from shinari.scene.mesh_shape import Heightfield, Mesh
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Plane, Shape, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
 
 
 def encode_shapes(solids: Sequence[Shape], real: type) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
@@ -28,7 +28,7 @@ def encode_shapes(solids: Sequence[Shape], real: type) -> tuple[NDArray[np.int64
 
     kinds, numbers, meshes = [], [], []
     for shape in solids:
-        mesh = shape.mesh if isinstance(shape, Heightfield) else shape
+        mesh = shape.mesh if isinstance(shape, (Heightfield, ConvexHull)) else shape
         if isinstance(mesh, Mesh):
             index = next((k for k, known in enumerate(meshes) if known is mesh), len(meshes))
             meshes += [mesh] if index == len(meshes) else []
@@ -50,6 +50,8 @@ def bounds(shape: Shape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         for axis in np.flatnonzero(np.abs(shape.normal) == 1.0):
             (high if shape.normal[axis] > 0.0 else low)[axis] = shape.offset * shape.normal[axis]
         return low, high
+    if isinstance(shape, ConvexHull):
+        return shape.vertices.min(axis=0), shape.vertices.max(axis=0)
     if isinstance(shape, (Mesh, Heightfield)):
         mesh = shape.mesh if isinstance(shape, Heightfield) else shape
         used = mesh.vertices[np.unique(mesh.faces)]
