@@ -1,0 +1,1 @@
+"""Rigid bodies and particles: contacts and attachments in which each pushes the other."""

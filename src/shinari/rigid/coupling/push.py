@@ -1,0 +1,208 @@
+"""Sweeps over the contacts of particles and elements with bodies, one after the other, by one thread.
+
+A body is touched by many particles, and each has to see what the others did to it. There are few of them beside all
+particles of a scene, and in this order the result is the same whatever the number of threads.
+"""
+
+import numpy as np
+
+from shinari.contact.solid.collide import TWO, law_of, move, place, record, start_of
+from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, THIRD, blend, deepest
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.rigid.coupling.response import finish_turns, give_back, into_piece, respond, write_memory
+from shinari.rigid.motion import quaternion, vector
+
+
+@steady
+def push_particles(
+    distance_and_normal, items, offsets, solids, memory, impulses, gone, travels, reaches, moved, torques, x, predicted,
+    velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places, piece_frames, theirs, fx, fq, fx0,
+    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, first, h, speed
+):  # fmt: skip
+    """Keep listed particles out of the pieces near them.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        items: Particles, (A,).
+        offsets: Where the pieces of each start, (A + 1,).
+        solids: Pieces, (M,).
+        memory: What each contact remembers of the substep: pushes in kg m, (M, MEMORY) float64.
+        impulses: Sum of the impulses on the particle [N s], (M, 3).
+        gone: How far each particle has gone since the detection, with its way in this substep [m], (N,).
+        travels: The same for the pieces, (K,).
+        reaches: How far each piece reaches from the origin of its frame [m], (K,).
+        moved: Scratch, (F, 2).
+        torques: Scratch, (F, 3).
+        x: Positions and inverse mass, (N, 4).
+        predicted: Predicted positions, (N, 3); they move with the positions.
+        velocities: Velocities of the prediction, (N, 3); contacts change them.
+        radii: Distance to keep [m], (N,).
+        owners: Thing of each particle, (N,).
+        mine: Surface of each thing, (T, 4).
+        groups: Group of each particle, (N,).
+        origins: Origins of the groups, (G, 3) float64.
+        kinds: Kind of each piece, (K,).
+        sizes: Numbers of each, (K, 4).
+        fields: Distance fields of the meshes among them.
+        places: Pose of each in the axes of its frame, (K, 12).
+        piece_frames: Frame of each, (K,).
+        theirs: Surface of each, (K, 4).
+        fx: Origins of the frames, (F, 3); changed.
+        fq: Quaternions of the frames, (F, 4); changed.
+        fx0: Origins at the start of the substep.
+        fq0: Quaternions at the start of the substep.
+        inverse_mass: Of the frames, (F,).
+        inverse_inertia: Of the frames, (F, 6).
+        moments: Of the frames, (F, 3).
+        frame_impulses: What the frames received in this step, (F, 6).
+        before: Scratch, (F, 4).
+        first: Whether it is the first iteration of the substep.
+        h: Substep [s].
+        speed: Speed at which what was inside comes out [m/s].
+    """
+    rate = ONE / h
+    before[...] = fq
+    moved[...] = ZERO
+    torques[...] = ZERO
+    for p in range(len(items)):
+        i = np.int64(items[p])
+        w = np.float64(x[i, 3])
+        origin = vector(origins, groups[i])
+        for m in range(offsets[p], offsets[p + 1]):
+            k = np.int64(solids[m])
+            b = piece_frames[k]
+            if first:
+                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+            far = gone[i] + travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
+            if far < memory[m, 11]:
+                continue
+            start = add(origin, start_of(x, predicted, velocities, h, i))
+            now = add(origin, place(x, i))
+            law = law_of(mine, theirs, owners[i], k)
+            pose, pose0 = (vector(fx, b), quaternion(fq, b)), (vector(fx0, b), quaternion(fq0, b))
+            s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
+            touches, push, silent, n, normal_push, hold, gap = respond(
+                distance_and_normal, kinds[k], s, fields, places, k, pose, pose0, inverse_mass, inverse_inertia, b,
+                start, now, np.float64(radii[i]), w, law, memory[m, 0], (memory[m, 1], memory[m, 2], memory[m, 3]),
+                rate * rate, h * speed
+            )  # fmt: skip
+            memory[m, 11] = -ONE if touches else gap - far
+            if not touches:
+                continue
+            write_memory(memory, m, normal_push, hold, n, gap)
+            apart = ONE / (w + inverse_mass[b])
+            mine_out, their_out = scale(silent, w * apart), scale(silent, -inverse_mass[b] * apart)
+            if w > ZERO:
+                correction = add(scale(push, w), mine_out)
+                gone[i] += TWO * norm(correction)
+                move(x, predicted, velocities, i, ONE, correction, mine_out, rate)
+            give_back(fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b,
+                      sub(start, pose0[0]), push, their_out, rate)  # fmt: skip
+            record(impulses, m, push, rate)
+    finish_turns(before, fq, fq0, moments, torques, h)
+
+
+@steady
+def push_elements(
+    distance_and_normal, items, offsets, solids, memory, impulses, gone, ways, travels, reaches, moved, torques,
+    elements, x, predicted, velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places,
+    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, first, h,
+    speed
+):  # fmt: skip
+    """Keep the deepest points of listed elements out of the pieces near them; arguments as of `push_particles`."""
+    rate = ONE / h
+    before[...] = fq
+    moved[...] = ZERO
+    torques[...] = ZERO
+    for p in range(len(items)):
+        e = np.int64(items[p])
+        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
+        origin = vector(origins, groups[i0])
+        for m in range(offsets[p], offsets[p + 1]):
+            k = np.int64(solids[m])
+            b = piece_frames[k]
+            if first:
+                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+                memory[m, 8] = memory[m, 9] = memory[m, 10] = THIRD
+            travel = travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
+            far = max(gone[i0], max(gone[i1], gone[i2])) + travel
+            if far < memory[m, 11]:
+                continue
+            s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
+            least = np.float64(min(radii[i0], min(radii[i1], radii[i2])))
+            law = law_of(mine, theirs, owners[i0], k)
+            for again in range(ROUNDS):
+                fixed = vector(fx0, b)
+                pose, pose0 = (vector(fx, b), quaternion(fq, b)), (fixed, quaternion(fq0, b))
+                n0, n1, n2 = add(origin, place(x, i0)), add(origin, place(x, i1)), add(origin, place(x, i2))
+                s0 = add(origin, start_of(x, predicted, velocities, h, i0))
+                s1 = add(origin, start_of(x, predicted, velocities, h, i1))
+                s2 = add(origin, start_of(x, predicted, velocities, h, i2))
+                ends = (
+                    into_piece(places, k, pose[0], pose[1], n0),
+                    into_piece(places, k, pose[0], pose[1], n1),
+                    into_piece(places, k, pose[0], pose[1], n2),
+                )
+                begins = (
+                    into_piece(places, k, pose0[0], pose0[1], s0),
+                    into_piece(places, k, pose0[0], pose0[1], s1),
+                    into_piece(places, k, pose0[0], pose0[1], s2),
+                )
+                way = max(
+                    norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
+                )
+                kept = (memory[m, 8], memory[m, 9], memory[m, 10])
+                near, late, low, weights = deepest(
+                    distance_and_normal, kinds[k], s, fields, kept, least, way, again == 0, ends, begins
+                )
+                memory[m, 11] = -ONE if near or again > 0 else low - far
+                b0 = weights[0]
+                b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
+                b2 = ZERO * weights[2] if i1 == i2 else weights[2]
+                w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+                if again == 0:
+                    memory[m, 8], memory[m, 9], memory[m, 10] = weights
+                # what touches at a vertex is left to the vertex
+                if not near or not w + inverse_mass[b] > ZERO:
+                    break
+                if max(b0, max(b1, b2)) > AT_VERTEX:
+                    if late:
+                        continue
+                    break
+                memory[m, 8], memory[m, 9], memory[m, 10] = weights
+                reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
+                start = blend(weights, s0, s1, s2)
+                touches, push, silent, n, normal_push, hold, gap = respond(
+                    distance_and_normal, kinds[k], s, fields, places, k, pose, pose0, inverse_mass, inverse_inertia, b,
+                    start, blend(weights, n0, n1, n2), reach, w, law, memory[m, 0],
+                    (memory[m, 1], memory[m, 2], memory[m, 3]), rate * rate, h * speed
+                )  # fmt: skip
+                if not touches:
+                    if late:
+                        continue
+                    break
+                write_memory(memory, m, normal_push, hold, n, gap)
+                record(impulses, m, push, rate)
+                apart = ONE / (w + inverse_mass[b])
+                mine_out, their_out = scale(silent, apart), scale(silent, -inverse_mass[b] * apart)
+                share(gone, ways, x, predicted, velocities, i0, b0, push, mine_out, rate)
+                share(gone, ways, x, predicted, velocities, i1, b1, push, mine_out, rate)
+                share(gone, ways, x, predicted, velocities, i2, b2, push, mine_out, rate)
+                give_back(fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b,
+                          sub(start, fixed), push, their_out, rate)  # fmt: skip
+                if not late and (w + inverse_mass[b]) * norm(push) <= SMALL * reach:
+                    break
+    finish_turns(before, fq, fq0, moments, torques, h)
+
+
+@steady
+def share(gone, ways, x, predicted, velocities, i, weight, push, silent, rate):
+    """Move a vertex by its share of a push on a point; `silent` is what a unit of inverse mass moves silently."""
+    if x[i, 3] > ZERO and weight > ZERO:
+        part = x[i, 3] * weight
+        correction = add(push, silent)
+        stride = part * norm(correction)
+        gone[i] += TWO * stride
+        ways[i] += stride
+        move(x, predicted, velocities, i, part, correction, silent, rate)
