@@ -19,8 +19,8 @@ class Energy:
     """Energies [J].
 
     Attributes:
-        kinetic: Of all free particles.
-        gravitational: Of all free particles, zero at the world's origin.
+        kinetic: Of all free particles and bodies.
+        gravitational: Of all free particles and bodies, zero at the world's origin.
         elastic: 1/2 C^2 / compliance of all rows that have a compliance; a rigid row stores none. It is that of the
             positions as they are: stiff rows that the solver has not brought to their solution, as with one iteration
             on a stiff sheet, show far more here than ever acts on the motion. See `Simulation.residual`.
@@ -93,17 +93,22 @@ class Diagnostics:
         for part in self._model.parts:
             moving, stored = part.energy(self._model, state)
             kinetic, elastic = kinetic + moving, elastic + stored
+        if self._model.rigid is not None:
+            kinetic += self._model.rigid.kinetic(state)
+            gravitational += self._model.rigid.gravitational(state, self._model.gravity)
         return Energy(kinetic, gravitational, elastic)
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""
-        return self._model.masses @ state.velocities.astype(np.float64)
+        moving = self._model.masses @ state.velocities.astype(np.float64)
+        return moving if self._model.rigid is None else moving + self._model.rigid.momentum(state)
 
     def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
         arm = self._world(state) - about
         spin = self._model.masses @ np.cross(arm, state.velocities.astype(np.float64))
-        return sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
+        spin = sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
+        return spin if self._model.rigid is None else spin + self._model.rigid.angular_momentum(state, about)
 
     def residual(self, state: State) -> Residual:
         """Residuals and strains by block."""

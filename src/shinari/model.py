@@ -18,6 +18,7 @@ from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
     from shinari.contact.particle.pair_members import Members
+    from shinari.rigid.model import RigidModel
     from shinari.solver.part import PartModel
 
 
@@ -204,6 +205,7 @@ class Model:
         things: Name and particles, as added, of each handle, for messages.
         members: Particles that keep off each other as balls, or None.
         parts: What is not made of rows: rods, clusters, volumes.
+        rigid: Rigid bodies and joints, or None.
     """
 
     real: type
@@ -227,6 +229,7 @@ class Model:
     things: tuple[tuple[str, range], ...]
     members: "Members | None" = None
     parts: "tuple[PartModel, ...]" = ()
+    rigid: "RigidModel | None" = None
     tearings: tuple[Tearing, ...] = ()
     fabrics: tuple[Fabric, ...] = ()
     flowings: tuple[Flowing, ...] = ()

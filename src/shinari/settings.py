@@ -10,6 +10,7 @@ SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
 PRECISIONS = ("float32", "float64")
 DETECTIONS = ("frame", "substep")
 STIFFNESS_MODES = ("per-step", "raw")
+RIGID_SOLVERS = ("auto", "direct", "sweeps")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,8 @@ class Settings:
     depenetration_speed: float = 1.0
     hierarchy: bool = False
     contact_detection: str = "frame"
+    rigid_solver: str = "auto"
+    sleeping: bool = False
 
     def __post_init__(self) -> None:
         thing = "simulation"
@@ -53,6 +56,8 @@ class Settings:
         check.number(thing, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
         check.choice(thing, "contact_detection", self.contact_detection, DETECTIONS)
         check.choice(thing, "hierarchy", self.hierarchy, (True, False))
+        check.choice(thing, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
+        check.choice(thing, "sleeping", self.sleeping, (True, False))
         check.number(thing, "depenetration_speed", self.depenetration_speed, least=0.0)
 
     @property

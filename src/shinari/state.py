@@ -56,6 +56,46 @@ class State:
     def velocities(self, value: Any) -> None:
         _assign("velocities", self._velocities, value)
 
+    @property
+    def body_positions(self) -> np.ndarray:
+        """Origins of the rigid bodies, as they were described [m], (B, 3) float64. A view, writable."""
+        return self._body("positions", 3)
+
+    @body_positions.setter
+    def body_positions(self, value: Any) -> None:
+        _assign("body_positions", self.body_positions, value)
+
+    @property
+    def body_rotations(self) -> np.ndarray:
+        """Rotations of the rigid bodies, unit quaternions w x y z, (B, 4) float64. A view, writable."""
+        return self._body("rotations", 4)
+
+    @body_rotations.setter
+    def body_rotations(self, value: Any) -> None:
+        _assign("body_rotations", self.body_rotations, value)
+
+    @property
+    def body_velocities(self) -> np.ndarray:
+        """Velocities of the centres of mass of the rigid bodies [m/s], (B, 3) float64. A view, writable."""
+        return self._body("velocities", 3)
+
+    @body_velocities.setter
+    def body_velocities(self, value: Any) -> None:
+        _assign("body_velocities", self.body_velocities, value)
+
+    @property
+    def body_angular_velocities(self) -> np.ndarray:
+        """Angular velocities of the rigid bodies in world axes [rad/s], (B, 3) float64. A view, writable."""
+        return self._body("angular_velocities", 3)
+
+    @body_angular_velocities.setter
+    def body_angular_velocities(self, value: Any) -> None:
+        _assign("body_angular_velocities", self.body_angular_velocities, value)
+
+    def _body(self, name: str, width: int) -> np.ndarray:
+        found = self.parts.get(f"bodies/{name}")
+        return np.zeros((0, width)) if found is None else found
+
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, the arrays themselves."""
         result = {"positions": self._positions, "velocities": self._velocities, "x": self.x, "v": self.v}
@@ -127,7 +167,7 @@ def start(model: Model, scene: Scene) -> State:
     x[slots, :3] = np.where(positions[fixed] == given, x[slots, :3], shifted)
     positions[fixed] = given
     x[:, 3] = model.inverse_masses
-    velocities = np.concatenate([group.velocities for group in scene.groups])
+    velocities = np.concatenate([np.zeros((0, 3)), *(group.velocities for group in scene.groups)])
     v[model.slots] = np.where(model.masses[:, None] > 0.0, velocities, 0.0)
     shapes = {
         name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
@@ -135,6 +175,7 @@ def start(model: Model, scene: Scene) -> State:
     breakable = {b.block for b in (*model.breakables, *model.tearings)}
     breakable |= {f.block for fabric in model.fabrics for f in fabric.followers}
     parts = {name: array for part in model.parts for name, array in part.start(model).items()}
+    parts |= {} if model.rigid is None else model.rigid.start()
     for flow in model.flowings:
         parts[flow.name] = model.blocks[flow.block].parameters[flow.rows, flow.columns].copy()
     return State(

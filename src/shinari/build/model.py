@@ -21,6 +21,7 @@ from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
+from shinari.rigid.model import build_bodies
 from shinari.settings import Settings
 from shinari.solver.part import PartModel
 
@@ -32,10 +33,12 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         SceneError: The scene is empty, or a row cannot be built.
     """
     n = scene.particle_count
-    if n == 0:
-        raise SceneError("scene: there are no particles to simulate; add some with add_particles, add_cloth, add_rope")
+    if n == 0 and not scene.bodies:
+        raise SceneError(
+            "scene: there is nothing to simulate; add something with add_cloth, add_rope, add_rigid_body, ..."
+        )
     real = np.float32 if settings.precision == "float32" else np.float64
-    masses = np.concatenate([group.masses for group in scene.groups])
+    masses = np.concatenate([np.zeros(0), *(group.masses for group in scene.groups)])
     masses[list(scene.pinned)] = 0.0
     rows = scene_rows(scene)
     tables = [row.indices for row in rows]
@@ -64,9 +67,9 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         real=real,
         slots=slots,
         masses=masses,
-        radii=np.concatenate([group.radii for group in scene.groups])[order].astype(real),
+        radii=np.concatenate([np.zeros(0), *(group.radii for group in scene.groups)])[order].astype(real),
         owners=per_particle(list(range(len(scene.groups))), np.uint16),
-        surfaces=np.array([group.surface.numbers for group in scene.groups], real),
+        surfaces=np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4),
         groups=per_particle(list(groups), np.uint16),
         origins=origins,
         anchored=anchored,
@@ -84,9 +87,10 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         fabrics=build_fabrics(scene, slots, blocks, tearings),
         flowings=tuple(flowings),
         parts=_parts(scene, slots, settings),
+        rigid=build_bodies(scene),
     )
     warn_of_starts_inside(scene, masses == 0.0)
-    return replace(model, members=pair_members(scene, model))
+    return model if n == 0 else replace(model, members=pair_members(scene, model))
 
 
 def _parts(scene: Scene, slots: np.ndarray, settings: Settings) -> tuple[PartModel, ...]:

@@ -36,6 +36,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
     threads = numba.get_num_threads()
     work.follow_tears(model, state, settings)
+    if work.bodies is not None:
+        work.bodies.begin(time, threads)
     for family in work.contacts:
         family.begin(time)
     for substep in range(settings.substeps):
@@ -44,6 +46,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         for family in work.contacts:
             family.prepare(end, threads)
         predict(x, work.predicted, v, kick, real(h))
+        if work.bodies is not None:
+            work.bodies.predict(end, threads)
         for part in work.parts:
             part.predict(h)
         drive_targets(model, state, work, end)
@@ -55,6 +59,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         update_velocities(x, work.predicted, v, decay, real(1 / h))
         for part in work.parts:
             part.finish(threads)
+        if work.bodies is not None:
+            work.bodies.finish(threads)
         for family in work.contacts:
             family.bounce(threads)
         break_rows(model, state, work, h)
@@ -63,6 +69,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         if work.tears is not None:
             work.tears.check(threads)
     if not math.isfinite(float(x.sum()) + float(v.sum())):
+        return False
+    if work.bodies is not None and not work.bodies.publish():
         return False
     publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
     state.frame += 1
@@ -86,6 +94,8 @@ def project(state: State, work: Workspace, settings: Settings, threads: int) -> 
                 for volumes in work.volumes:
                     volumes.project(threads, False)
             overlaps = [family.project(threads, iteration == 0 and turn == 0) for family in work.contacts]
+            if work.bodies is not None:
+                work.bodies.project(threads, iteration == 0 and turn == 0)
             if turn + 1 >= least and max(overlaps, default=0.0) <= TOLERATED:
                 break
 

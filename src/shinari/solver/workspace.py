@@ -38,6 +38,7 @@ class Workspace:
         parts: The parts of the model, in the order in which they are solved.
         volumes: Those of the parts that are solved again between the turns of the contacts: what a contact takes from
             a closed mesh has to come out elsewhere.
+        bodies: The rigid bodies with their joints and contacts, or None.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
@@ -58,6 +59,12 @@ class Workspace:
         self.tears = Tears(model, state, by_name) if model.tearings else None
         self.flows = Flows(model, state, by_name, settings.substep) if model.flowings else None
         self.volumes = [part for part in self.parts if isinstance(part, Volumes)]
+        self.bodies = None
+        if model.rigid is not None:
+            # loaded only for a scene with bodies
+            from shinari.rigid.bodies import Bodies
+
+            self.bodies = Bodies(model, model.rigid, state, settings)
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
@@ -77,7 +84,7 @@ class Workspace:
         who = participants(self._scene, model, state)
         if who is not None:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
-        if self.solids is not None:
+        if self.solids is not None and model.particle_count:
             self.contacts.append(self.solids)
         pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)
         if self.contacts:

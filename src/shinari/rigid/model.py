@@ -1,0 +1,114 @@
+"""What of the rigid bodies of a scene never changes, and what they have for energy and momentum."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
+from shinari.rigid.frames import Frames
+from shinari.rigid.motion import as_frame
+from shinari.rigid.contact.geoms import Geoms, geoms_of
+from shinari.scene.body import Body, Joint
+from shinari.scene.scene import Scene
+from shinari.scene.things import Collider
+from shinari.state import State
+
+POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
+VELOCITIES, SPINS = "bodies/velocities", "bodies/angular_velocities"
+
+
+@dataclass(frozen=True)
+class RigidModel:
+    """The rigid bodies of a scene, its joints, and its colliders as far as bodies touch them.
+
+    Attributes:
+        bodies: The bodies.
+        joints: The joints.
+        colliders: The colliders.
+        masses: Masses [kg], (B,); 0 for what is not pushed.
+        geoms: Shapes of bodies and colliders.
+    """
+
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    colliders: tuple[Collider, ...]
+    masses: np.ndarray
+    geoms: Geoms
+
+    @property
+    def world(self) -> int:
+        """Frame of the world."""
+        return len(self.bodies)
+
+    @property
+    def frame_count(self) -> int:
+        """Bodies, the world, and colliders."""
+        return len(self.bodies) + 1 + len(self.colliders)
+
+    def start(self) -> dict[str, np.ndarray]:
+        """The arrays of the state in which the bodies begin."""
+        count = len(self.bodies)
+        frames = [as_frame(b.position, b.rotation, b.centre, b.axes) for b in self.bodies]
+        return {
+            POSITIONS: np.array([b.position for b in self.bodies]).reshape(count, 3),
+            ROTATIONS: np.array([b.rotation for b in self.bodies]).reshape(count, 4),
+            VELOCITIES: np.array([b.velocity for b in self.bodies]).reshape(count, 3),
+            SPINS: np.array([b.angular_velocity for b in self.bodies]).reshape(count, 3),
+            "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
+            "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
+            "bodies/idle": np.zeros(count),
+        }
+
+    def frames(self) -> Frames:
+        """Frames with the masses and moments of the bodies, at the origin."""
+        frames = Frames.zeros(self.frame_count)
+        for i, body in enumerate(self.bodies):
+            if body.mass > 0.0:
+                frames.inverse_mass[i] = 1.0 / body.mass
+                frames.moments[i] = body.moments
+        return frames
+
+    def published(self, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of the bodies as described, from those of their frames, (B, 3) and (B, 4)."""
+        turns, centres = np.array([b.axes for b in self.bodies]), np.array([b.centre for b in self.bodies])
+        rotations = np.stack(multiply(tuple(q.T), conjugate(tuple(turns.T))), axis=1)
+        return x - np.stack(rotate(tuple(rotations.T), tuple(centres.T)), axis=1), rotations
+
+    def centres(self, state: State) -> np.ndarray:
+        """Centres of mass [m], (B, 3)."""
+        local = np.array([b.centre for b in self.bodies])
+        turned = np.stack(rotate(tuple(state.parts[ROTATIONS].T), tuple(local.T)), axis=1)
+        return state.parts[POSITIONS] + turned
+
+    def spin_momenta(self, state: State) -> np.ndarray:
+        """Angular momentum of each body about its centre of mass [kg m^2/s], (B, 3)."""
+        axes = np.array([b.axes for b in self.bodies])
+        q = multiply(tuple(state.parts[ROTATIONS].T), tuple(axes.T))
+        local = np.stack(rotate_back(q, tuple(state.parts[SPINS].T)), axis=1)
+        return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
+
+    def kinetic(self, state: State) -> float:
+        """Kinetic energy [J]."""
+        v, w = state.parts[VELOCITIES], state.parts[SPINS]
+        return 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
+
+    def gravitational(self, state: State, gravity: np.ndarray) -> float:
+        """Potential energy in gravity, zero at the world's origin [J]."""
+        return -float(self.masses @ (self.centres(state) @ gravity))
+
+    def momentum(self, state: State) -> np.ndarray:
+        """Linear momentum [kg m/s], (3,)."""
+        return self.masses @ state.parts[VELOCITIES]
+
+    def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
+        """Angular momentum about a point [kg m^2/s], (3,)."""
+        orbital = self.masses @ np.cross(self.centres(state) - about, state.parts[VELOCITIES])
+        return orbital + self.spin_momenta(state).sum(axis=0)
+
+
+def build_bodies(scene: Scene) -> RigidModel | None:
+    """The rigid bodies of a scene, or None when it has none."""
+    if not scene.bodies:
+        return None
+    masses = np.array([body.mass for body in scene.bodies])
+    return RigidModel(tuple(scene.bodies), tuple(scene.joints), tuple(scene.colliders), masses, geoms_of(scene))

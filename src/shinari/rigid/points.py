@@ -1,0 +1,266 @@
+"""What a point of contact asks of two bodies: to stay apart, Coulomb friction, restitution.
+
+            a                    gap    C = n . (p_a - p_b) - r_a - r_b        n: from b to a
+      ------+------  ^ n         slip   s = how far a's surface has gone past b's in the substep, across n
+      ------+------  |
+            b                    f_n = lambda_n - k (C - C*)  >= 0,    f_t = lambda_t - k s,    |f_t| <= mu f_n
+
+The way of a substep is small, so arms and normal are those of the predicted pose, and the gap and the slip follow the
+motions that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
+the way out, no faster than the limit on such speeds; for what bounces, where the speed of restitution leads to.
+
+A point is in one of four states, and a Newton step is taken with the forces and stiffnesses of the states as they are
+(semi-smooth Newton; Alart and Curnier 1991): apart, sticking, sliding, where the force of friction is mu f_n against the
+slip as it last was. A slip that turns around within a substep has come to rest: it sticks.
+"""
+
+import math
+from dataclasses import dataclass, fields
+
+import numba
+import numpy as np
+
+from shinari.maths.function import STEADY, steady
+from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.vec3 import add, dot, scale, sub
+from shinari.rigid.direct import cross
+from shinari.rigid.elements import STIFF
+from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector
+
+APART, STICKING, SLIDING = 0, 1, 2
+# Part of an overlap that is taken out in a substep.
+RECOVERY = 0.2
+# A change of the friction's limit by less than this part is not worth another solution.
+SETTLED = 1e-3
+
+
+@dataclass(frozen=True)
+class PointWork:
+    """What the solver keeps of each point during a substep, (P,) or (P, 3) or (P, 6).
+
+    Attributes:
+        arms: Arms of the surfaces at the start of the substep, (P, 6).
+        gap: Gap C - C* now [m].
+        wanted: C* [m].
+        slip: Slip now [m], (P, 3).
+        turn: Relative turn of the bodies in the substep [rad], (P, 3).
+        stiff: k of the row [N/m].
+        load: Multiplier: the force of the last substep, (P, 3).
+        limit: Normal force that the limit of friction was taken from [N].
+        push: Force now [N], (P, 3).
+        way: Direction of the friction while sliding, (P, 3).
+        status: One of APART, STICKING, SLIDING.
+    """
+
+    arms: np.ndarray
+    gap: np.ndarray
+    wanted: np.ndarray
+    slip: np.ndarray
+    turn: np.ndarray
+    stiff: np.ndarray
+    load: np.ndarray
+    limit: np.ndarray
+    push: np.ndarray
+    way: np.ndarray
+    status: np.ndarray
+
+    @staticmethod
+    def zeros(count: int) -> "PointWork":
+        """Room for so many points."""
+        widths = {"arms": 6, "slip": 3, "turn": 3, "load": 3, "push": 3, "way": 3}
+        made = {
+            f.name: np.zeros((count, widths[f.name]) if f.name in widths else count)
+            for f in fields(PointWork)
+            if f.name != "status"
+        }
+        return PointWork(**made, status=np.zeros(count, np.int64))
+
+
+@steady
+def weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia):
+    """Inverse mass that two frames show along n at arms r_a and r_b."""
+    ta, tb = cross(ra, n), cross(rb, n)
+    w = inverse_mass[a] + inverse_mass[b]
+    if inverse_mass[a] > 0.0:
+        w += dot(ta, symmetric_times(inverse_inertia, a, ta))
+    if inverse_mass[b] > 0.0:
+        w += dot(tb, symmetric_times(inverse_inertia, b, tb))
+    return w
+
+
+@steady
+def velocity_at(v, w, i, r):
+    """Velocity of a frame at an arm."""
+    return add(vector(v, i), cross(vector(w, i), r))
+
+
+@numba.njit(cache=True, **STEADY)
+def start_points(
+    count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
+    inverse_inertia, h, escape, slow
+):  # fmt: skip
+    """Begin a substep, at its start pose: arms, where the gap is to be, and the multiplier."""
+    for p in range(count):
+        a, b = frames[p, 0], frames[p, 1]
+        n = vector(normals, p)
+        ca = rotate(quaternion(q, a), (core[p, 0], core[p, 1], core[p, 2]))
+        cb = rotate(quaternion(q, b), (core[p, 3], core[p, 4], core[p, 5]))
+        apart = sub(add(vector(x, a), ca), add(vector(x, b), cb))
+        gap = dot(n, apart) - radius[p, 0] - radius[p, 1]
+        ra, rb = sub(ca, scale(n, radius[p, 0])), add(cb, scale(n, radius[p, 1]))
+        arms[p, 0], arms[p, 1], arms[p, 2] = ra
+        arms[p, 3], arms[p, 4], arms[p, 5] = rb
+        weight = weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
+        stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
+        speed = dot(n, sub(velocity_at(v, w, a, ra), velocity_at(v, w, b, rb)))
+        target = 0.0
+        if law[p, 3] == 0.0 and gap < 0.0:
+            target = gap + min(-RECOVERY * gap, escape * h)
+        if law[p, 2] > 0.0 and speed < -slow:
+            target = gap - law[p, 2] * speed * h
+        wanted[p] = target
+        set_vector(load, p, vector(force, p))
+
+
+@numba.njit(cache=True, **STEADY)
+def meet(
+    count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
+    element_frames, element_arms
+):  # fmt: skip
+    """Measure gap and slip at the predicted pose, and write the arms of the elements."""
+    for p in range(count):
+        e = first + p
+        a, b = frames[p, 0], frames[p, 1]
+        n = vector(normals, p)
+        qa, qb = quaternion(q, a), quaternion(q, b)
+        ca, cb = rotate(qa, (core[p, 0], core[p, 1], core[p, 2])), rotate(qb, (core[p, 3], core[p, 4], core[p, 5]))
+        way_a, way_b = sub(vector(x, a), vector(x0, a)), sub(vector(x, b), vector(x0, b))
+        apart = sub(add(vector(x, a), ca), add(vector(x, b), cb))
+        gaps[p] = dot(n, apart) - radius[p, 0] - radius[p, 1] - wanted[p]
+        ra, rb = sub(ca, scale(n, radius[p, 0])), add(cb, scale(n, radius[p, 1]))
+        old_a, old_b = (arms[p, 0], arms[p, 1], arms[p, 2]), (arms[p, 3], arms[p, 4], arms[p, 5])
+        # the same points of the matter, where they have turned to
+        new_a = ra if radius[p, 0] == 0.0 else rotate(qa, rotate_back(quaternion(q0, a), old_a))
+        new_b = rb if radius[p, 1] == 0.0 else rotate(qb, rotate_back(quaternion(q0, b), old_b))
+        slip = sub(add(way_a, sub(new_a, old_a)), add(way_b, sub(new_b, old_b)))
+        set_vector(slips, p, sub(slip, scale(n, dot(n, slip))))
+        if law[p, 4] > 0.0 or law[p, 5] > 0.0:
+            turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
+            set_vector(turns, p, sub(turn_a, turn_b))
+        status[p] = APART
+        element_frames[e, 0], element_frames[e, 1] = a, b
+        for c in range(3):
+            element_arms[e, c], element_arms[e, 3 + c] = ra[c], rb[c]
+
+
+@numba.njit(cache=True, **STEADY)
+def judge(
+    count, first, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, motion, force,
+    stiffness, homes, unfinished
+):  # fmt: skip
+    """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
+
+    Args:
+        count: Points.
+        first: Element of the first.
+        begin: Whether this is the first time in the substep: then there is no motion yet, and nothing is finished.
+        homes: Component of each element, (E,).
+        unfinished: Set for the components in which something has changed, (C,).
+    """
+    for p in range(count):
+        e = first + p
+        home = homes[e]
+        if not begin and (home < 0 or not unfinished[home]):
+            continue
+        n, k = vector(normals, p), stiff[p]
+        slip = vector(slips, p)
+        if not begin:
+            d = vector(motion, e)
+            along = dot(n, d)
+            gaps[p] += along
+            slip = add(slip, sub(d, scale(n, along)))
+            set_vector(slips, p, slip)
+            for c in range(3):
+                turns[p, c] += motion[e, 3 + c]
+        last = vector(load, p)
+        held = dot(n, last)
+        ease = 1.0 / (1.0 + k * law[p, 3])
+        normal = (held - k * gaps[p]) * ease
+        old, was = status[p], limits[p]
+        if normal <= 0.0 or k == 0.0:
+            status[p] = APART
+            limits[p] = 0.0
+            set_vector(push, p, (0.0, 0.0, 0.0))
+            for c in range(6):
+                force[e, c] = 0.0
+            for c in range(12):
+                stiffness[e, c] = 0.0
+        else:
+            bound = max(held, 0.0) if begin else normal
+            limits[p] = bound
+            wish = sub(sub(last, scale(n, held)), scale(slip, k))
+            size = math.sqrt(dot(wish, wish))
+            across, along, hold = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+            if size <= law[p, 1] * bound:
+                status[p], across, hold = STICKING, k, wish
+            else:
+                direction = scale(wish, 1.0 / size)
+                if not begin and old == SLIDING and dot(direction, vector(ways, p)) < 0.0:
+                    status[p], across, hold = STICKING, k, wish
+                else:
+                    most = law[p, 0] * bound
+                    status[p], across, hold = SLIDING, k * most / size, scale(direction, most)
+                    along = direction
+                    set_vector(ways, p, direction)
+            total = add(scale(n, normal), hold)
+            set_vector(push, p, total)
+            write_point(e, n, k * ease, across, along, total, force, stiffness)
+            resist(p, e, n, law, turns, k, bound, force, stiffness)
+        if not begin:
+            other = abs(limits[p] - was) > SETTLED * limits[p] and law[p, 1] > 0.0
+            if status[p] != old or (other and status[p] == SLIDING):
+                unfinished[home] = 2
+
+
+@steady
+def write_point(e, n, stiff, across, along, total, force, stiffness):
+    """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero."""
+    for c in range(3):
+        force[e, c], force[e, 3 + c] = total[c], 0.0
+        stiffness[e, c] = across + (stiff - across) * n[c] * n[c] - across * along[c] * along[c]
+        i, j = (c + 1) % 3, (c + 2) % 3
+        stiffness[e, 3 + c] = (stiff - across) * n[i] * n[j] - across * along[i] * along[j]
+        stiffness[e, 6 + c], stiffness[e, 9 + c] = 0.0, 0.0
+
+
+@steady
+def resist(p, e, n, law, turns, k, bound, force, stiffness):
+    """Moments against rolling and against spinning about the normal, both bounded by the normal force."""
+    if law[p, 4] > 0.0 or law[p, 5] > 0.0:
+        turn = vector(turns, p)
+        about = dot(n, turn)
+        rolled = sub(turn, scale(n, about))
+        size = math.sqrt(dot(rolled, rolled))
+        # a moment that gives way by as much as the point does at an arm of its own bound
+        spin_k, roll_k = k * law[p, 5] * law[p, 5], k * law[p, 4] * law[p, 4]
+        spin = -spin_k * about
+        most = law[p, 5] * bound
+        if abs(spin) > most:
+            spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
+        roll_most = law[p, 4] * bound
+        if roll_k * size > roll_most:
+            roll_k = roll_most / size
+        for c in range(3):
+            force[e, 3 + c] = spin * n[c] - roll_k * rolled[c]
+            i, j = (c + 1) % 3, (c + 2) % 3
+            stiffness[e, 6 + c] = roll_k + (spin_k - roll_k) * n[c] * n[c]
+            stiffness[e, 9 + c] = (spin_k - roll_k) * n[i] * n[j]
+
+
+@numba.njit(cache=True, **STEADY)
+def keep_forces(count, push, force, impulses, h):
+    """The forces of the substep become the multipliers of the next; add up their impulses over the step."""
+    for p in range(count):
+        for c in range(3):
+            force[p, c] = push[p, c]
+            impulses[p, c] += h * push[p, c]

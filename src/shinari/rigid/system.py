@@ -1,0 +1,165 @@
+"""The joints and contacts of the bodies as one system: its elements, its graph, and its solution in a substep."""
+
+import numpy as np
+
+from shinari.model import Model
+from shinari.rigid.contact.table import BodyContacts
+from shinari.rigid.direct import shares_of, solve_direct
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames
+from shinari.rigid.graph import Graph, Places, graph_of, places_of
+from shinari.rigid.joints.joints import Joints
+from shinari.rigid.model import RigidModel
+from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
+from shinari.rigid.sweeps import solve_sweeps
+from shinari.settings import Settings
+from shinari.state import State
+
+# Newton steps of a substep. Most take one: bodies at rest keep their contacts.
+MOST_STEPS = 12
+
+
+class System:
+    """What acts between frames.
+
+    Elements are numbered: joints, then points of contact; bars after them.
+
+    Attributes:
+        joints: The joints.
+        contacts: The points of contact.
+        steps: Newton steps of the last solution.
+    """
+
+    def __init__(self, rigid: RigidModel, frames: Frames, model: Model, state: State, settings: Settings) -> None:
+        self._frames, self._settings, self._rigid = frames, settings, rigid
+        self._free = frames.inverse_mass > 0.0
+        self.joints = Joints(rigid, state, settings.substep)
+        weight = float(np.linalg.norm(model.gravity))
+        self.contacts = BodyContacts(
+            rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
+        )
+        self._joint_count = len(rigid.joints)
+        self._elements = Elements.zeros(self._joint_count)
+        self._bars = self.joints.bars
+        self._work = PointWork.zeros(0)
+        self._impulses = np.zeros((0, 3))
+        self._moved = np.zeros((rigid.frame_count, 6))
+        self._pairs = np.zeros((0, 2), np.int64)
+        self._graph: Graph | None = None
+        self._places: Places | None = None
+        self._placed = np.zeros((0, 2), np.int64)
+        self._fresh = True
+        self.steps = 0
+        self._d = self._blocks = self._g = np.zeros((0, 6))
+        self._kept, self._bar_kept = np.zeros((self._joint_count, 6)), np.zeros(len(self._bars.force))
+
+    def begin(self, threads: int) -> None:
+        """A step begins."""
+        self.contacts.begin(threads)
+        self._fresh = True
+
+    def find(self, threads: int, slow: float) -> None:
+        """A substep begins: find the points of contact at its start."""
+        frames, h = self._frames, self._settings.substep
+        self.contacts.find(threads)
+        points = self.contacts.table
+        self._room(points.count)
+        w = self._work
+        start_points(points.count, points.frames, points.core, points.radius, points.normal, points.law, points.force,
+                     w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
+                     frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
+        self.joints.start(frames)
+
+    def predicted(self) -> None:
+        """The poses are predicted: nothing has been solved yet."""
+        self._moved[...] = 0.0
+
+    def solve(self, threads: int) -> None:
+        """Newton steps until the states of the contacts stay."""
+        points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
+        count, joints, h = points.count, self._joint_count, self._settings.substep
+        meet(count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap, w.slip,
+             w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
+        self.joints.evaluate(frames, el, h)
+        graph, places = self._arrange(count)
+        if len(graph.nodes) == 0:
+            return
+        bars = self._bars
+        unfinished = np.ones(len(graph.direct), np.int64)
+        weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
+        shares = shares_of(weights, threads)
+        point_arguments = (count, joints, points.normal, points.law, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
+                           w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
+        judge(*point_arguments[:2], True, *point_arguments[2:], unfinished)
+        if not graph.direct.all():
+            self._sweep(graph, places, count)
+            unfinished = np.where(graph.direct, 1, 0)
+        for self.steps in range(1, MOST_STEPS + 1):
+            solve_direct(
+                threads, shares, unfinished, graph.direct, joints + count, graph.nodes, graph.starts, graph.columns,
+                graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes, el.arms,
+                el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
+                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, h
+            )  # fmt: skip
+            judge(*point_arguments[:2], False, *point_arguments[2:], unfinished)
+            self.joints.settle(frames, el, h, unfinished, places.homes)
+            unfinished = np.where(unfinished == 2, 1, 0)
+            if not unfinished.any():
+                break
+            self.joints.evaluate(frames, el, h)
+
+    def _sweep(self, graph: Graph, places: Places, count: int) -> None:
+        """Solve the components that are too costly to factor."""
+        points, frames, w, el, bars = self.contacts.table, self._frames, self._work, self._elements, self._bars
+        joints = self._joint_count
+        self._kept[joints : joints + count, :3] = w.load[:count]
+        solve_sweeps(
+            graph.direct, joints, joints + count, graph.nodes, graph.starts, places.starts, places.order, places.nodes,
+            el.frames, el.arms, el.force, el.stiffness, el.motion, self._kept, bars.frames, bars.jacobian, bars.force,
+            bars.stiffness, bars.motion, self._bar_kept, points.normal, points.law, w.gap, w.slip, w.stiff, w.load,
+            w.push, frames.x, frames.q, frames.inverse_mass, frames.inverse_inertia, self._moved, self._g,
+            self._settings.substep
+        )  # fmt: skip
+
+    def finish(self) -> None:
+        """The substep is over: its forces are the multipliers of the next."""
+        points = self.contacts.table
+        keep_forces(points.count, self._work.push, points.force, self._impulses, self._settings.substep)
+        self.joints.finish(self._frames, self._settings.substep)
+
+    def _room(self, count: int) -> None:
+        """Make room for so many points."""
+        if count > len(self._work.gap):
+            room = 2 * count
+            self._work = PointWork.zeros(room)
+            self._impulses = np.zeros((room, 3))
+            self._kept = np.concatenate([self._kept[: self._joint_count], np.zeros((room, 6))])
+            old, self._elements = self._elements, Elements.zeros(self._joint_count + room)
+            for name in ("frames", "arms", "force", "stiffness", "motion"):
+                getattr(self._elements, name)[: self._joint_count] = getattr(old, name)[: self._joint_count]
+
+    def _arrange(self, count: int) -> tuple[Graph, Places]:
+        """The graph of the elements there are, and where they stand in it.
+
+        In a step the graph grows by the pairs that come into contact; each step begins anew from what it finds, so
+        that it depends on the state alone.
+        """
+        used = np.concatenate([self._elements.frames[: self._joint_count + count], self._bars.frames])
+        pairs = np.unique(np.sort(used, axis=1), axis=0)
+        if self._graph is not None and not self._fresh:
+            known = {tuple(pair) for pair in self._pairs}
+            missing = [pair for pair in pairs if tuple(pair) not in known]
+            if missing:
+                pairs = np.unique(np.concatenate([self._pairs, np.array(missing)]), axis=0)
+            else:
+                pairs = self._pairs
+        if self._graph is None or not np.array_equal(pairs, self._pairs):
+            self._pairs = pairs
+            self._graph = graph_of(pairs, self._free, self._settings.rigid_solver)
+            self._d, self._g = np.zeros((len(self._graph.nodes), 36)), np.zeros((len(self._graph.nodes), 6))
+            self._blocks = np.zeros((len(self._graph.rows), 36))
+            self._places = None
+        self._fresh = False
+        if self._places is None or not np.array_equal(used, self._placed):
+            self._places, self._placed = places_of(self._graph, used), used
+        return self._graph, self._places
