@@ -1,0 +1,118 @@
+"""What the checks of rigid bodies share: scenes, rotations, and how far a joint has come apart.
+
+Bodies are in double precision whatever the precision of the particles, so that checks of bodies alone run in one.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shinari.scene.body_handle import BodyHandle
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Plane
+from shinari.simulation import Simulation
+
+ONE = ("float64",)
+
+
+def turn(axis: Sequence[float], angle: float) -> tuple[float, float, float, float]:
+    """Quaternion w x y z of a rotation by an angle [rad] about an axis of any length."""
+    n = np.asarray(axis, float) / np.linalg.norm(axis)
+    x, y, z = math.sin(0.5 * angle) * n
+    return math.cos(0.5 * angle), float(x), float(y), float(z)
+
+
+def matrix(q: Any) -> np.ndarray:
+    """Rotation matrix of a unit quaternion w x y z, (3, 3)."""
+    w, x, y, z = (float(c) for c in q)
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def angle_between(first: np.ndarray, second: np.ndarray) -> float:
+    """Angle of the rotation from one matrix to the other [rad]."""
+    r = first.T @ second
+    sine = 0.5 * np.linalg.norm([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
+    return math.atan2(float(sine), 0.5 * (float(np.trace(r)) - 1.0))
+
+
+def place(sim: Simulation, body: BodyHandle) -> np.ndarray:
+    """Position of the origin of a body [m], (3,)."""
+    return np.array(sim.state.body_positions[body.index])
+
+
+def axes(sim: Simulation, body: BodyHandle) -> np.ndarray:
+    """Axes of a body as the columns of a matrix, (3, 3)."""
+    return matrix(sim.state.body_rotations[body.index])
+
+
+def velocity(sim: Simulation, body: BodyHandle) -> np.ndarray:
+    """Velocity of the centre of mass of a body [m/s], (3,)."""
+    return np.array(sim.state.body_velocities[body.index])
+
+
+def spin(sim: Simulation, body: BodyHandle) -> np.ndarray:
+    """Angular velocity of a body in world axes [rad/s], (3,)."""
+    return np.array(sim.state.body_angular_velocities[body.index])
+
+
+def single(scene: Scene, **settings: Any) -> Simulation:
+    """A simulation on one thread, which is the fastest for a few bodies."""
+    return Simulation(scene, precision="float64", threads=1, **settings)
+
+
+def floor(scene: Scene, mu: float, **surface: float) -> None:
+    """The ground at height zero."""
+    scene.add_collider(Plane(), friction=mu, **surface)
+
+
+def incline(scene: Scene, degrees: float, mu: float) -> tuple[np.ndarray, np.ndarray, tuple]:
+    """A plane that falls towards +X: its normal, the way down, and the rotation of what lies on it."""
+    t = math.radians(degrees)
+    up, down = np.array([math.sin(t), math.cos(t), 0.0]), np.array([math.cos(t), -math.sin(t), 0.0])
+    scene.add_collider(Plane(normal=tuple(up)), friction=mu)
+    return up, down, turn((0, 0, 1), -t)
+
+
+def weightless() -> Scene:
+    """A scene without gravity."""
+    return Scene(gravity=(0, 0, 0))
+
+
+class Anchor:
+    """A point of the world, kept in the axes of the two bodies that meet there.
+
+    Args:
+        sim: A simulation at its start.
+        first: A body.
+        second: Another body; None: the world.
+        point: Where they meet at the start [m].
+    """
+
+    def __init__(self, sim: Simulation, first: BodyHandle, second: BodyHandle | None, point: Sequence[float]) -> None:
+        self.bodies = first, second
+        where = np.asarray(point, float)
+        self._start = [self._pose(sim, body) for body in self.bodies]
+        self._places = [r.T @ (where - x) for x, r in self._start]
+
+    @staticmethod
+    def _pose(sim: Simulation, body: BodyHandle | None) -> tuple[np.ndarray, np.ndarray]:
+        return (np.zeros(3), np.eye(3)) if body is None else (place(sim, body), axes(sim, body))
+
+    def gap(self, sim: Simulation) -> np.ndarray:
+        """From the point of the second body to that of the first [m], (3,)."""
+        first, second = (
+            x + r @ p for (x, r), p in zip((self._pose(sim, b) for b in self.bodies), self._places, strict=True)
+        )
+        return first - second
+
+    def turned(self, sim: Simulation) -> np.ndarray:
+        """Rotation of the first body against the second since the start, as a matrix in world axes of the start."""
+        (_, a), (_, b) = (self._pose(sim, body) for body in self.bodies)
+        (_, a0), (_, b0) = self._start
+        return b0 @ b.T @ a @ a0.T
