@@ -1,0 +1,141 @@
+"""Geoms: every shape of the bodies and colliders of a scene, as the arrays that body contacts are found with.
+
+A geom is one convex shape or one mesh, fixed to a frame; the pieces of a compound are geoms of one frame. Those of the
+bodies come first, in the order in which they were added, then those of the colliders.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shinari.build.field import build_field, join_fields
+from shinari.contact.solid.encode import bounds
+from shinari.rigid.contact.shapes import Shapes, shapes_of
+from shinari.scene.body import WORLD
+from shinari.scene.mesh_shape import Heightfield, Mesh
+from shinari.scene.motion import NO_ROTATION, rotation_matrix
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Shape
+
+
+class GeomArrays(NamedTuple):
+    """What kernels read of G geoms.
+
+    Attributes:
+        frame: Frame of each, (G,) int64.
+        local: Pose in the axes of its frame: matrix in rows, then position [m], (G, 12).
+        low: Low corner of the box around it in its own axes [m], (G, 3); infinite where it has no end.
+        high: High corner, (G, 3).
+        radius: Largest distance of one of its points from the origin of its frame [m], (G,); infinite without an end.
+        size: Half the diagonal of its box [m], (G,); infinite without an end.
+        surface: Friction, static friction (both -1: as that of what is touched), restitution, compliance [m/N],
+            rolling friction [m], torsional friction [m], (G, 6).
+    """
+
+    frame: np.ndarray
+    local: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    radius: np.ndarray
+    size: np.ndarray
+    surface: np.ndarray
+
+
+class Geoms(NamedTuple):
+    """The geoms of a scene.
+
+    Attributes:
+        arrays: What kernels read of them.
+        shapes: The convex ones; the first number of a mesh is that of its field.
+        fields: Distance fields of the meshes, `()` without any; see `shinari.contact.solid.field`.
+        solids: The shapes as a user gave them.
+        meshes: The meshes, in the order of their fields.
+        frame_count: Number of frames: bodies, the world, colliders.
+        apart: Sorted keys first * frame_count + second (first < second) of frames that never touch, (A,) int64.
+    """
+
+    arrays: GeomArrays
+    shapes: Shapes
+    fields: tuple[np.ndarray, ...]
+    solids: list[Shape]
+    meshes: list[Mesh]
+    frame_count: int
+    apart: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.solids)
+
+
+def geoms_of(scene: Scene) -> Geoms:
+    """The geoms of a scene, and which frames never touch: ignored pairs, and bodies whose joint says so."""
+    frames, solids, poses, surfaces = [], [], [], []
+    for frame, shape, pose, surface in _placed(scene):
+        frames.append(frame)
+        solids.append(shape)
+        poses.append(pose)
+        surfaces.append(surface)
+    shapes = shapes_of(solids)
+    meshes: list[Mesh] = []
+    for g, shape in enumerate(solids):
+        mesh = shape.mesh if isinstance(shape, Heightfield) else shape
+        if isinstance(mesh, Mesh):
+            index = next((k for k, known in enumerate(meshes) if known is mesh), len(meshes))
+            meshes += [mesh] if index == len(meshes) else []
+            shapes.size[g] = (index, 0.0, 0.0, 0.0)
+    corners = np.array([_corners(shape) for shape in solids]).reshape(-1, 2, 3)
+    local = np.array(poses).reshape(-1, 12)
+    arrays = GeomArrays(
+        frame=np.array(frames, np.int64),
+        local=local,
+        low=np.ascontiguousarray(corners[:, 0]),
+        high=np.ascontiguousarray(corners[:, 1]),
+        radius=_radii(corners, local),
+        size=0.5 * np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1),
+        surface=np.array(surfaces).reshape(-1, 6),
+    )
+    fields = join_fields([build_field(mesh) for mesh in meshes], np.float64)
+    count = len(scene.bodies) + 1 + len(scene.colliders)
+    return Geoms(arrays, shapes, fields, solids, meshes, count, _apart(scene, count))
+
+
+def _placed(scene: Scene) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float, ...]]]:
+    """Frame, shape, pose in the frame (12,) and surface numbers of each geom."""
+    for frame, body in enumerate(scene.bodies):
+        to_principal = rotation_matrix(body.axes).T
+        surface = (*body.surface.numbers, body.rolling_friction, body.torsional_friction)
+        for piece in body.pieces:
+            turn = to_principal @ rotation_matrix(piece.rotation)
+            at = to_principal @ (piece.position - body.centre)
+            yield frame, piece.shape, np.concatenate([turn.ravel(), at]), surface
+    for k, collider in enumerate(scene.colliders):
+        pose = np.concatenate([rotation_matrix(NO_ROTATION).ravel(), np.zeros(3)])
+        yield len(scene.bodies) + 1 + k, collider.shape, pose, (*collider.surface.numbers, 0.0, 0.0)
+
+
+def _corners(shape: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Low and high corner (3,) of the box around a shape in its own axes."""
+    if hasattr(shape, "loops"):  # a hull
+        return shape.vertices.min(axis=0), shape.vertices.max(axis=0)
+    return bounds(shape)
+
+
+def _radii(corners: np.ndarray, local: np.ndarray) -> np.ndarray:
+    """Largest distance of a corner of each box (G, 2, 3) from the origin of the frame, (G,)."""
+    picks = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    points = corners[:, picks, [0, 1, 2]]
+    endless = np.isinf(points).any(axis=(1, 2))
+    points[endless] = 0.0
+    turned = np.einsum("gij,gpj->gpi", local[:, :9].reshape(-1, 3, 3), points) + local[:, None, 9:]
+    radii = np.linalg.norm(turned, axis=2).max(axis=1, initial=0.0)
+    radii[endless] = np.inf
+    return radii
+
+
+def _apart(scene: Scene, count: int) -> np.ndarray:
+    """Sorted keys of the frames that never touch."""
+    names = {body.name: frame for frame, body in enumerate(scene.bodies)}
+    names |= {collider.name: len(scene.bodies) + 1 + k for k, collider in enumerate(scene.colliders)}
+    pairs = [(names[one], names[other]) for one, other in scene.ignored if one in names and other in names]
+    pairs += [(j.first, j.second) for j in scene.joints if not j.collide and WORLD not in (j.first, j.second)]
+    return np.unique(np.array([min(pair) * count + max(pair) for pair in pairs], np.int64))

@@ -1,0 +1,296 @@
+"""The table of contact points between bodies, and with colliders, that the solver of the bodies reads.
+
+The points of a substep are those at its start, up to a gap that the substep may close. They are sorted by key, so that
+the table does not depend on the threads; the force that a point carries from the last substep finds it by its key.
+"""
+
+from dataclasses import dataclass, fields
+
+import numba
+import numpy as np
+
+from shinari.contact.solid.collide import combined
+from shinari.contact.solid.shapes import MESH, MESH_SHEET
+from shinari.maths.function import STEADY, steady
+from shinari.rigid.contact.broad import BroadPhase, set_poses
+from shinari.rigid.contact.geoms import Geoms
+from shinari.rigid.contact.pairs import (
+    FEATURE,
+    NOW_A,
+    NOW_B,
+    NOW_NORMAL,
+    RADIUS_A,
+    RADIUS_B,
+    SLOTS,
+    PairArrays,
+    update_pairs,
+)
+from shinari.rigid.frames import Frames
+
+# A key is the number of the pair, a * G + b, times this, plus the number of the feature.
+FEATURES = 1 << 20
+# Pairs for which it is worth waking one more thread.
+SHARE = 64
+
+
+@dataclass
+class Points:
+    """Points of contact between frames a and b; the first `count` rows count, the arrays have room for more.
+
+    Attributes:
+        count: Points, P.
+        frames: Frames a and b, (P, 2) int64.
+        core: Core point of a in the axes of frame a, of b in those of frame b [m], (P, 6).
+        radius: Distance of the surface of a and of b from the core point [m], (P, 2).
+        normal: Unit vector from b to a at the start of the substep, world axes, (P, 3).
+        law: Friction, static friction, restitution, compliance [m/N], rolling and torsional friction [m], (P, 6).
+        key: Unique, and the same for the same features in the next substep, ascending, (P,) int64.
+        force: Force on a in the last substep, world axes [N], (P, 3); the solver writes it.
+        geoms: Geoms a and b, (P, 2) int64.
+    """
+
+    count: int
+    frames: np.ndarray
+    core: np.ndarray
+    radius: np.ndarray
+    normal: np.ndarray
+    law: np.ndarray
+    key: np.ndarray
+    force: np.ndarray
+    geoms: np.ndarray
+
+    @staticmethod
+    def zeros(room: int) -> "Points":
+        """No points, and room for so many."""
+        return Points(
+            count=0,
+            frames=np.zeros((room, 2), np.int64),
+            core=np.zeros((room, 6)),
+            radius=np.zeros((room, 2)),
+            normal=np.zeros((room, 3)),
+            law=np.zeros((room, 6)),
+            key=np.zeros(room, np.int64),
+            force=np.zeros((room, 3)),
+            geoms=np.zeros((room, 2), np.int64),
+        )
+
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """The arrays, in the order of the attributes."""
+        return tuple(getattr(self, f.name) for f in fields(self)[1:])
+
+
+class BodyContacts:
+    """Finds the points of contact of bodies in each substep.
+
+    Args:
+        geoms: The geoms of the scene.
+        frames: The frames: poses at the start of the substep and velocities are read.
+        dt: Step [s].
+        h: Substep [s].
+        weight: Size of gravity [m/s^2].
+        detection: When pairs are found: `"frame"`, once a step and when something leaves its margin, or `"substep"`.
+
+    Attributes:
+        table: The points.
+        pairs: The pairs of geoms that may touch in this step, and what is kept of them.
+        detections: How often the pairs were found in the last step.
+    """
+
+    def __init__(
+        self, geoms: Geoms, frames: Frames, dt: float, h: float, weight: float, detection: str = "frame"
+    ) -> None:
+        self._geoms, self._frames = geoms, frames
+        self._h, self._weight, self._detection = h, weight, detection
+        self._broad = BroadPhase(geoms, frames, dt, h, weight)
+        self._poses = np.zeros((geoms.frame_count, 12))
+        self._meshed = np.isin(geoms.shapes.kind, (MESH, MESH_SHEET))
+        self._found, self._factor = False, 1.0
+        self._starts = np.zeros(1, np.int64)
+        self._old_key, self._old_force = np.zeros(0, np.int64), np.zeros((0, 3))
+        self.table = Points.zeros(0)
+        self.pairs = PairArrays.of(np.zeros((0, 2), np.int64))
+        self.detections = 0
+
+    def begin(self, threads: int) -> None:
+        """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
+        self._found, self._factor, self.detections = False, 1.0, 0
+
+    def recall(self, keys: np.ndarray, forces: np.ndarray) -> None:
+        """Take forces (P, 3) of points with ascending keys (P,) for those of the last substep."""
+        self.table = Points.zeros(len(keys))
+        self.table.count = len(keys)
+        self.table.key[...], self.table.force[...] = keys, forces
+        self._found = False
+
+    def find(self, threads: int) -> None:
+        """Fill the table with the points at the start of a substep; poses there and velocities are known."""
+        geoms, frames = self._geoms, self._frames
+        if len(geoms) == 0:
+            return
+        set_poses(self._poses, frames.x0, frames.q0)
+        renewed = not self._found or self._detection == "substep" or self._broad.strayed()
+        if renewed:
+            self._find_pairs(threads)
+        pairs, parts = self.pairs, _parts(len(self._convex), threads)
+        arrays = (pairs, geoms.arrays, geoms.shapes, self._poses, frames.q0, frames.v, frames.w, self._weight, self._h)
+        if len(self._convex):
+            update(parts, self._convex, *arrays)
+        if len(self._rough):
+            self._update_meshes(threads, arrays)
+        if renewed or pairs.changed.any():
+            self._write(threads, renewed)
+        else:
+            move_points(pairs, self._starts, self.table.core, self.table.normal)
+
+    def _find_pairs(self, threads: int) -> None:
+        self.pairs = PairArrays.of(self._broad.find(self._poses, self._factor, threads))
+        self._found, self._factor = True, 2.0 * self._factor
+        self.detections += 1
+        rough = self._meshed[self.pairs.geoms].any(axis=1)
+        self._convex, self._rough = np.flatnonzero(~rough), np.flatnonzero(rough)
+
+    def _update_meshes(self, threads: int, arrays: tuple) -> None:
+        raise NotImplementedError
+
+    def _write(self, threads: int, renewed: bool) -> None:
+        """Write the table anew; forces are carried by key."""
+        table, pairs, count = self.table, self.pairs, len(self.pairs.mask)
+        old, old_starts = table.count, self._starts
+        if len(self._old_key) < old:
+            self._old_key, self._old_force = np.zeros(2 * old, np.int64), np.zeros((2 * old, 3))
+        self._old_key[:old], self._old_force[:old] = table.key[:old], table.force[:old]
+        self._starts = np.zeros(count + 1, np.int64)
+        total = sum_up(pairs.mask, self._starts)
+        if total > len(table.key):
+            self.table = table = Points.zeros(int(1.5 * total) + 64)
+        table.count = total
+        carried = (self._old_key[:old], self._old_force[:old], np.zeros(0, np.int64) if renewed else old_starts)
+        write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, *table.columns(), *carried)
+
+
+def _parts(count: int, threads: int) -> int:
+    return max(1, min(threads, count // SHARE))
+
+
+@numba.njit(parallel=True, cache=True, **STEADY)
+def update(parts, which, pairs, geoms, shapes, poses, q, v, w, weight, h):
+    """Points of the convex pairs; see `update_pairs`."""
+    # one call for one thread and for many: compiled at two places it could round differently
+    for t in numba.prange(parts):
+        begin, end = len(which) * t // parts, len(which) * (t + 1) // parts
+        update_pairs(begin, end, which, pairs, geoms, shapes, poses, q, v, w, weight, h)
+
+
+@numba.njit(cache=True, **STEADY)
+def sum_up(masks, starts):
+    """Where the points of each pair start in the table, (K + 1,); returns how many there are."""
+    total = 0
+    for p in range(len(masks)):
+        starts[p] = total
+        for k in range(SLOTS):
+            total += (masks[p] >> k) & 1
+    starts[len(masks)] = total
+    return total
+
+
+@numba.njit(cache=True, **STEADY)
+def move_points(pairs, starts, core, normal):
+    """Write where the points of the table are now."""
+    for p in range(len(pairs.mask)):
+        at = starts[p]
+        for k in range(pairs.count[p]):
+            if (pairs.mask[p] >> k) & 1:
+                write_place(pairs.slots, p, k, at, core, normal)
+                at += 1
+
+
+@steady
+def write_place(slots, p, k, at, core, normal):
+    """Core points and normal of a point."""
+    for c in range(3):
+        core[at, c], core[at, 3 + c] = slots[p, k, NOW_A + c], slots[p, k, NOW_B + c]
+        normal[at, c] = slots[p, k, NOW_NORMAL + c]
+
+
+@steady
+def law_of(a, b, surface):
+    """Friction, static friction, restitution, compliance, rolling and torsional friction of two geoms."""
+    return (
+        combined(surface[a, 0], surface[b, 0]),
+        combined(surface[a, 1], surface[b, 1]),
+        max(surface[a, 2], surface[b, 2]),
+        surface[a, 3] + surface[b, 3],
+        max(surface[a, 4], surface[b, 4]),
+        max(surface[a, 5], surface[b, 5]),
+    )
+
+
+@steady
+def first_from(key, keys):
+    """Place of the first of ascending keys that is not below a key."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@steady
+def write_pair(
+    p, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
+):
+    """The points of one pair, and the forces that they carry."""
+    a, b = pairs.geoms[p, 0], pairs.geoms[p, 1]
+    base = (a * len(geoms.frame) + b) * FEATURES
+    first = old[p] if len(old) > 0 else first_from(base, old_keys)
+    at = starts[p]
+    terms = law_of(a, b, geoms.surface)
+    for k in range(pairs.count[p]):
+        if not (pairs.mask[p] >> k) & 1:
+            continue
+        key = base + np.int64(pairs.slots[p, k, FEATURE])
+        while first < len(old_keys) and old_keys[first] < key:
+            first += 1
+        held = first < len(old_keys) and old_keys[first] == key
+        for c in range(3):
+            force[at, c] = old_force[first, c] if held else 0.0
+        write_place(pairs.slots, p, k, at, core, normal)
+        frames[at, 0], frames[at, 1], which[at, 0], which[at, 1] = geoms.frame[a], geoms.frame[b], a, b
+        radius[at, 0], radius[at, 1] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
+        for c in range(6):
+            law[at, c] = terms[c]
+        keys[at] = key
+        at += 1
+
+
+@numba.njit(parallel=True, cache=True, **STEADY)
+def write_points(
+    parts, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
+):
+    """Write the table.
+
+    Args:
+        parts: Threads to work on.
+        pairs: The pairs.
+        geoms: Arrays of the geoms.
+        starts: First row of each pair, (K + 1,).
+        frames: And the others to `which`: columns of the table.
+        core: See there.
+        radius: See there.
+        normal: See there.
+        law: See there.
+        keys: See there.
+        force: See there.
+        which: Geoms of each point.
+        old_keys: Keys of the last table, ascending.
+        old_force: Forces of the last table.
+        old: First row of each pair in it; empty where the pairs are others.
+    """
+    for t in numba.prange(parts):
+        for p in range(len(pairs.mask) * t // parts, len(pairs.mask) * (t + 1) // parts):
+            write_pair(
+                p, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
+            )
