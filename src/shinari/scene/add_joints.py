@@ -156,9 +156,12 @@ class Joints(Contents):
             if given and not meant:
                 raise SceneError(f"{thing}: {field}: means nothing for this kind of joint{_hint(field, kind)}")
         compliance = check.number(thing, "compliance", compliance, least=0.0)
-        numbers = {}
+        numbers: dict[str, float] = {}
         if kind == "gear":
             numbers["ratio"] = _ratio(thing, ratio)
+        if kind == "universal":
+            assert axes is not None
+            numbers["cosine"] = float(axes[0] @ axes[1])
         start = 0.0
         if kind == "distance":
             start = float(np.linalg.norm(places[0] - places[1]))
@@ -352,7 +355,7 @@ def _swing(thing: str, value: Any, axes: tuple[np.ndarray, np.ndarray] | None) -
     if value is None:
         return None
     assert axes is not None
-    most = check.number(thing, "swing_limit", value, least=0.0, most=np.pi)
+    most = check.number(thing, "swing_limit", value, above=0.0, most=np.pi)
     start = float(np.arctan2(np.linalg.norm(np.cross(*axes)), axes[0] @ axes[1]))
     if start > most + 1e-9:
         raise SceneError(f"{thing}: swing_limit: it starts at {start:g} rad, beyond {most:g}")

@@ -110,7 +110,8 @@ class Joint:
         drive: Its motor, or None.
         break_force: Force above which it lets go [N].
         break_torque: Moment above which it lets go [N m].
-        numbers: What only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance.
+        numbers: What only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance,
+            `cosine` of the angle between the axes of a universal joint.
         collide: Whether the two bodies touch each other.
     """
 

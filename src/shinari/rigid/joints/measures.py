@@ -1,0 +1,133 @@
+"""Where two bodies are against each other at a joint: places, turns, swing and twist, and small symmetric matrices."""
+
+import math
+
+from shinari.maths.function import steady
+from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
+from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
+from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, HOLDS, SECOND
+from shinari.rigid.motion import logarithm, quaternion, vector
+
+# Sine below which a swing has no direction, and 1 + cosine of the swing below which there is no twist.
+TINY = 1e-12
+NO_TWIST = 1e-6
+
+
+@steady
+def vector_at(numbers, j, at):
+    """Three columns of row j."""
+    return numbers[j, at], numbers[j, at + 1], numbers[j, at + 2]
+
+
+@steady
+def joint_frame(numbers, j, at, q):
+    """Joint frame of one side in the world."""
+    return multiply(q, (numbers[j, at], numbers[j, at + 1], numbers[j, at + 2], numbers[j, at + 3]))
+
+
+@steady
+def relative(codes, numbers, j, q):
+    """Joint frame of a seen from that of b, on the short way."""
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    frame_a, frame_b = (
+        joint_frame(numbers, j, FRAME_A, quaternion(q, a)),
+        joint_frame(numbers, j, FRAME_B, quaternion(q, b)),
+    )
+    p = multiply(conjugate(frame_b), frame_a)
+    s = -1.0 if p[0] < 0.0 else 1.0
+    return s * p[0], s * p[1], s * p[2], s * p[3]
+
+
+@steady
+def apart(codes, numbers, j, x, q):
+    """From b's anchor to a's, and the arms of both, world axes."""
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    ra = rotate(quaternion(q, a), vector_at(numbers, j, ANCHOR_A))
+    rb = rotate(quaternion(q, b), vector_at(numbers, j, ANCHOR_B))
+    return add(sub(vector(x, a), vector(x, b)), sub(ra, rb)), ra, rb
+
+
+@steady
+def twist_of(p):
+    """Angle about x of a relative rotation [rad], -pi to pi."""
+    return 2.0 * math.atan2(p[1], p[0])
+
+
+@steady
+def swing_of(p):
+    """Angle between the axes of both sides, and the direction y z in which a's has swung from b's."""
+    y, z = 2.0 * (p[1] * p[2] + p[0] * p[3]), 2.0 * (p[1] * p[3] - p[0] * p[2])
+    cosine = 1.0 - 2.0 * (p[2] * p[2] + p[3] * p[3])
+    sine = math.sqrt(y * y + z * z)
+    some = sine > TINY
+    s = 1.0 / sine if some else 0.0
+    # b x a for the unit vectors; half a turn about y where there is none
+    return math.atan2(sine, cosine), (-z * s if some or cosine > 0.0 else 1.0), y * s
+
+
+@steady
+def in_axes(axes, v):
+    """Components of a vector."""
+    return dot(axes[0], v), dot(axes[1], v), dot(axes[2], v)
+
+
+@steady
+def from_axes(axes, v):
+    """The vector with these components."""
+    return add(add(scale(axes[0], v[0]), scale(axes[1], v[1])), scale(axes[2], v[2]))
+
+
+@steady
+def outer(n, s):
+    """S n n^T as xx yy zz yz zx xy."""
+    x, y, z = s * n[0], s * n[1], s * n[2]
+    return x * n[0], y * n[1], z * n[2], y * n[2], z * n[0], x * n[1]
+
+
+@steady
+def plus(a, b):
+    """Sum of two symmetric matrices."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@steady
+def along_axes(axes, s):
+    """Sum of s_i n_i n_i^T over three axes."""
+    return plus(plus(outer(axes[0], s[0]), outer(axes[1], s[1])), outer(axes[2], s[2]))
+
+
+@steady
+def arm_stiffness(r, f):
+    """Stiffness against turning of a force f that keeps its direction, at an arm r that turns: its positive part.
+
+    The moment r x f changes with a turn by -G dtheta, G = (r . f) 1 - (r f^T + f r^T) / 2. Across r and f an eigenvalue
+    of G is r . f; in their plane they are (r . f +- |r| |f|) / 2, for the eigenvectors r/|r| -+ f/|f|.
+    """
+    u, length = direction_and_length(r)
+    v, size = direction_and_length(f)
+    n, sine = direction_and_length(cross(u, v))
+    most = length * size
+    both, _ = direction_and_length(add(u, v))
+    cosine = dot(u, v)
+    large = 0.5 * most * (cosine + 1.0)
+    large = large if cosine > -1.0 + NO_TWIST else 0.0
+    g = plus((large, large, large, 0.0, 0.0, 0.0), outer(both, -large))
+    return plus(g, outer(n, most * max(cosine, 0.0) - large if sine > TINY else 0.0))
+
+
+@steady
+def axes_of(q):
+    """Axes of a frame in the world."""
+    x, y, z = rotation_rows(q)
+    return (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
+
+
+@steady
+def turned_from(codes, numbers, j, p):
+    """What the turn p from b's joint axes to a's is off from what is held: components along x y z [rad]."""
+    if numbers[j, HOLDS + 3] != 0.0:
+        return logarithm(p)
+    if numbers[j, HOLDS + 4] != 0.0:
+        angle, y, z = swing_of(p)
+        return 0.0, angle * y, angle * z
+    return 0.0, 0.0, 0.0

@@ -1,0 +1,130 @@
+"""What joints keep from one substep for the next: the forces of their rows, their angles, what they push with."""
+
+import numba
+
+from shinari.maths.function import STEADY, steady
+from shinari.maths.vec3 import dot
+from shinari.rigid.joints.laws import nearest_turn
+from shinari.rigid.joints.measures import in_axes, relative, twist_of
+from shinari.rigid.joints.rows import ABOUT, ACROSS, AXES, FORCE, STIFFNESS
+from shinari.rigid.joints.table import (
+    BALL,
+    DISTANCE,
+    DRIVE,
+    DRIVE_MOST,
+    FLAGS,
+    GEAR,
+    HAS_ANGLE,
+    HAS_SWING,
+    HAS_TRAVEL,
+    HAS_TWIST,
+    KIND,
+    MOTOR,
+    NO_DRIVE,
+    SATURATED,
+    SLIDER,
+    SWING,
+    TRAVEL,
+    TWIST,
+    UNIVERSAL,
+)  # fmt: skip
+from shinari.rigid.motion import vector
+
+
+@steady
+def vector_at(rows, j, at):
+    """Three columns of row j."""
+    return rows[j, at], rows[j, at + 1], rows[j, at + 2]
+
+
+@steady
+def loaded(stiffness, j, at, force, d):
+    """F - K d."""
+    xx, yy, zz = stiffness[j, at], stiffness[j, at + 1], stiffness[j, at + 2]
+    yz, zx, xy = stiffness[j, at + 3], stiffness[j, at + 4], stiffness[j, at + 5]
+    return (
+        force[0] - (xx * d[0] + xy * d[1] + zx * d[2]),
+        force[1] - (xy * d[0] + yy * d[1] + yz * d[2]),
+        force[2] - (zx * d[0] + yz * d[1] + zz * d[2]),
+    )
+
+
+@steady
+def after(rows, j, slot, way):
+    """Force of a row after its motion."""
+    return rows[j, FORCE + slot] - rows[j, STIFFNESS + slot] * way
+
+
+@steady
+def one_sided(before, now):
+    """Force of a bounded row after its motion: it never changes its sign."""
+    return max(now, 0.0) if before > 0.0 else (min(now, 0.0) if before < 0.0 else 0.0)
+
+
+@steady
+def settle_joint(j, codes, numbers, multipliers, rows, motion):
+    """Multipliers of one joint: forces after the last motion that the solver found."""
+    kind, flags = codes[j, KIND], codes[j, FLAGS]
+    d, phi = vector_at(motion, j, 0), vector_at(motion, j, 3)
+    if kind == DISTANCE:
+        way = dot(vector_at(rows, j, ACROSS), d)
+        multipliers[j, 0] = after(rows, j, 0, way)
+        if flags & HAS_TRAVEL:
+            multipliers[j, TRAVEL] = one_sided(rows[j, FORCE + TRAVEL], after(rows, j, TRAVEL, way))
+        return
+    axes = vector_at(rows, j, AXES), vector_at(rows, j, AXES + 3), vector_at(rows, j, AXES + 6)
+    moved, turned = in_axes(axes, d), in_axes(axes, phi)
+    across = dot(vector_at(rows, j, ACROSS), phi)
+    for i in range(3):
+        multipliers[j, i] = after(rows, j, i, moved[i])
+        multipliers[j, 3 + i] = after(rows, j, 3 + i, turned[i])
+    if kind == UNIVERSAL:
+        multipliers[j, 3] = after(rows, j, 3, across)
+    if flags & HAS_TRAVEL:
+        multipliers[j, TRAVEL] = one_sided(rows[j, FORCE + TRAVEL], after(rows, j, TRAVEL, moved[0]))
+    if flags & HAS_TWIST:
+        about = dot(vector_at(rows, j, ABOUT), phi) if kind == BALL else turned[0]
+        multipliers[j, TWIST] = one_sided(rows[j, FORCE + TWIST], after(rows, j, TWIST, about))
+    if flags & HAS_SWING:
+        multipliers[j, SWING] = one_sided(rows[j, FORCE + SWING], after(rows, j, SWING, across))
+    if codes[j, DRIVE] != NO_DRIVE:
+        most = numbers[j, DRIVE_MOST]
+        force = after(rows, j, MOTOR, moved[0] if kind == SLIDER else turned[0])
+        multipliers[j, MOTOR] = min(max(force, -most), most)
+        if multipliers[j, SATURATED] == 0.0:
+            multipliers[j, SATURATED] = 1.0 if force > most else (-1.0 if force < -most else 0.0)
+
+
+@numba.njit(cache=True, **STEADY)
+def settle(begin, end, codes, numbers, broken, angles, multipliers, rows, loads, q, forces, stiffness, motion):
+    """After the last solution of a substep: multipliers, angles and loads of joints, but of gears.
+
+    Args:
+        begin: First joint.
+        end: One past the last.
+        codes: See `shinari.rigid.joints.table`, (J, 5).
+        numbers: See there, (J, NUMBERS).
+        broken: Joints that have let go, (J,).
+        angles: Angles about the axes over several turns [rad], (J,), brought up to date.
+        multipliers: Forces and moments of the rows, (J, MULTIPLIERS), overwritten.
+        rows: What `evaluate` wrote, (J, ROWS).
+        loads: Force [N], and moment about the anchor on a [N m], with which a pushes b, world axes, (J, 6), overwritten.
+        q: Rotations of the frames now, (F, 4).
+        forces: Of the elements, (J, 6).
+        stiffness: Of the elements, (J, 12).
+        motion: Of the elements, (J, 6).
+    """
+    for j in range(begin, end):
+        if codes[j, KIND] == GEAR:
+            continue
+        if broken[j]:
+            for i in range(6):
+                loads[j, i] = 0.0
+            continue
+        settle_joint(j, codes, numbers, multipliers, rows, motion)
+        force = loaded(stiffness, j, 0, vector(forces, j), vector_at(motion, j, 0))
+        moment = loaded(stiffness, j, 6, vector_at(forces, j, 3), vector_at(motion, j, 3))
+        for i in range(3):
+            loads[j, i], loads[j, 3 + i] = -force[i], -moment[i]
+        if codes[j, FLAGS] & HAS_ANGLE:
+            angles[j] = nearest_turn(twist_of(relative(codes, numbers, j, q)), angles[j])
