@@ -35,7 +35,7 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
-FORMAT = 1
+FORMAT = 2
 SEAL = b"\nshinari checkpoint, sha256: "
 _SEAL_LENGTH = len(SEAL) + 32
 _HDF5 = b"\x89HDF\r\n\x1a\n"

@@ -19,11 +19,10 @@ nothing that runs, and the meshes it names must lie in its own folder or below, 
 
 import math
 import os
-import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -31,15 +30,13 @@ import numpy as np
 
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.files import scene_schema as schema
-from shinari.files import schema_solids as solids
 from shinari.files import schema_things as things
-from shinari.scene.handle import Handle
+from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
+from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.motion import Keyframes, Motion, Oscillation
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 from shinari.settings import Settings
@@ -148,7 +145,11 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
     for index, lump in enumerate(file.shape_matched):
         _locate("shape_matched", index, lambda table=lump: _add_lump(scene, table, folder))
     for index, collider in enumerate(file.collider):
-        _locate("collider", index, lambda table=collider: _add_collider(scene, table, folder))
+        _locate("collider", index, lambda table=collider: add_collider(scene, table, folder))
+    for index, body in enumerate(file.rigid_body):
+        _locate("rigid_body", index, lambda table=body: add_rigid_body(scene, table, folder))
+    for index, joint in enumerate(file.joint):
+        _locate("joint", index, lambda table=joint: add_joint(scene, table))
     for index, rows in enumerate(file.constraint):
         _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
     for index, attach in enumerate(file.attach):
@@ -282,20 +283,6 @@ def _line(thing: str, table: things.RopeTable | things.RodTable) -> Any:
     return np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
 
 
-def _add_collider(scene: Scene, table: solids.ColliderTable, folder: Path) -> None:
-    scene.add_collider(
-        _shape(table.shape, folder),
-        position=table.position,
-        rotation=table.rotation,
-        friction=table.friction,
-        static_friction=table.static_friction,
-        restitution=table.restitution,
-        contact_compliance=table.contact_compliance,
-        motion=None if table.motion is None else _motion(table.motion),
-        name=table.name,
-    )
-
-
 def _add_constraint(scene: Scene, table: schema.ConstraintTable) -> None:
     import shinari.constraints  # noqa: F401  registers the types that come with the package
     from shinari.constraints.registry import constraint_type
@@ -337,7 +324,7 @@ def _attach(scene: Scene, table: schema.AttachTable) -> None:
     first = _thing(scene, "attach", "thing", table.thing)
     options = {"compliance": table.compliance, "break_force": table.break_force, "reach": table.reach}
     if to.thing is None:
-        motion = None if to.motion is None else _motion(to.motion)
+        motion = None if to.motion is None else motion_of(to.motion)
         goal: Any = to.point if motion is None else motion(0.0)[0]  # type: ignore[index]
         index = _which(first, "thing", table.index, table.nearest, goal)
         scene.attach((first, index), motion or to.point, **options)
@@ -380,7 +367,8 @@ def _which(handle: Handle, field: str, index: Any, nearest: Any, otherwise: Any)
 def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     handle = scene[name]
     if not isinstance(handle, Handle):
-        raise SceneError(f"{kind}: {field}: {name!r} is a collider and has no particles")
+        what = "collider" if isinstance(handle, ColliderHandle) else "body or a joint"
+        raise SceneError(f"{kind}: {field}: {name!r} is a {what} and has no particles")
     return handle
 
 
@@ -423,44 +411,3 @@ def _material(kind: Any, table: Any) -> Any:
     given = {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
     preset = given.pop("preset", None)
     return kind(**given) if preset is None else kind.preset(preset, **given)
-
-
-def _shape(table: Any, folder: Path) -> Shape:
-    if isinstance(table, solids.MeshTable):
-        return Mesh(inside(folder, table.path), solid=table.solid, thickness=table.thickness)
-    kinds = {
-        solids.SphereTable: Sphere,
-        solids.PlaneTable: Plane,
-        solids.BoxTable: Box,
-        solids.CapsuleTable: Capsule,
-        solids.CylinderTable: Cylinder,
-        solids.ConeTable: Cone,
-        solids.HeightfieldTable: Heightfield,
-    }
-    return kinds[type(table)](**msgspec.structs.asdict(table))
-
-
-def _motion(table: solids.MotionTable) -> Motion:
-    kind: Any = Keyframes if isinstance(table, solids.KeyframesTable) else Oscillation
-    return kind(**msgspec.structs.asdict(table))
-
-
-def inside(folder: Path, name: str) -> Path:
-    """Path of a file that a scene file names.
-
-    Args:
-        folder: Folder of the scene file.
-        name: Relative path, `/` between its parts.
-
-    Raises:
-        FileError: The path is absolute, or leads out of the folder, by `..` or by a link.
-    """
-    foreign = PureWindowsPath(name)
-    try:
-        path = folder / name
-        outside = not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-    except ValueError as error:
-        raise FileError(f"{name!r}: is no file name: {error}") from error
-    if outside or foreign.drive or foreign.root or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
-        raise FileError(f"{name!r}: a mesh must lie in the folder of its scene file or below, by a relative path")
-    return path

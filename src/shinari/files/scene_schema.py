@@ -1,8 +1,8 @@
 """What a scene file may hold: the tables, their fields and bounds.
 
-The classes here and in `schema_things` and `schema_solids` say which keys there are and what their values look like;
-`shinari.files.scene_file` makes a scene of them, `shinari.files.json_schema` a description for other programs. Units
-are SI, Y is up, a rotation is a unit quaternion w x y z.
+The classes here and in `schema_things`, `schema_solids` and `schema_bodies` say which keys there are and what their
+values look like; `shinari.files.scene_file` makes a scene of them, `shinari.files.json_schema` a description for other
+programs. Units are SI, Y is up, a rotation is a unit quaternion w x y z.
 """
 
 from typing import Annotated, Literal
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from shinari.files.schema_base import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
+from shinari.files.schema_bodies import JointTable, RigidBodyTable
 from shinari.files.schema_solids import ColliderTable, MotionTable
 from shinari.files.schema_things import (
     ClothTable,
@@ -20,7 +21,7 @@ from shinari.files.schema_things import (
     ShapeMatchedTable,
     SoftBodyTable,
 )
-from shinari.settings import DETECTIONS, METHODS, PRECISIONS, STIFFNESS_MODES, SWEEPS
+from shinari.settings import DETECTIONS, METHODS, PRECISIONS, RIGID_SOLVERS, STIFFNESS_MODES, SWEEPS
 
 
 class GustsTable(Table):
@@ -75,6 +76,8 @@ class SimulationTable(Table):
         hierarchy: Solve coarse levels of the distance rows first; large cloth stretches far less for it.
         contact_detection: When pairs that may touch are looked for: once a `frame` and again when something leaves the
             way it was to go, or in each `substep`.
+        rigid_solver: How joints and contacts of rigid bodies are solved.
+        sleeping: Whether rigid bodies that have come to rest are left alone until something touches them.
     """
 
     duration: Positive = 5.0
@@ -92,6 +95,8 @@ class SimulationTable(Table):
     depenetration_speed: NonNegative = 1.0
     hierarchy: bool = False
     contact_detection: Literal[DETECTIONS] = "frame"  # type: ignore[valid-type]
+    rigid_solver: Literal[RIGID_SOLVERS] = "auto"  # type: ignore[valid-type]
+    sleeping: bool = False
 
 
 class ConstraintTable(Table):
@@ -203,6 +208,8 @@ class SceneFile(Table):
         rod: Rods that resist bending and twist.
         shape_matched: Lumps of particles that keep their shape.
         collider: Solids.
+        rigid_body: Rigid bodies.
+        joint: Joints between rigid bodies.
         constraint: Constraint rows.
         attach: Attachments.
         volume: Volumes that are kept.
@@ -218,6 +225,8 @@ class SceneFile(Table):
     rod: list[RodTable] = msgspec.field(default_factory=list)
     shape_matched: list[ShapeMatchedTable] = msgspec.field(default_factory=list)
     collider: list[ColliderTable] = msgspec.field(default_factory=list)
+    rigid_body: list[RigidBodyTable] = msgspec.field(default_factory=list)
+    joint: list[JointTable] = msgspec.field(default_factory=list)
     constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
     attach: list[AttachTable] = msgspec.field(default_factory=list)
     volume: list[VolumeTable] = msgspec.field(default_factory=list)

@@ -91,6 +91,18 @@ class MeshTable(Table, tag_field="type", tag="mesh"):
     thickness: NonNegative = 0.0
 
 
+class HullTable(Table, tag_field="type", tag="hull"):
+    """Convex hull of points, which are given or are the vertices of a mesh file.
+
+    Attributes:
+        points: Points [m].
+        path: Mesh file, relative to the folder of the scene file and inside it.
+    """
+
+    points: Annotated[list[Vector], Meta(min_length=4)] | None = None
+    path: Name | None = None
+
+
 class HeightfieldTable(Table, tag_field="type", tag="heightfield"):
     """Ground, centred in X and Z.
 
@@ -106,7 +118,15 @@ class HeightfieldTable(Table, tag_field="type", tag="heightfield"):
 
 
 ShapeTable = (
-    SphereTable | PlaneTable | BoxTable | CapsuleTable | CylinderTable | ConeTable | MeshTable | HeightfieldTable
+    SphereTable
+    | PlaneTable
+    | BoxTable
+    | CapsuleTable
+    | CylinderTable
+    | ConeTable
+    | MeshTable
+    | HullTable
+    | HeightfieldTable
 )
 
 

@@ -6,29 +6,28 @@ from typing import Any
 import numpy as np
 
 from shinari.files.pack import Packed
+from shinari.files.unpack_bodies import checked_body, checked_joint, checked_surface_of, expect
 from shinari.scene import check
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.surface import Surface, checked_surface
 from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
 
-_PLAIN = ("gravity", "wind", "air_density", "damping", "groups", "rows", "volumes", "colliders", "force_fields")
+_WORLD = ("gravity", "wind", "air_density", "damping")
+_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints")
 
 
 def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
     """The node of a scene; its functions are kept by name only."""
-    node = {name: packed.pack(getattr(scene, name)) for name in _PLAIN}
+    node = {name: packed.pack(getattr(scene, name)) for name in (*_WORLD, *_LISTS)}
     node["ignored"] = packed.pack([list(pair) for pair in sorted(scene.ignored)])
     node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
     node["clamped"] = packed.pack(np.array(sorted(scene.clamped), np.int64))
-    places = {
-        name: [handle.particles.start, handle.particles.stop] if isinstance(handle, Handle) else handle.index
-        for name, handle in scene.handles.items()
-    }
-    node["handles"] = packed.pack(places)
+    node["handles"] = packed.pack({name: _place(handle) for name, handle in scene.handles.items()})
     return node
 
 
@@ -43,7 +42,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
         SceneError: Something in it has the wrong shape or points outside of its range.
         ValueError: It is no such node.
     """
-    scene = Scene(**{name: unpack(node[name]) for name in ("gravity", "wind", "air_density", "damping")})
+    scene = Scene(**{name: unpack(node[name]) for name in _WORLD})
     scene.groups = [_group(group) for group in unpack(node["groups"])]
     count = scene.particle_count
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
@@ -52,9 +51,11 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
     segments = sum(0 if group.rod is None else len(group.rod.frames) for group in scene.groups)
     scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
+    scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
+    scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
     rods = _rod_segments(scene)
-    for name, place in unpack(node["handles"]).items():
-        if isinstance(place, list):
+    for name, (kind, *place) in unpack(node["handles"]).items():
+        if kind == "particles":
             start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
             if not start <= stop <= count:
                 raise ValueError(f"handle {name!r} leaves the particles")
@@ -63,37 +64,49 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
             else:
                 scene.handles[name] = Handle(scene, name, range(start, stop))
         else:
-            check.indices("checkpoint", f"handle {name!r}", place, len(scene.colliders))
-            scene.handles[name] = ColliderHandle(name, place)
+            (index,) = check.indices("checkpoint", f"handle {name!r}", place, len(_lists(scene)[kind])).tolist()
+            scene.handles[name] = _handle(scene, kind, name, index)
     for first, second in unpack(node["ignored"]):
         scene.ignore_contact(first, second)
     return scene
 
 
-def _expect(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__}")
-    return value
+def _place(handle: Any) -> list:
+    """Kind of a handle, and where in its list it is."""
+    if isinstance(handle, Handle):
+        return ["particles", handle.particles.start, handle.particles.stop]
+    kinds = {ColliderHandle: "collider", BodyHandle: "body", JointHandle: "joint"}
+    return [kinds[type(handle)], handle.index]
+
+
+def _lists(scene: Scene) -> dict[str, list]:
+    return {"collider": scene.colliders, "body": scene.bodies, "joint": scene.joints}
+
+
+def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | BodyHandle | JointHandle:
+    if kind == "collider":
+        return ColliderHandle(name, index)
+    return BodyHandle(scene, name, index) if kind == "body" else JointHandle(scene, name, index)
 
 
 def _group(group: Any) -> Particles:
-    group = _expect(group, Particles)
+    group = expect(group, Particles)
     check.choice(group.name, "kind", group.kind, KINDS)
     n = len(check.array(group.name, "positions", group.positions, (None, 3)))
     check.array(group.name, "masses", group.masses, (n,))
     check.array(group.name, "velocities", group.velocities, (n, 3))
     check.array(group.name, "radii", group.radii, (n,))
-    _surface(group.name, group.surface)
+    checked_surface_of(group.name, group.surface)
     check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
     if group.rod is not None:
-        closed = bool(_expect(group.rod, Rod).closed)
+        closed = bool(expect(group.rod, Rod).closed)
         segments = n if closed else n - 1
         check.array(group.name, "frames", group.rod.frames, (segments, 4))
         check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4))
-        _expect(group.material, RodMaterial)
+        expect(group.material, RodMaterial)
     if group.kind == "lump" or group.clusters is not None:
-        _expect(group.material, LumpMaterial)
-        _expect(group.clusters, Clusters).check(group.name, n)
+        expect(group.material, LumpMaterial)
+        expect(group.clusters, Clusters).check(group.name, n)
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     if group.tetrahedra is not None:
@@ -114,7 +127,7 @@ def _rod_segments(scene: Scene) -> dict[str, range]:
 
 
 def _volume(volume: Any, count: int) -> Volume:
-    volume = _expect(volume, Volume)
+    volume = expect(volume, Volume)
     check.index_rows(f"volume of {volume.thing!r}", "faces", volume.faces, 3, count)
     check.number(f"volume of {volume.thing!r}", "volume", volume.volume, above=0.0)
     check.number(f"volume of {volume.thing!r}", "compliance", volume.compliance, least=0.0)
@@ -122,21 +135,16 @@ def _volume(volume: Any, count: int) -> Volume:
 
 
 def _collider(collider: Any) -> Collider:
-    collider = _expect(collider, Collider)
-    _surface(collider.name, collider.surface)
+    collider = expect(collider, Collider)
+    checked_surface_of(collider.name, collider.surface)
     return collider
-
-
-def _surface(name: str, surface: Any) -> None:
-    surface = _expect(surface, Surface)
-    checked_surface(name, surface.friction, surface.static_friction, surface.restitution, surface.compliance)
 
 
 def _rows(rows: Any, count: int) -> Rows:
     import shinari.constraints  # noqa: F401  registers the types that come with the package
     from shinari.constraints.registry import constraint_type
 
-    rows = _expect(rows, Rows)
+    rows = expect(rows, Rows)
     kind = constraint_type(rows.type)
     m = len(check.index_rows(kind.name, "indices", rows.indices, kind.points, count))
     optional = ("compression_compliance", "compression_stiffness", "damping")

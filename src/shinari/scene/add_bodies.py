@@ -132,11 +132,11 @@ def _pieces(thing: str, shape: Any) -> tuple[Piece, ...]:
         return ()
     if isinstance(shape, Compound):
         for part, piece in enumerate(shape.pieces):
-            _check_inside(f"{thing}: shape: part {part}", piece.shape)
+            check_inside(f"{thing}: shape: part {part}", piece.shape)
         return shape.pieces
     if not isinstance(shape, Shape):
         shape = _mesh(thing, shape)
-    _check_inside(f"{thing}: shape", shape)
+    check_inside(f"{thing}: shape", shape)
     return (Piece(shape, np.zeros(3), NO_ROTATION.copy()),)
 
 
@@ -155,8 +155,12 @@ def _mesh(thing: str, given: Any) -> Mesh:
         raise SceneError(f"{thing}: shape: {error}") from error
 
 
-def _check_inside(thing: str, shape: Shape) -> None:
-    """Refuse what has no inside of a finite volume."""
+def check_inside(thing: str, shape: Shape) -> None:
+    """Refuse a shape that has no inside of a finite volume.
+
+    Raises:
+        SceneError: It is a plane, a container, the ground or a sheet.
+    """
     if isinstance(shape, (Plane, Heightfield)):
         raise SceneError(f"{thing}: a {type(shape).__name__} has no end and no mass; add it with add_collider")
     if isinstance(shape, Box) and shape.inside:
