@@ -1,0 +1,116 @@
+"""The corners of the overlap of two faces that look at each other, as contacts."""
+
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, scale
+from shinari.rigid.contact.clipping import (
+    CORNERS,
+    clip_polygon,
+    clip_segment,
+    clip_segments,
+    corners,
+    pick_four,
+    plane_of,
+)
+from shinari.rigid.contact.faces import face_along
+from shinari.rigid.contact.rows import write_row
+
+
+@steady
+def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack, table):
+    """Project the faces of two cores along n and write the corners of their overlap to the table.
+
+    Args:
+        shapes: Arrays of shapes.
+        a: First shape; b: second.
+        pose_a: Pose of the first; pose_b: of the second.
+        offset: Origin of a minus origin of b [m].
+        frame: Three orthonormal vectors, the last of them n, from b to a.
+        prefer_a: Whether n is a normal of a: then its face is the reference.
+        limit: Largest gap between the cores [m].
+        slack: Length that counts as nothing [m].
+        table: Table of `clipping`.
+
+    Returns:
+        The number of corners, the lowest gap between the cores, the plane of the reference, and whether that is the
+        face of a.
+    """
+    count_a, m_a = face_along(shapes, a, pose_a, offset, frame, -1.0, table, 0)
+    count_b, m_b = face_along(shapes, b, pose_b, (0.0, 0.0, 0.0), frame, 1.0, table, 4)
+    plane_a, usable_a = plane_of(table, count_a, 0, m_a)
+    plane_b, usable_b = plane_of(table, count_b, 4, m_b)
+    # A segment is clipped by a polygon; of two polygons the one that looks along n less by the one that does so more.
+    from_a = (
+        count_b == 2 if count_a != count_b and min(count_a, count_b) == 2 else (prefer_a or -m_a[2] > m_b[2] + 1e-4)
+    )
+    count, at = 0, 4 if from_a else 0
+    if usable_a and usable_b:
+        if count_a == 2 and count_b == 2:
+            count = clip_segments(table, at, 4 - at, 100.0 * slack)
+        elif count_a == 2:
+            count = clip_segment(table, 0, count_b, 4, 1.0, slack)
+        elif count_b == 2:
+            count = clip_segment(table, 4, count_a, 0, -1.0, slack)
+        elif from_a:
+            count, at = clip_polygon(table, count_b, 4, count_a, 0, -1.0, slack)
+        else:
+            count, at = clip_polygon(table, count_a, 0, count_b, 4, 1.0, slack)
+    plane = plane_a if from_a else plane_b
+    count, lowest = corners(table, count, at, plane, -1.0 if from_a else 1.0, limit)
+    return count, lowest, plane, from_a
+
+
+@steady
+def picked(table, i):
+    """What a row of corners says."""
+    return table[i, CORNERS], table[i, CORNERS + 1], table[i, CORNERS + 2], table[i, CORNERS + 3], table[i, CORNERS + 4]
+
+
+@steady
+def write_corners(table, count, plane, from_a, frame, start, radii, slack, out, first, most):
+    """Write up to `most` corners as contacts from row `first` on. The table may be the same array as the rows.
+
+    Args:
+        table: Table of `clipping`.
+        count: Number of corners in it.
+        plane: Of the reference face; from_a: whether that is a's.
+        frame: Three orthonormal vectors, the last of them the normal.
+        start: Where the projection has its origin, world axes [m].
+        radii: Of a and of b [m].
+        slack: Length that counts as nothing [m].
+        out: Rows.
+        first: Row to start with.
+        most: How many rows at most: 1 to 4.
+
+    Returns:
+        The number of rows.
+    """
+    if count == 0:
+        return 0
+    i, j, k, l = 0, min(1, count - 1), min(2, count - 1), min(3, count - 1)
+    if count > most:
+        i, j, k, l = pick_four(table, count, slack)
+    p, q, r, s = picked(table, i), picked(table, j), picked(table, k), picked(table, l)
+    written = first
+    for turn in range(4):
+        c = p if turn == 0 else (q if turn == 1 else (r if turn == 2 else s))
+        row = i if turn == 0 else (j if turn == 1 else (k if turn == 2 else l))
+        again = (turn > 0 and row == i) or (turn > 1 and row == j) or (turn > 2 and row == k)
+        if again or written - first >= most:
+            continue
+        write_corner(c, plane, from_a, frame, start, radii, out, written)
+        written += 1
+    return written - first
+
+
+@steady
+def write_corner(corner, plane, from_a, frame, start, radii, out, i):
+    """Write one corner as a contact."""
+    u, v, here, feature, gap = corner
+    across = add(start, add(scale(frame[0], u), scale(frame[1], v)))
+    incident = add(across, scale(frame[2], here))
+    there = here + gap if from_a else here - gap
+    reference = add(across, scale(frame[2], there))
+    on_a, on_b = (reference, incident) if from_a else (incident, reference)
+    write_row(
+        out, i, on_a, radii[0], on_b, radii[1], frame[2], gap - radii[0] - radii[1], feature, 1.0 if from_a else 0.0
+    )

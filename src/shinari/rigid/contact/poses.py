@@ -1,0 +1,40 @@
+"""Poses as tuples of twelve: a rotation matrix by rows, then a position."""
+
+from shinari.maths.function import steady
+
+
+@steady
+def turn(pose, v):
+    """A direction in local axes, in world axes."""
+    return (
+        pose[0] * v[0] + pose[1] * v[1] + pose[2] * v[2],
+        pose[3] * v[0] + pose[4] * v[1] + pose[5] * v[2],
+        pose[6] * v[0] + pose[7] * v[1] + pose[8] * v[2],
+    )
+
+
+@steady
+def turn_back(pose, v):
+    """A direction in world axes, in local axes."""
+    return (
+        pose[0] * v[0] + pose[3] * v[1] + pose[6] * v[2],
+        pose[1] * v[0] + pose[4] * v[1] + pose[7] * v[2],
+        pose[2] * v[0] + pose[5] * v[1] + pose[8] * v[2],
+    )
+
+
+@steady
+def origin(pose):
+    """Where the local origin is."""
+    return pose[9], pose[10], pose[11]
+
+
+@steady
+def tangents(n):
+    """Two unit vectors t1, t2 with t1 x t2 = n; along axes where n is (Duff et al. 2017, Building an orthonormal
+    basis, revisited).
+    """
+    s = 1.0 if n[2] >= 0.0 else -1.0
+    a = -1.0 / (s + n[2])
+    b = n[0] * n[1] * a
+    return (1.0 + s * n[0] * n[0] * a, s * b, -s * n[0]), (b, s + n[1] * n[1] * a, -n[1])

@@ -1,0 +1,26 @@
+"""Rows of a manifold: what is known of one point of contact."""
+
+from shinari.maths.function import steady
+
+CORE_A, RADIUS_A, CORE_B, RADIUS_B, NORMAL, GAP, FEATURE, OF_A, WIDTH = 0, 3, 4, 7, 8, 11, 12, 13, 14
+"""Columns: core point of a and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
+
+
+@steady
+def write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, feature, of_a):
+    """Write row i."""
+    out[i, 0], out[i, 1], out[i, 2], out[i, 3] = on_a[0], on_a[1], on_a[2], radius_a
+    out[i, 4], out[i, 5], out[i, 6], out[i, 7] = on_b[0], on_b[1], on_b[2], radius_b
+    out[i, 8], out[i, 9], out[i, 10] = n[0], n[1], n[2]
+    out[i, 11], out[i, 12], out[i, 13] = gap, feature, of_a
+
+
+@steady
+def mirror(out, count):
+    """Exchange a and b in rows."""
+    for i in range(count):
+        for k in range(4):
+            out[i, CORE_A + k], out[i, CORE_B + k] = out[i, CORE_B + k], out[i, CORE_A + k]
+        for k in range(3):
+            out[i, NORMAL + k] = -out[i, NORMAL + k]
+        out[i, OF_A] = 1.0 - out[i, OF_A]
