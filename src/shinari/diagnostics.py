@@ -7,6 +7,7 @@ import numpy as np
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import SceneError
 from shinari.model import ConstraintBlock, Model
+from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.lift import measurement
@@ -116,6 +117,8 @@ class Diagnostics:
 
     def forces(self, state: State, kind: str) -> np.ndarray:
         """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
+        if kind == BODY_ATTACHMENT and self._model.held is not None:
+            return self._model.held.forces(state, self._h)
         block = self._block(kind)
         forces = np.empty(state.multipliers[kind].shape)
         forces[block.places] = state.multipliers[kind].astype(np.float64) * (-1.0 / self._h**2)

@@ -18,6 +18,7 @@ from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
     from shinari.contact.particle.pair_members import Members
+    from shinari.rigid.coupling.attachments import AttachmentModel
     from shinari.rigid.model import RigidModel
     from shinari.solver.part import PartModel
 
@@ -206,6 +207,7 @@ class Model:
         members: Particles that keep off each other as balls, or None.
         parts: What is not made of rows: rods, clusters, volumes.
         rigid: Rigid bodies and joints, or None.
+        held: What of the parts holds particles at rigid bodies, or None.
     """
 
     real: type
@@ -230,6 +232,7 @@ class Model:
     members: "Members | None" = None
     parts: "tuple[PartModel, ...]" = ()
     rigid: "RigidModel | None" = None
+    held: "AttachmentModel | None" = None
     tearings: tuple[Tearing, ...] = ()
     fabrics: tuple[Fabric, ...] = ()
     flowings: tuple[Flowing, ...] = ()

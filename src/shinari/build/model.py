@@ -1,6 +1,7 @@
 """Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +18,16 @@ from shinari.constraints.registry import ConstraintType, constraint_type
 from shinari.contact.particle.pair_members import pair_members
 from shinari.errors import SceneError
 from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
+from shinari.rigid.model import build_bodies
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
-from shinari.rigid.model import build_bodies
 from shinari.settings import Settings
 from shinari.solver.part import PartModel
+
+if TYPE_CHECKING:
+    from shinari.rigid.coupling.attachments import AttachmentModel
 
 
 def build_model(scene: Scene, settings: Settings) -> Model:
@@ -63,6 +67,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     def per_particle(values: list, dtype: type) -> np.ndarray:
         return np.repeat(np.array(values, dtype), sizes)[order]
 
+    held = _attachments(scene, slots)
     model = Model(
         real=real,
         slots=slots,
@@ -86,18 +91,33 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         tearings=tuple(tearings),
         fabrics=build_fabrics(scene, slots, blocks, tearings),
         flowings=tuple(flowings),
-        parts=_parts(scene, slots, settings),
+        parts=_parts(scene, slots, settings, held),
+        held=held,
         rigid=build_bodies(scene),
     )
     warn_of_starts_inside(scene, masses == 0.0)
     return model if n == 0 else replace(model, members=pair_members(scene, model))
 
 
-def _parts(scene: Scene, slots: np.ndarray, settings: Settings) -> tuple[PartModel, ...]:
+def _parts(scene: Scene, slots: np.ndarray, settings: Settings, held: PartModel | None) -> tuple[PartModel, ...]:
     """What of the scene is not made of rows."""
     real = np.float32 if settings.precision == "float32" else np.float64
-    found = (build_rods(scene, slots, settings), build_lumps(scene, slots, real), build_volumes(scene, slots))
+    found = (
+        build_rods(scene, slots, settings),
+        build_lumps(scene, slots, real),
+        build_volumes(scene, slots),
+        held,
+    )
     return tuple(part for part in found if part is not None)
+
+
+def _attachments(scene: Scene, slots: np.ndarray) -> "AttachmentModel | None":
+    """What holds particles at bodies; loaded only where there is any."""
+    if not scene.body_rows:
+        return None
+    from shinari.rigid.coupling.attachments import build_attachments
+
+    return build_attachments(scene, slots)
 
 
 def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:

@@ -43,12 +43,13 @@ class Touches:
     """Contacts that pushed in the last step, and how much.
 
     A contact lies between a point of the first thing, the mean of up to four particles by positive weights that sum to
-    one, and a point of the second, by negative weights that sum to minus one; or a collider.
+    one, and a point of the second, by negative weights that sum to minus one; or a collider or a body.
 
     Attributes:
         particles: Particles of each contact in solver order, (K, 4) uint32; any with weight 0 where there are fewer.
         weights: Their weights, (K, 4).
-        colliders: Index of the collider, (K,) int64; -1 where the second thing has particles.
+        colliders: Index of the collider, (K,) int64, bodies counted on from there; -1 where the second thing has
+            particles.
         normals: Unit vectors from the second to the first at the last touch, (K, 3).
         impulses: Sum over the step of the impulses on the first [N s], (K, 3) float64.
     """

@@ -18,7 +18,7 @@ class Contacts:
         normals: Unit vectors from the second to the first, (K, 3).
         forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
         first: Names of the first things, (K,).
-        second: Names of the second things, (K,): things or colliders.
+        second: Names of the second things, (K,): things, colliders or bodies.
         particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were
             added.
     """
@@ -43,7 +43,9 @@ def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:
     radius = np.take_along_axis(model.radii[p], lead[:, None], 1)
     positions = (first[:, :, None] * world).sum(axis=1) - radius * touches.normals
     forces = touches.impulses / dt
-    names = np.array([name for name, _ in model.things] + [collider.name for collider in model.colliders])
+    solids = [collider.name for collider in model.colliders]
+    solids += [] if model.rigid is None else [body.name for body in model.rigid.bodies]
+    names = np.array([name for name, _ in model.things] + solids)
     owners = model.owners[p].astype(np.int64)
     one = np.take_along_axis(owners, lead[:, None], 1)[:, 0]
     other = np.take_along_axis(owners, np.argmin(b, axis=1)[:, None], 1)[:, 0]

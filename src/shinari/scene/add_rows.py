@@ -1,5 +1,6 @@
 """Adds constraint rows, attachments, volumes and force fields to a scene."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,11 @@ from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import optional
 from shinari.scene.arguments import parameters as checked_parameters
-from shinari.scene.attaching import joint, particles_of
+from shinari.scene.attaching import BODY_ATTACHMENT, is_body, joint, particles_of, to_body
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle, RowsHandle
-from shinari.scene.things import ForceField, Rows, Volume
+from shinari.scene.things import BodyRows, ForceField, Rows, Volume
 
 
 class Joining(Contents):
@@ -74,38 +76,51 @@ class Joining(Contents):
 
     def attach(
         self,
-        first: tuple[Handle, Any],
+        first: tuple[Handle | BodyHandle, Any],
         second: Any,
         *,
         compliance: float = 0.0,
         break_force: float | None = None,
         reach: float | None = None,
     ) -> RowsHandle:
-        """Attach particles to other particles, to places on a thing, to points of the world, or to a moving target.
+        """Attach particles to other particles, things, rigid bodies, points of the world, or a moving target.
 
         Both sides are pulled. What is apart keeps the distance that it has now and may turn about it; what coincides
-        stays together. All rows of a call are of one type: they hold together when all of them coincide.
+        stays together. All rows of a call are of one type: they hold together when all of them coincide. On a rigid
+        body each is of its own; what is attached to a body passes through it.
 
         Args:
-            first: `(handle, index)` or `(handle, indices)`, indices within the handle; a row each.
+            first: `(handle, index)` or `(handle, indices)`, indices within the handle; a row each. Or `(body, point)`,
+                with the particles as second.
             second: What each of them is attached to, one for all or one each:
                 `(handle, index)` or `(handle, indices)`, whole numbers: particles;
                 `(handle, point)` or `(handle, points)`, floats, (3,) or (M, 3) [m]: the place on that thing that is
                 nearest to the point, in a tetrahedron, on a triangle or on a segment, which moves along with it;
                 `handle`: the place on that thing that is nearest to the particle itself, which welds two things;
+                `(body, point)` or `(body, points)`: the point, which need not be on its surface, as it moves along with
+                a rigid body; `body`: the point where the particle is, which welds it to the body;
                 a point [m], or (M, 3) of them: they are pulled there;
                 a function of time [s] that returns a point: they follow it.
             compliance: Inverse stiffness of each row [m/N].
             break_force: Force [N] above which a row lets go for good, each by itself; None: never.
-            reach: Largest distance from a point to its place on a thing [m]; None: the longest edge there.
+            reach: Largest distance from a point to its place on a thing [m]; None: the longest edge there. On a rigid
+                body: largest distance of a point from its surface; None: any.
 
         Raises:
             SceneError: One of the two is not what it should be, a place is out of reach, or a value lies outside its
                 bounds.
         """
-        rows = joint(self, particles_of(self, "first", first), second, reach)
         if break_force is not None:
             break_force = check.number("attach", "break_force", break_force, above=0.0)
+        if is_body(first):
+            if is_body(second):
+                raise SceneError("attach: second: two bodies are joined by add_joint")
+            first, second = second, first
+        if is_body(second):
+            rows = to_body(self, particles_of(self, "first", first), second, reach)
+            compliance = check.number("attach", "compliance", compliance, least=0.0)
+            return self._add_body_rows(replace(rows, compliance=compliance, break_force=break_force))
+        rows = joint(self, particles_of(self, "first", first), second, reach)
         m = len(rows.indices)
         return self._add_rows(
             Rows(
@@ -118,6 +133,12 @@ class Joining(Contents):
                 break_force=break_force,
             )
         )
+
+    def _add_body_rows(self, rows: BodyRows) -> RowsHandle:
+        start = sum(len(other.particles) for other in self.body_rows)
+        self.body_rows.append(rows)
+        self.revision += 1
+        return RowsHandle(self, BODY_ATTACHMENT, range(start, start + len(rows.particles)))
 
     def add_volume(self, handle: Handle, *, ratio: float = 1.0, compliance: float = 0.0) -> None:
         """Keep the volume inside the closed mesh of a thing, as the air in a balloon does.

@@ -1,4 +1,4 @@
-"""What an attachment joins: which rows, between which particles, with which parameters."""
+"""What an attachment joins: which rows, between which particles, or particles and bodies, with which parameters."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -7,8 +7,11 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.body import Body
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
-from shinari.scene.motion import NO_ROTATION, Motion, pose_at
+from shinari.scene.motion import NO_ROTATION, Motion, pose_at, rotation_matrix
+from shinari.scene.things import BodyRows
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents
@@ -43,6 +46,50 @@ class Joint:
     indices: np.ndarray
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
     motion: Motion | None = None
+
+
+BODY_ATTACHMENT = "body_attachment"
+"""What the rows between particles and bodies are called where a type of rows is asked for."""
+
+
+def is_body(value: Any) -> bool:
+    """Whether a side of an attachment is a rigid body, or a place on one."""
+    return isinstance(value, BodyHandle) or (
+        isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], BodyHandle)
+    )
+
+
+def to_body(scene: "Contents", first: np.ndarray, second: Any, reach: float | None) -> BodyRows:
+    """Rows that attach particles (M,) to a body, or to places on it.
+
+    Raises:
+        SceneError: The body belongs to another scene, the points are no points, or a particle is out of reach.
+    """
+    handle, where = (second, None) if isinstance(second, BodyHandle) else second
+    if handle._scene is not scene:
+        raise SceneError(f"attach: second: {handle.name!r} belongs to another scene")
+    if where is not None and np.asarray(where).dtype.kind in "iu" and np.ndim(where) < 2 and np.size(where) != 3:
+        raise SceneError(f"attach: second: {handle.name!r} has no particles; give a point of the world as floats")
+    body, at = scene.bodies[handle.index], scene.positions[first]
+    points = at if where is None else _points("second", where, len(first))
+    apart = np.linalg.norm(at - points, axis=1)
+    if reach is not None:
+        reach = check.number("attach", "reach", reach, above=0.0)
+        _check_reach(handle.name, points, _distances(body, points), np.full(len(first), reach))
+    places = (points - body.position) @ rotation_matrix(body.rotation)
+    return BodyRows(handle.index, first, places, np.where(apart <= TOGETHER, 0.0, apart))
+
+
+def _distances(body: Body, points: np.ndarray) -> np.ndarray:
+    """How far points (M, 3) of the world are from the surface of a body, 0 inside [m], (M,)."""
+    from shinari.contact.solid.encode import signed_distance
+
+    local = (points - body.position) @ rotation_matrix(body.rotation)
+    nearest = np.full(len(points), np.inf)
+    for piece in body.pieces:
+        there = (local - piece.position) @ rotation_matrix(piece.rotation)
+        nearest = np.minimum(nearest, signed_distance(piece.shape, there))
+    return np.maximum(nearest, 0.0)
 
 
 def particles_of(scene: "Contents", what: str, value: Any) -> np.ndarray:
@@ -138,7 +185,7 @@ def _to_places(scene: "Contents", first: np.ndarray, thing: Handle, points: np.n
     if elements.shape[1] == 1 and reach is None:
         raise SceneError(f"attach: reach: {thing.name!r} is made of loose particles; say how far the nearest may be")
     limits = sizes if reach is None else np.full(len(first), reach)
-    _check_reach(thing, points, distances, limits)
+    _check_reach(thing.name, points, distances, limits)
     corners = elements[found]
     places = np.einsum("mk,mkd->md", weights, group.positions[corners])
     apart = np.linalg.norm(scene.positions[first] - places, axis=1)
@@ -150,7 +197,7 @@ def _to_places(scene: "Contents", first: np.ndarray, thing: Handle, points: np.n
     return Joint(kind, np.concatenate([first[:, None], corners + start], axis=1), parameters)
 
 
-def _check_reach(thing: Handle, points: np.ndarray, distances: np.ndarray, limits: np.ndarray) -> None:
+def _check_reach(name: str, points: np.ndarray, distances: np.ndarray, limits: np.ndarray) -> None:
     far = np.flatnonzero(distances > limits)
     if not far.size:
         return
@@ -158,5 +205,5 @@ def _check_reach(thing: Handle, points: np.ndarray, distances: np.ndarray, limit
     more = f" (and {far.size - 1} more points are too far)" if far.size > 1 else ""
     raise SceneError(
         f"attach: second: out of reach: the point {np.round(points[worst], 6).tolist()} is {distances[worst]:.4g} m "
-        f"from {thing.name!r}, more than {limits[worst]:.4g} m{more}; move it or give a reach"
+        f"from {name!r}, more than {limits[worst]:.4g} m{more}; move it or give a reach"
     )

@@ -10,7 +10,7 @@ from shinari.scene.body import Body, Joint
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
-from shinari.scene.things import Collider, ForceField, Particles, Rows, Volume
+from shinari.scene.things import BodyRows, Collider, ForceField, Particles, Rows, Volume
 
 
 class Contents:
@@ -30,6 +30,7 @@ class Contents:
         self.damping = check.number("scene", "damping", damping, least=0.0)
         self.groups: list[Particles] = []
         self.rows: list[Rows] = []
+        self.body_rows: list[BodyRows] = []
         self.volumes: list[Volume] = []
         self.colliders: list[Collider] = []
         self.force_fields: list[ForceField] = []

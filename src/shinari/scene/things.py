@@ -92,6 +92,27 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class BodyRows:
+    """Attachments of particles to a rigid body.
+
+    Attributes:
+        body: Index of the body.
+        particles: Global particle indices, (M,).
+        places: Where each is attached, in the axes of the body [m], (M, 3).
+        lengths: Distance from there that is kept [m], (M,); 0: held there.
+        compliance: Inverse stiffness of each [m/N].
+        break_force: Force [N] above which each lets go; None: never.
+    """
+
+    body: int
+    particles: np.ndarray
+    places: np.ndarray
+    lengths: np.ndarray
+    compliance: float = 0.0
+    break_force: float | None = None
+
+
+@dataclass(frozen=True)
 class Volume:
     """A closed mesh that keeps its volume.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba.core.errors import NumbaError
@@ -28,6 +29,9 @@ from shinari.solver.tearing import Tears, air_left
 from shinari.solver.volume import Volumes
 from shinari.state import State
 
+if TYPE_CHECKING:
+    from shinari.rigid.coupling.attachments import Attachments
+
 
 class Workspace:
     """Scratch memory and bound kernels of one simulation.
@@ -39,6 +43,7 @@ class Workspace:
         volumes: Those of the parts that are solved again between the turns of the contacts: what a contact takes from
             a closed mesh has to come out elsewhere.
         bodies: The rigid bodies with their joints and contacts, or None.
+        held: Attachments of particles to bodies, or None.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
@@ -65,6 +70,7 @@ class Workspace:
             from shinari.rigid.bodies import Bodies
 
             self.bodies = Bodies(model, model.rigid, state, settings)
+        self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
@@ -75,6 +81,17 @@ class Workspace:
         self.drag = np.zeros((0, 2), real) if model.air is None else model.air.drag
         self._meet(model, state, settings)
         self.force_fields = [force_kernel(function) for function in model.force_fields]
+
+    def _join_attachments(self) -> "Attachments | None":
+        """Let the attachments of particles to bodies know the bodies; None when there are none."""
+        if self.bodies is None:
+            return None
+        from shinari.rigid.coupling.attachments import Attachments
+
+        held = next((part for part in self.parts if isinstance(part, Attachments)), None)
+        if held is not None:
+            held.join(self.bodies.frames)
+        return held
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
         """Bind the contacts, and the air, of what is there now."""
@@ -87,6 +104,13 @@ class Workspace:
         if self.solids is not None and model.particle_count:
             self.contacts.append(self.solids)
         pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)
+        if self.bodies is not None and model.particle_count and any(body.pieces for body in self._scene.bodies):
+            from shinari.rigid.coupling.body_particles import BodyParticles
+
+            held = None if self.held is None else self.held.held
+            self.contacts.append(
+                BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held)
+            )
         if self.contacts:
             lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
             self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
@@ -96,6 +120,8 @@ class Workspace:
     def follow_tears(self, model: Model, state: State, settings: Settings) -> None:
         """What has torn since the last step keeps nothing off and feels no air; what has come loose may touch."""
         torn = self.tears is not None and self.tears.changed
+        if self.held is not None and self.held.loosened:
+            self.held.loosened, self.loosened = False, True
         if torn or self.loosened:
             self.loosened = False
             if self.tears is not None:

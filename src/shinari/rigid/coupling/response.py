@@ -45,8 +45,8 @@ def out_of_piece(places, k, x, q, point):
 
 @steady
 def respond(
-    distance_and_normal, kind, s, fields, places, k, pose, pose0, inverse_mass, inverse_inertia, b, start, now, reach, w,
-    law, push, hold, ease, escape
+    distance_and_normal, kind, s, fields, places, k, pose, pose0, inverse_mass, inverse_inertia, b, start, now, reach,
+    w, law, push, hold, ease, escape
 ):  # fmt: skip
     """The push of a piece on a point, in the world.
 

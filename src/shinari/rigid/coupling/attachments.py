@@ -1,0 +1,138 @@
+"""Attachments of particles to bodies, as a part of the model."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.rigid.coupling.attachment_rows import let_go, solve_attachments
+from shinari.rigid.frames import Frames
+from shinari.scene.motion import rotation_matrix
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.scene.scene import Scene
+    from shinari.settings import Settings
+    from shinari.state import State
+
+MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
+
+
+@dataclass(frozen=True)
+class AttachmentModel:
+    """What of the attachments to bodies never changes; M rows.
+
+    Attributes:
+        particles: Particle of each in solver order, (M,).
+        bodies: Body of each, (M,).
+        described: Place in the axes of the body as it was described [m], (M, 3).
+        places: Place in the axes of the body's frame [m], (M, 3).
+        lengths: Distance that is kept [m], (M,); 0: held at the place.
+        compliances: Compliance [m/N], (M,).
+        limits: Force above which it lets go [N], (M,).
+    """
+
+    particles: np.ndarray
+    bodies: np.ndarray
+    described: np.ndarray
+    places: np.ndarray
+    lengths: np.ndarray
+    compliances: np.ndarray
+    limits: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return "attachments to bodies"
+
+    def start(self, model: "Model") -> dict[str, np.ndarray]:
+        """Pushes of the last substep, and what has let go."""
+        return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
+
+    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Attachments":
+        """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
+        return Attachments(self, model, state, settings, predicted)
+
+    def energy(self, model: "Model", state: "State") -> tuple[float, float]:
+        """None, and the elastic energy of what has a compliance [J]."""
+        on = (self.compliances > 0.0) & ~state.parts[BROKEN]
+        error = np.linalg.norm(self._offsets(model, state)[on], axis=1) - self.lengths[on]
+        return 0.0, 0.5 * float((error**2 / self.compliances[on]).sum())
+
+    def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
+        """None."""
+        return np.zeros(3)
+
+    def forces(self, state: "State", h: float) -> np.ndarray:
+        """Forces on the bodies in the last substep of length h [s], (M, 3) [N]."""
+        return state.parts[MULTIPLIERS] * (-1.0 / h**2)
+
+    def _offsets(self, model: "Model", state: "State") -> np.ndarray:
+        """From the place on the body to the particle [m], (M, 3)."""
+        world = state.origins[model.groups[self.particles]] + state.x[self.particles, :3]
+        turns = np.array([rotation_matrix(q) for q in state.body_rotations])[self.bodies]
+        return world - state.body_positions[self.bodies] - np.einsum("mrc,mc->mr", turns, self.described)
+
+
+class Attachments:
+    """Attachments bound to the arrays of one simulation; a part of the step, see `shinari.solver.part`."""
+
+    def __init__(
+        self, rows: AttachmentModel, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray
+    ) -> None:
+        self.rows = rows
+        self._model, self._state, self._settings, self._predicted = model, state, settings, predicted
+        self._frames: Frames | None = None
+        self.loosened = False
+
+    def join(self, frames: Frames) -> None:
+        """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
+        self._frames = frames
+        self._scratch = (frames.q.copy(), np.zeros((len(frames.x), 2)), np.zeros_like(frames.x))
+
+    @property
+    def held(self) -> np.ndarray:
+        """Particles and the bodies that hold them, (H, 2): what has let go is left out."""
+        on = ~self._state.parts[BROKEN]
+        return np.stack([self.rows.particles[on], self.rows.bodies[on]], axis=1).astype(np.int64)
+
+    def predict(self, h: float) -> None:
+        """Nothing of its own moves."""
+
+    def project(self, threads: int, first: bool) -> None:
+        """Solve all attachments once."""
+        rows, model, state, frames = self.rows, self._model, self._state, self._frames
+        assert frames is not None
+        solve_attachments(
+            rows.particles, rows.bodies, rows.places, rows.lengths, rows.compliances, state.parts[BROKEN],
+            state.parts[MULTIPLIERS], state.x, self._predicted, state.v, model.groups, state.origins, frames.x,
+            frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia, frames.moments,
+            frames.impulses, *self._scratch, first, self._settings.substep
+        )  # fmt: skip
+
+    def finish(self, threads: int) -> None:
+        """Let go of what pulls too hard."""
+        parts = self._state.parts
+        if np.isfinite(self.rows.limits).any():
+            broke = let_go(parts[BROKEN], parts[MULTIPLIERS], self.rows.limits, self._settings.substep)
+            self.loosened = self.loosened or broke
+
+
+def build_attachments(scene: "Scene", slots: np.ndarray) -> AttachmentModel:
+    """The attachments of a scene to its bodies."""
+    counts = [len(rows.particles) for rows in scene.body_rows]
+    places = np.concatenate([rows.places for rows in scene.body_rows])
+    bodies = np.repeat([rows.body for rows in scene.body_rows], counts)
+    centres = np.array([body.centre for body in scene.bodies])[bodies]
+    axes = np.array([rotation_matrix(body.axes) for body in scene.bodies])[bodies]
+    return AttachmentModel(
+        particles=slots[np.concatenate([rows.particles for rows in scene.body_rows])].astype(np.int64),
+        bodies=bodies,
+        described=places,
+        places=np.einsum("mcr,mc->mr", axes, places - centres),
+        lengths=np.concatenate([rows.lengths for rows in scene.body_rows]),
+        compliances=np.repeat([rows.compliance for rows in scene.body_rows], counts).astype(np.float64),
+        limits=np.repeat(
+            [np.inf if rows.break_force is None else rows.break_force for rows in scene.body_rows], counts
+        ).astype(np.float64),
+    )
