@@ -18,9 +18,13 @@ from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
+from shinari.rigid.answers import BodyAnswers
+from shinari.rigid.report import joined
 from shinari.rods.model import RodLoads, RodModel
 from shinari.scene import check
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.rod import RodHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
@@ -39,7 +43,7 @@ REACH = 64.0
 WORTH_A_THREAD = 5000
 
 
-class Simulation:
+class Simulation(BodyAnswers):
     """A scene that runs.
 
     Args:
@@ -61,6 +65,11 @@ class Simulation:
             few per cent more time.
         contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
             leaves the way it was to go, or `"substep"`, in each.
+        rigid_solver: How joints and contacts of rigid bodies are solved: `"direct"`, by factoring the matrix of all
+            bodies that hang together, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct
+            unless a heap is so large and dense that its factor would cost too much.
+        sleeping: Rigid bodies that have been at rest for half a second stop, with all that they touch, until something
+            comes. Faster, and not exact.
 
     Raises:
         SceneError: A setting or the scene is unusable; the message names the thing and the field.
@@ -86,6 +95,8 @@ class Simulation:
         depenetration_speed: float = 1.0,
         hierarchy: bool = False,
         contact_detection: str = "frame",
+        rigid_solver: str = "auto",
+        sleeping: bool = False,
     ) -> None:
         if not isinstance(scene, Scene):
             raise SceneError(f"simulation: scene: expected a Scene, got {scene!r}")
@@ -103,6 +114,8 @@ class Simulation:
             depenetration_speed=depenetration_speed,
             hierarchy=hierarchy,
             contact_detection=contact_detection,
+            rigid_solver=rigid_solver,
+            sleeping=sleeping,
         )
         self.scene = scene
         self._revision = scene.revision
@@ -273,7 +286,7 @@ class Simulation:
         rods = next(part for part in self.model.parts if isinstance(part, RodModel))
         return rods.loads(self.state, self.settings.substep, segments)
 
-    def surface(self, handle: Handle | str) -> tuple[np.ndarray, np.ndarray]:
+    def surface(self, handle: Handle | BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """The surface of a thing as it is shown now, a copy.
 
         That is its visual surface if it has one, else its own triangles: of a soft body the boundary of its
@@ -286,6 +299,9 @@ class Simulation:
         Raises:
             SceneError: It is no thing of this scene, or has no surface.
         """
+        thing = self.scene[handle] if isinstance(handle, str) else handle
+        if isinstance(thing, BodyHandle):
+            return self.body_surface(thing)
         particles = self._range(handle)
         group = next(g for g in self.scene.groups if g.name == (handle if isinstance(handle, str) else handle.name))
         left = elements_left(self.model, self.state, next(k for k, g in enumerate(self.scene.groups) if g is group))
@@ -312,18 +328,19 @@ class Simulation:
         """How far each block is from being solved, and its strains; see `Residual`."""
         return self._diagnostics.residual(self.state)
 
-    def forces(self, of: str | RowsHandle | Handle | ColliderHandle) -> np.ndarray:
-        """Forces of constraint rows in the last substep, or the contact force on a thing over the last step.
+    def forces(self, of: str | RowsHandle | Handle | ColliderHandle | BodyHandle | JointHandle) -> Any:
+        """Forces of constraint rows or of a joint in the last substep, or the contact force on a thing over a step.
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
-                and ropes last); what `add_constraint` or `attach` returned, for its rows; or a thing or a collider.
+                and ropes last); what `add_constraint` or `attach` returned, for its rows; a joint; or a thing, a body or a collider.
 
         Returns:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
             rows that are solved as a system: an attachment gives the force with which the particle pulls at its
-            target, so a hanging weight reads (0, -m g, 0). For a thing or a collider the sum of its contact forces,
-            (3,) [N], see `contacts`.
+            target, so a hanging weight reads (0, -m g, 0). Of a joint `.force` (3,) [N] and `.torque` (3,) [N m] on
+            its second body, world axes. For a thing, a body or a collider the sum of its contact forces, (3,) [N], see
+            `contacts`.
 
         Raises:
             SceneError: The scene has no such rows or no such thing.
@@ -332,7 +349,9 @@ class Simulation:
             if of._scene is not self.scene:
                 raise SceneError(f"forces: {of!r} belongs to another scene")
             return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
-        if isinstance(of, (Handle, ColliderHandle)):
+        if isinstance(of, JointHandle):
+            return self.joint_load(of)
+        if isinstance(of, (Handle, ColliderHandle, BodyHandle)):
             if self.scene.handles.get(of.name) is not of:
                 raise SceneError(f"forces: {of!r} belongs to another scene")
             contacts = self.contacts()
@@ -369,7 +388,8 @@ class Simulation:
     def contacts(self) -> Contacts:
         """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
         touches = Touches.joined([family.touches() for family in self._work.contacts])
-        return report(touches, self.model, self.state, self.settings.dt)
+        found = report(touches, self.model, self.state, self.settings.dt)
+        return found if self._work.bodies is None else joined(found, self._work.bodies.contacts())
 
     def strains(self, of: str = "distance") -> np.ndarray:
         """Strain C / rest value of each row of a type, (M,), in the order in which they were added.

@@ -1,13 +1,14 @@
 """The rigid bodies of a simulation: what a step calls, in the order of the algorithm.
 
-Mueller et al. 2020, algorithm 2: predict, solve the positions of joints and contacts, derive the velocities. In place of
-a sweep over rows, the rows of a component are solved together; see `shinari.rigid.direct`.
+Mueller et al. 2020, algorithm 2: predict, solve the positions of joints and contacts, derive the velocities. In
+place of a sweep over rows, the rows of a component are solved together; see `shinari.rigid.direct`.
 """
 
 import math
 
 import numpy as np
 
+from shinari.contact.report import Contacts
 from shinari.model import Model
 from shinari.rigid import model as names
 from shinari.rigid.model import RigidModel
@@ -35,7 +36,8 @@ class Bodies:
         self.frames = rigid.frames()
         self._asleep = np.zeros(rigid.frame_count, bool)
         self._driven = [(i, b.motion) for i, b in enumerate(rigid.bodies) if b.motion is not None]
-        self._shown = {name: state.parts[name].copy() for name in (names.POSITIONS, names.ROTATIONS)}
+        seen = rigid.published(state.parts["bodies/x"], state.parts["bodies/q"])
+        self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
         self._pushed = 0.0
         self._collide(0.0)
@@ -75,6 +77,12 @@ class Bodies:
         derive(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
                self._asleep, len(self._rigid.bodies), self._settings.substep)  # fmt: skip
         self.system.finish()
+
+    def contacts(self) -> Contacts:
+        """The contacts of bodies with each other and with colliders that pushed in the last step."""
+        rigid = self._rigid
+        named = [b.name for b in rigid.bodies] + ["world"] + [c.name for c in rigid.colliders]
+        return self.system.log.contacts(np.array(named), self._settings.dt)
 
     def publish(self) -> bool:
         """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
-from shinari.rigid.frames import Frames
-from shinari.rigid.motion import as_frame
 from shinari.rigid.contact.geoms import Geoms, geoms_of
+from shinari.rigid.frames import Frames
+from shinari.rigid.joints.joints import start_joints
+from shinari.rigid.joints.table import JointTable, joints_of
+from shinari.rigid.motion import as_frame
 from shinari.scene.body import Body, Joint
 from shinari.scene.scene import Scene
 from shinari.scene.things import Collider
@@ -27,6 +29,7 @@ class RigidModel:
         colliders: The colliders.
         masses: Masses [kg], (B,); 0 for what is not pushed.
         geoms: Shapes of bodies and colliders.
+        table: The joints as the kernels read them.
     """
 
     bodies: tuple[Body, ...]
@@ -34,6 +37,7 @@ class RigidModel:
     colliders: tuple[Collider, ...]
     masses: np.ndarray
     geoms: Geoms
+    table: JointTable
 
     @property
     def world(self) -> int:
@@ -57,7 +61,7 @@ class RigidModel:
             "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
-        }
+        } | start_joints(self.table)
 
     def frames(self) -> Frames:
         """Frames with the masses and moments of the bodies, at the origin."""
@@ -111,4 +115,6 @@ def build_bodies(scene: Scene) -> RigidModel | None:
     if not scene.bodies:
         return None
     masses = np.array([body.mass for body in scene.bodies])
-    return RigidModel(tuple(scene.bodies), tuple(scene.joints), tuple(scene.colliders), masses, geoms_of(scene))
+    return RigidModel(
+        tuple(scene.bodies), tuple(scene.joints), tuple(scene.colliders), masses, geoms_of(scene), joints_of(scene)
+    )

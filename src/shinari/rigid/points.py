@@ -9,9 +9,9 @@ The way of a substep is small, so arms and normal are those of the predicted pos
 motions that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
 the way out, no faster than the limit on such speeds; for what bounces, where the speed of restitution leads to.
 
-A point is in one of four states, and a Newton step is taken with the forces and stiffnesses of the states as they are
-(semi-smooth Newton; Alart and Curnier 1991): apart, sticking, sliding, where the force of friction is mu f_n against the
-slip as it last was. A slip that turns around within a substep has come to rest: it sticks.
+A point is in one of three states, and a Newton step is taken with the forces and stiffnesses of the states as they are
+(semi-smooth Newton; Alart and Curnier 1991): apart, sticking, or sliding, where the force of friction is mu f_n
+against the slip as it last was. A slip that turns around within a substep has come to rest: it sticks.
 """
 
 import math
@@ -160,12 +160,8 @@ def judge(
 ):  # fmt: skip
     """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
 
-    Args:
-        count: Points.
-        first: Element of the first.
-        begin: Whether this is the first time in the substep: then there is no motion yet, and nothing is finished.
-        homes: Component of each element, (E,).
-        unfinished: Set for the components in which something has changed, (C,).
+    `begin` holds for the first time in a substep: then there is no motion yet, and nothing is finished. `homes` is the
+    component of each element, (E,); `unfinished` (C,) becomes 2 for the components in which something has changed.
     """
     for p in range(count):
         e = first + p
@@ -258,9 +254,8 @@ def resist(p, e, n, law, turns, k, bound, force, stiffness):
 
 
 @numba.njit(cache=True, **STEADY)
-def keep_forces(count, push, force, impulses, h):
-    """The forces of the substep become the multipliers of the next; add up their impulses over the step."""
+def keep_forces(count, push, force):
+    """The forces of the substep become the multipliers of the next."""
     for p in range(count):
         for c in range(3):
             force[p, c] = push[p, c]
-            impulses[p, c] += h * push[p, c]

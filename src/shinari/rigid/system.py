@@ -9,14 +9,18 @@ from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Graph, Places, graph_of, places_of
 from shinari.rigid.joints.joints import Joints
+from shinari.rigid.joints.table import DRIVE, FLAGS, HAS_SWING, HAS_TRAVEL, HAS_TWIST
 from shinari.rigid.model import RigidModel
 from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
+from shinari.rigid.report import PointLog
 from shinari.rigid.sweeps import solve_sweeps
 from shinari.settings import Settings
 from shinari.state import State
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
 MOST_STEPS = 12
+# A joint whose stiffness has changed by more than this part has come to a limit or off it.
+OTHERWISE = 1e-2
 
 
 class System:
@@ -27,22 +31,27 @@ class System:
     Attributes:
         joints: The joints.
         contacts: The points of contact.
+        log: What they pushed in the last step.
         steps: Newton steps of the last solution.
     """
 
     def __init__(self, rigid: RigidModel, frames: Frames, model: Model, state: State, settings: Settings) -> None:
         self._frames, self._settings, self._rigid = frames, settings, rigid
         self._free = frames.inverse_mass > 0.0
-        self.joints = Joints(rigid, state, settings.substep)
+        self.joints = Joints(rigid.table, state.parts)
         weight = float(np.linalg.norm(model.gravity))
         self.contacts = BodyContacts(
             rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
         self._joint_count = len(rigid.joints)
         self._elements = Elements.zeros(self._joint_count)
-        self._bars = self.joints.bars
+        self._bars = Bars.zeros(self.joints.bars)
+        self._bounded = bool(
+            (rigid.table.codes[:, FLAGS] & (HAS_TRAVEL | HAS_TWIST | HAS_SWING)).any()
+            or (rigid.table.codes[:, DRIVE] != 0).any()
+        )
         self._work = PointWork.zeros(0)
-        self._impulses = np.zeros((0, 3))
+        self.log = PointLog()
         self._moved = np.zeros((rigid.frame_count, 6))
         self._pairs = np.zeros((0, 2), np.int64)
         self._graph: Graph | None = None
@@ -56,6 +65,7 @@ class System:
     def begin(self, threads: int) -> None:
         """A step begins."""
         self.contacts.begin(threads)
+        self.log.begin()
         self._fresh = True
 
     def find(self, threads: int, slow: float) -> None:
@@ -68,7 +78,6 @@ class System:
         start_points(points.count, points.frames, points.core, points.radius, points.normal, points.law, points.force,
                      w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
                      frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
-        self.joints.start(frames)
 
     def predicted(self) -> None:
         """The poses are predicted: nothing has been solved yet."""
@@ -80,7 +89,7 @@ class System:
         count, joints, h = points.count, self._joint_count, self._settings.substep
         meet(count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap, w.slip,
              w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
-        self.joints.evaluate(frames, el, h)
+        self.joints.evaluate(frames, h, el, self._bars)
         graph, places = self._arrange(count)
         if len(graph.nodes) == 0:
             return
@@ -102,11 +111,28 @@ class System:
                 frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, h
             )  # fmt: skip
             judge(*point_arguments[:2], False, *point_arguments[2:], unfinished)
-            self.joints.settle(frames, el, h, unfinished, places.homes)
+            if joints and (self._bounded or (unfinished == 2).any()):
+                self._reconsider(unfinished, places.homes[:joints])
             unfinished = np.where(unfinished == 2, 1, 0)
             if not unfinished.any():
                 break
-            self.joints.evaluate(frames, el, h)
+
+    def _reconsider(self, unfinished: np.ndarray, homes: np.ndarray) -> None:
+        """Evaluate the joints where the bodies are now, and find those whose limits or motors act otherwise than before.
+
+        What is finished keeps the forces that its motion was found with: what is left of a turn at second order would
+        else be taken for a force.
+        """
+        el, count = self._elements, self._joint_count
+        before = el.force[:count].copy(), el.stiffness[:count].copy(), self.joints.rows.copy()
+        self.joints.evaluate(self._frames, self._settings.substep, el, self._bars)
+        sizes = np.abs(before[1]).max(axis=1) + np.abs(el.stiffness[:count]).max(axis=1)
+        other = np.abs(el.stiffness[:count] - before[1]).max(axis=1) > OTHERWISE * sizes
+        other &= (homes >= 0) & (unfinished[homes] > 0)
+        unfinished[homes[other]] = 2
+        done = (homes < 0) | (unfinished[homes] != 2)
+        for now, was in zip((el.force[:count], el.stiffness[:count], self.joints.rows), before, strict=True):
+            now[done] = was[done]
 
     def _sweep(self, graph: Graph, places: Places, count: int) -> None:
         """Solve the components that are too costly to factor."""
@@ -124,15 +150,17 @@ class System:
     def finish(self) -> None:
         """The substep is over: its forces are the multipliers of the next."""
         points = self.contacts.table
-        keep_forces(points.count, self._work.push, points.force, self._impulses, self._settings.substep)
-        self.joints.finish(self._frames, self._settings.substep)
+        keep_forces(points.count, self._work.push, points.force)
+        self.log.add(points, self._work.arms, self._work.push, self._frames, self._settings.substep)
+        self.joints.settle(self._frames, self._settings.substep, self._elements, self._bars)
+        if self.joints.break_over():
+            self._places = None
 
     def _room(self, count: int) -> None:
         """Make room for so many points."""
         if count > len(self._work.gap):
             room = 2 * count
             self._work = PointWork.zeros(room)
-            self._impulses = np.zeros((room, 3))
             self._kept = np.concatenate([self._kept[: self._joint_count], np.zeros((room, 6))])
             old, self._elements = self._elements, Elements.zeros(self._joint_count + room)
             for name in ("frames", "arms", "force", "stiffness", "motion"):
@@ -149,10 +177,8 @@ class System:
         if self._graph is not None and not self._fresh:
             known = {tuple(pair) for pair in self._pairs}
             missing = [pair for pair in pairs if tuple(pair) not in known]
-            if missing:
-                pairs = np.unique(np.concatenate([self._pairs, np.array(missing)]), axis=0)
-            else:
-                pairs = self._pairs
+            grown = [self._pairs, np.array(missing).reshape(-1, 2)]
+            pairs = np.unique(np.concatenate(grown), axis=0) if missing else self._pairs
         if self._graph is None or not np.array_equal(pairs, self._pairs):
             self._pairs = pairs
             self._graph = graph_of(pairs, self._free, self._settings.rigid_solver)

@@ -53,7 +53,7 @@ class Solids:
         self.after, self._far, self._reference = (np.zeros_like(self.before) for _ in range(3))
         self._moves = np.array([c.motion is not None for c in colliders])
         self._movers = np.flatnonzero(self._moves)
-        bounces = max(float(self.surfaces[:, 2].max()), float(model.surfaces[:, 2].max())) > 0.0
+        bounces = max(float(self.surfaces[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0.0
         self._starts = np.zeros_like(state.v) if bounces else None
         self._places = np.zeros_like(predicted)
         self._margins, self._gone, self._ways = np.zeros((3, len(predicted)), real)

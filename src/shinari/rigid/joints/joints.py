@@ -87,7 +87,7 @@ class Joints:
         self.multipliers, self.angles = arrays["joints/multipliers"], arrays["joints/angles"]
         self.broken, self.targets = arrays["joints/broken"], arrays["joints/targets"]
         self.loads = arrays["joints/loads"]
-        self._rows = np.zeros((len(table.codes), ROWS))
+        self.rows = np.zeros((len(table.codes), ROWS))
         self._first = True
         self._breakable = bool(np.isfinite(table.strengths).any())
 
@@ -104,7 +104,7 @@ class Joints:
         table = self.table
         evaluate(
             0, len(self), table.codes, table.numbers, self.targets, self.broken, self.angles, self.multipliers,
-            self._rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.frames, elements.arms,
+            self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.frames, elements.arms,
             elements.force, elements.stiffness,
         )  # fmt: skip
         if len(table.gears):
@@ -118,7 +118,7 @@ class Joints:
         """After the last solution of a substep, with its motions written and the bodies moved: keep what it gave."""
         table = self.table
         settle(
-            0, len(self), table.codes, table.numbers, self.broken, self.angles, self.multipliers, self._rows,
+            0, len(self), table.codes, table.numbers, self.broken, self.angles, self.multipliers, self.rows,
             self.loads, frames.q, elements.force, elements.stiffness, elements.motion,
         )  # fmt: skip
         if len(table.gears):

@@ -1,0 +1,70 @@
+"""Contacts between bodies as the user sees them: the impulses of a step, point by point."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.contact.report import Contacts
+from shinari.rigid.contact.table import Points
+from shinari.rigid.frames import Frames
+
+
+@dataclass
+class _Entry:
+    """The points of some substeps in a row that had the same points."""
+
+    keys: np.ndarray
+    frames: np.ndarray
+    positions: np.ndarray
+    normals: np.ndarray
+    impulses: np.ndarray
+
+
+class PointLog:
+    """What pushed at the points of contact in a step."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._entries = []
+
+    def add(self, points: Points, arms: np.ndarray, push: np.ndarray, frames: Frames, h: float) -> None:
+        """Add the forces (P, 3) of a substep at arms (P, 6) of the frames."""
+        count = points.count
+        keys = points.key[:count]
+        last = self._entries[-1] if self._entries else None
+        if last is None or not np.array_equal(last.keys, keys):
+            last = _Entry(keys.copy(), points.frames[:count].copy(), np.zeros(0), np.zeros(0), np.zeros((count, 3)))
+            self._entries.append(last)
+        last.impulses += h * push[:count]
+        last.positions = frames.x[last.frames[:, 0]] + arms[:count, :3]
+        last.normals = points.normal[:count].copy()
+
+    def contacts(self, names: np.ndarray, dt: float) -> Contacts:
+        """The contacts that pushed, with the mean force over the step; `names` are those of the frames, (F,)."""
+        none = np.zeros((0, 3))
+        frames = np.concatenate([np.zeros((0, 2), np.int64), *(e.frames for e in self._entries)])
+        positions = np.concatenate([none, *(e.positions for e in self._entries)])
+        normals = np.concatenate([none, *(e.normals for e in self._entries)])
+        impulses = np.concatenate([none, *(e.impulses for e in self._entries)])
+        keys = np.concatenate([np.zeros(0, np.int64), *(e.keys for e in self._entries)])
+        # a point that came and went is where it was last
+        found, back = np.unique(keys, return_inverse=True)
+        total, place = np.zeros((len(found), 3)), np.zeros(len(found), np.int64)
+        np.add.at(total, back, impulses)
+        place[back] = np.arange(len(keys))
+        on = (total != 0.0).any(axis=1)
+        chosen = place[on]
+        one, other = names[frames[chosen, 0]], names[frames[chosen, 1]]
+        return Contacts(positions[chosen], normals[chosen], total[on] / dt, one, other, np.zeros((0, 3)))
+
+
+def joined(first: Contacts, second: Contacts) -> Contacts:
+    """Contacts of particles, and of bodies among each other."""
+    both = [
+        np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("positions", "normals", "forces", "first", "second")
+    ]
+    return Contacts(*both, first.particle_forces)
