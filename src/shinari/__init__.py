@@ -10,6 +10,7 @@ from shinari.errors import (
     FileError,
     MissingExtraError,
     OverconstrainedWarning,
+    RobotWarning,
     SceneError,
     ShinariError,
     TetrahedraWarning,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from shinari.build.tetrahedra.lattice import lattice
     from shinari.build.topology import grid
     from shinari.constraints.registry import register
+    from shinari.files.robots.load import Robot, load_robot
     from shinari.files.scene_file import load_scene
     from shinari.maths.function import function
     from shinari.simulation import Simulation
@@ -38,10 +40,12 @@ __version__ = "0.1.0"
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
+    "Robot": "shinari.files.robots.load",
     "Simulation": "shinari.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.build.topology",
     "lattice": "shinari.build.tetrahedra.lattice",
+    "load_robot": "shinari.files.robots.load",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
     "tetrahedralize": "shinari.build.tetrahedra.fill",
@@ -69,6 +73,8 @@ __all__ = [
     "Oscillation",
     "OverconstrainedWarning",
     "Plane",
+    "Robot",
+    "RobotWarning",
     "RodMaterial",
     "RopeMaterial",
     "Scene",
@@ -83,6 +89,7 @@ __all__ = [
     "function",
     "grid",
     "lattice",
+    "load_robot",
     "load_scene",
     "register",
     "tetrahedralize",

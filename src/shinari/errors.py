@@ -28,6 +28,10 @@ class TetrahedraWarning(UserWarning):
     """Tetrahedra that miss parts of the surface they were made from, or fall into pieces that it does not have."""
 
 
+class RobotWarning(UserWarning):
+    """What a robot file has and the scene has not."""
+
+
 class EmbeddingWarning(UserWarning):
     """A visual surface that reaches far out of the tetrahedra that carry it."""
 
