@@ -42,7 +42,7 @@ CLOUDS = {
     "few": ball(5, 5),
     "cloud": np.random.default_rng(6).normal(size=(3000, 3)),
     "flat cloud": np.random.default_rng(7).normal(size=(500, 3)) * [1.0, 1e-3, 1.0],
-    "prism": np.concatenate([ring(200), ring(200) + (0.0, 1.0, 0.0)]) @ turn_of(8).T,
+    "prism": np.concatenate([ring(200), ring(200) + np.eye(3)[1]]) @ turn_of(8).T,
     "cone": np.concatenate([ring(64), [[0.0, 2.0, 0.0]]]),
     "every point twice": np.concatenate([CUBE, CUBE]),
     "clusters": (CUBE[:, None] + 1e-9 * np.random.default_rng(9).normal(size=(8, 20, 3))).reshape(-1, 3),
@@ -149,6 +149,19 @@ def test_it_takes_meshes_and_files(tmp_path) -> None:
     write_mesh(tmp_path / "box.obj", vertices, faces)
     for given in (sn.Mesh(vertices, faces), tmp_path / "box.obj", str(tmp_path / "box.obj")):
         assert np.array_equal(sn.ConvexHull(given).vertices, vertices)
+
+
+@pytest.mark.parametrize("thickness", [1e-8, 3e-7, 1e-6, 3e-6])
+def test_slabs_that_are_about_as_thin_as_what_counts_as_flat(thickness: float) -> None:
+    for seed in range(20):
+        points = np.random.default_rng(seed).integers(-2, 3, size=(30, 3)) * [1.0, 1.0, thickness] @ turn_of(seed).T
+        try:
+            hull = sn.ConvexHull(points)
+        except sn.SceneError as error:
+            assert "all lie in one plane" in str(error)  # noqa: PT017  either is right here
+            continue
+        assert len(edges_of(hull.loops)) % 2 == 0
+        assert hull.mesh.solid
 
 
 @pytest.mark.parametrize(

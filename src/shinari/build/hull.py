@@ -19,6 +19,7 @@ from shinari.errors import SceneError
 FLAT = 1e-6
 """Distance from a plane, over the size of the points, within which a point is in it."""
 _ROUNDING = (7.0 + 56.0 * 2.0**-53) * 2.0**-53
+_IN_PLANE = "all lie in one plane; a hull needs four that do not"
 Triangle = tuple[int, int, int]
 
 
@@ -43,13 +44,15 @@ def convex_hull(points: np.ndarray, thing: str = "hull") -> tuple[np.ndarray, li
     while True:
         places = points[kept]
         triangles = _triangles(places, flat, thing)
-        faces = _merged(places, triangles, flat)
+        faces = _merged(places, triangles, flat, thing)
         meeting = np.bincount(np.concatenate([np.unique(face) for face in faces]), minlength=len(kept))
         corners = np.unique(np.array(triangles))
         doubles = _doubles(places, triangles, flat)
         wanted = np.setdiff1d(corners, doubles) if len(doubles) else corners[meeting[corners] >= 3]
         if len(wanted) == len(corners):
             break
+        if len(wanted) < 4:
+            raise SceneError(f"{thing}: points: {_IN_PLANE}")
         kept = kept[wanted]
     rank = np.zeros(len(kept), np.int64)
     rank[corners] = np.arange(len(corners))
@@ -169,11 +172,11 @@ def _start(places: np.ndarray, flat: float, thing: str) -> tuple[int, int, int, 
     heights = np.abs(arms @ normal)
     d = int(np.argmax(heights))
     if not heights[d] > flat:
-        raise SceneError(f"{thing}: points: all lie in one plane; a hull needs four that do not")
+        raise SceneError(f"{thing}: points: {_IN_PLANE}")
     return a, b, c, d
 
 
-def _merged(places: np.ndarray, triangles: list[Triangle], flat: float) -> list[np.ndarray]:
+def _merged(places: np.ndarray, triangles: list[Triangle], flat: float, thing: str) -> list[np.ndarray]:
     """Faces: triangles that lie in one plane together, as loops of corners; large triangles decide first."""
     corners = places[np.array(triangles)]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -186,6 +189,8 @@ def _merged(places: np.ndarray, triangles: list[Triangle], flat: float) -> list[
             continue
         normal = normals[seed] / areas[seed]
         members = _in_plane(places @ normal - corners[seed, 0] @ normal, flat, triangles, beside, taken, seed)
+        if len(members) == len(triangles):
+            raise SceneError(f"{thing}: points: {_IN_PLANE}")
         loop = _loop(triangles, beside, members)
         if not loop:  # it touches itself at a corner: its triangles stay faces of their own
             members, loop = {seed}, list(triangles[seed])
