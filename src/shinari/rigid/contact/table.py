@@ -4,7 +4,7 @@ The points of a substep are those at its start, up to a gap that the substep may
 the table does not depend on the threads; the force that a point carries from the last substep finds it by its key.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -13,6 +13,7 @@ from shinari.contact.solid.collide import combined
 from shinari.contact.solid.shapes import MESH, MESH_SHEET
 from shinari.maths.function import STEADY, steady
 from shinari.rigid.contact.broad import BroadPhase, set_poses
+from shinari.rigid.contact.features import features_of
 from shinari.rigid.contact.geoms import Geoms
 from shinari.rigid.contact.pairs import (
     FEATURE,
@@ -28,7 +29,7 @@ from shinari.rigid.contact.pairs import (
 from shinari.rigid.frames import Frames
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
-FEATURES = 1 << 20
+FEATURES = 1 << 28
 # Pairs for which it is worth waking one more thread.
 SHARE = 64
 
@@ -74,10 +75,6 @@ class Points:
             geoms=np.zeros((room, 2), np.int64),
         )
 
-    def columns(self) -> tuple[np.ndarray, ...]:
-        """The arrays, in the order of the attributes."""
-        return tuple(getattr(self, f.name) for f in fields(self)[1:])
-
 
 class BodyContacts:
     """Finds the points of contact of bodies in each substep.
@@ -104,6 +101,7 @@ class BodyContacts:
         self._broad = BroadPhase(geoms, frames, dt, h, weight)
         self._poses = np.zeros((geoms.frame_count, 12))
         self._meshed = np.isin(geoms.shapes.kind, (MESH, MESH_SHEET))
+        self._features = features_of(geoms.meshes)
         self._found, self._factor = False, 1.0
         self._starts = np.zeros(1, np.int64)
         self._old_key, self._old_force = np.zeros(0, np.int64), np.zeros((0, 3))
@@ -136,7 +134,10 @@ class BodyContacts:
         if len(self._convex):
             update(parts, self._convex, *arrays)
         if len(self._rough):
-            self._update_meshes(threads, arrays)
+            # imported here: a scene without meshes does not wait for their kernels
+            from shinari.rigid.contact.mesh_pairs import update_meshes
+
+            update_meshes(max(1, min(threads, len(self._rough))), self._rough, *arrays, self._features, geoms.fields)
         if renewed or pairs.changed.any():
             self._write(threads, renewed)
         else:
@@ -148,9 +149,6 @@ class BodyContacts:
         self.detections += 1
         rough = self._meshed[self.pairs.geoms].any(axis=1)
         self._convex, self._rough = np.flatnonzero(~rough), np.flatnonzero(rough)
-
-    def _update_meshes(self, threads: int, arrays: tuple) -> None:
-        raise NotImplementedError
 
     def _write(self, threads: int, renewed: bool) -> None:
         """Write the table anew; forces are carried by key."""
@@ -165,7 +163,9 @@ class BodyContacts:
             self.table = table = Points.zeros(int(1.5 * total) + 64)
         table.count = total
         carried = (self._old_key[:old], self._old_force[:old], np.zeros(0, np.int64) if renewed else old_starts)
-        write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, *table.columns(), *carried)
+        t = table
+        write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, t.frames, t.core, t.radius,
+                     t.normal, t.law, t.key, t.force, t.geoms, *carried)  # fmt: skip
 
 
 def _parts(count: int, threads: int) -> int:
