@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import direction_and_length, neg
+from shinari.rigid.contact.vectors import direction_and_length, neg
 from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 from shinari.rigid.contact.support import gap_along

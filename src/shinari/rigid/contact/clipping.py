@@ -52,7 +52,7 @@ def clip_once(table, count, at, to, line, label, slack):
     px, py, pw, pl = table[last, at], table[last, at + 1], table[last, at + 2], table[last, at + 3]
     pd = ex * (py - y0) - ey * (px - x0) + slack
     for i in range(count):
-        x, y, w, l = table[i, at], table[i, at + 1], table[i, at + 2], table[i, at + 3]
+        x, y, w, name = table[i, at], table[i, at + 1], table[i, at + 2], table[i, at + 3]
         d = ex * (y - y0) - ey * (x - x0) + slack
         if (pd >= 0.0) != (d >= 0.0) and new < len(table):
             t = pd / (pd - d)
@@ -65,9 +65,9 @@ def clip_once(table, count, at, to, line, label, slack):
             table[new, to] = x
             table[new, to + 1] = y
             table[new, to + 2] = w
-            table[new, to + 3] = l
+            table[new, to + 3] = name
             new += 1
-        px, py, pw, pl, pd = x, y, w, l, d
+        px, py, pw, pl, pd = x, y, w, name, d
     return new, to
 
 

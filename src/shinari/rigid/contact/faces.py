@@ -8,7 +8,7 @@ of which is the point of the rim that reaches farthest; its side is a line.
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, dot, scale
+from shinari.rigid.contact.vectors import add, dot, scale
 from shinari.rigid.contact.poses import turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 from shinari.rigid.contact.support import farthest_vertex
@@ -22,7 +22,7 @@ LARGEST_LABEL = 512
 
 @steady
 def put(table, i, column, at, label):
-    """Write one vertex."""
+    """Write one vertex; its label is a float, since a constant integer would make Numba compile a copy for it."""
     table[i, column] = at[0]
     table[i, column + 1] = at[1]
     table[i, column + 2] = at[2]
@@ -56,22 +56,21 @@ def box_face(h, d, projection, table, column):
     ax, ay, az = abs(d[0]), abs(d[1]), abs(d[2])
     if ax >= ay and ax >= az:
         k, m, e, f = 0, x, scale(y, h[1]), scale(z, h[2])
-        s, most, bit_e, bit_f = d[0], h[0], 2, 4
+        s, most, bit_e, bit_f = d[0], h[0], 2.0, 4.0
     elif ay >= az:
         k, m, e, f = 1, y, scale(z, h[2]), scale(x, h[0])
-        s, most, bit_e, bit_f = d[1], h[1], 4, 1
+        s, most, bit_e, bit_f = d[1], h[1], 4.0, 1.0
     else:
         k, m, e, f = 2, z, scale(x, h[0]), scale(y, h[1])
-        s, most, bit_e, bit_f = d[2], h[2], 1, 2
+        s, most, bit_e, bit_f = d[2], h[2], 1.0, 2.0
     side = 1.0 if s >= 0.0 else -1.0
-    c = add(start, scale(m, side * most))
-    base = (1 << k) if s >= 0.0 else 0
-    f = scale(f, side)
-    high, low = (bit_f, 0) if s >= 0.0 else (0, bit_f)
-    put(table, 0, column, (c[0] - e[0] - f[0], c[1] - e[1] - f[1], c[2] - e[2] - f[2]), base + low)
-    put(table, 1, column, (c[0] + e[0] - f[0], c[1] + e[1] - f[1], c[2] + e[2] - f[2]), base + bit_e + low)
-    put(table, 2, column, (c[0] + e[0] + f[0], c[1] + e[1] + f[1], c[2] + e[2] + f[2]), base + bit_e + high)
-    put(table, 3, column, (c[0] - e[0] + f[0], c[1] - e[1] + f[1], c[2] - e[2] + f[2]), base + high)
+    centre = add(start, scale(m, side * most))
+    base = float(1 << k) if s >= 0.0 else 0.0
+    for i in range(4):
+        along = 1.0 if i in (1, 2) else -1.0
+        across = side if i >= 2 else -side
+        label = base + (bit_e if along > 0.0 else 0.0) + (bit_f if across > 0.0 else 0.0)
+        put(table, i, column, add(centre, add(scale(e, along), scale(f, across))), label)
     return 4, scale(m, side)
 
 
@@ -93,7 +92,7 @@ def hull_face(shapes, g, d, projection, table, column):
     for k in range(begin, end):
         i = shapes.loops[k]
         at = projected(projection, (shapes.vertices[i, 0], shapes.vertices[i, 1], shapes.vertices[i, 2]))
-        put(table, k - begin, column, at, (i - start) % LARGEST_LABEL)
+        put(table, k - begin, column, at, float((i - start) % LARGEST_LABEL))
     x, y, z, _ = projection
     m = add(scale(x, shapes.planes[face, 0]), add(scale(y, shapes.planes[face, 1]), scale(z, shapes.planes[face, 2])))
     return end - begin, m
@@ -101,7 +100,7 @@ def hull_face(shapes, g, d, projection, table, column):
 
 @steady
 def rim_direction(d):
-    """Where on the rim the first corner of a cap lies, (cos, sin): farthest along d, or fixed where that has no sense."""
+    """Where on the rim the first corner of a cap lies, (cos, sin): farthest along d, or fixed if all lie as far."""
     across = np.sqrt(d[0] * d[0] + d[2] * d[2])
     weight = min(max((across - UPRIGHT) / (9.0 * UPRIGHT), 0.0), 1.0)
     per = weight / across if across > 0.0 else 0.0
@@ -114,24 +113,22 @@ def rim_direction(d):
 def cap(radius, y, up, d, projection, table, column):
     """Write the cap of a cylinder or the base of a cone at height y, as a polygon of eight corners."""
     c, s = rim_direction(d)
-    base = 8 if up < 0.0 else 0
+    base = 8.0 if up < 0.0 else 0.0
     side = -up  # from x to z is clockwise seen from above
     p, q = (c, s), (-side * s, side * c)
-    for k in range(4):
-        at = projected(projection, (radius * p[0], y, radius * p[1]))
-        put(table, 2 * k, column, at, base + 2 * k)
-        r = (HALF * (p[0] + q[0]), HALF * (p[1] + q[1]))
-        at = projected(projection, (radius * r[0], y, radius * r[1]))
-        put(table, 2 * k + 1, column, at, base + 2 * k + 1)
-        p, q = q, (-p[0], -p[1])
+    for k in range(8):
+        r = p if k % 2 == 0 else (HALF * (p[0] + q[0]), HALF * (p[1] + q[1]))
+        put(table, k, column, projected(projection, (radius * r[0], y, radius * r[1])), base + k)
+        if k % 2 == 1:
+            p, q = q, (-p[0], -p[1])
     return 8, scale(projection[1], up)
 
 
 @steady
 def line(first, second, label, projection, table, column):
     """Write a segment."""
-    put(table, 0, column, projected(projection, first), label)
-    put(table, 1, column, projected(projection, second), label + 1)
+    for k in range(2):
+        put(table, k, column, projected(projection, first if k == 0 else second), label + k)
     return 2, (0.0, 0.0, 0.0)
 
 
@@ -146,12 +143,12 @@ def turned_face(kind, s0, s1, d, projection, table, column):
         per = 1.0 / np.sqrt(s0 * s0 + 4.0 * s1 * s1)
         on_slant = per * (2.0 * s1 * across + s0 * d[1]) >= -d[1]
         if at_tip or on_slant:
-            return line(bottom, (0.0, s1, 0.0), 16, projection, table, column)
+            return line(bottom, (0.0, s1, 0.0), 16.0, projection, table, column)
         return cap(s0, -s1, -1.0, d, projection, table, column)
     if abs(d[1]) > across:
         up = 1.0 if d[1] > 0.0 else -1.0
         return cap(s0, up * s1, up, d, projection, table, column)
-    return line(bottom, (s0 * c, s1, s0 * s), 16, projection, table, column)
+    return line(bottom, (s0 * c, s1, s0 * s), 16.0, projection, table, column)
 
 
 @steady
@@ -178,12 +175,12 @@ def face_along(shapes, g, pose, shift, frame, side, table, column):
     if kind == BOX:
         return box_face((s0, s1, shapes.size[g, 2]), d, projection, table, column)
     if kind == CAPSULE:
-        return line((0.0, -s1, 0.0), (0.0, s1, 0.0), 0, projection, table, column)
-    if kind == CYLINDER or kind == CONE:
+        return line((0.0, -s1, 0.0), (0.0, s1, 0.0), 0.0, projection, table, column)
+    if kind in (CYLINDER, CONE):
         return turned_face(kind, s0, s1, d, projection, table, column)
     if kind == HULL:
         return hull_face(shapes, g, d, projection, table, column)
-    put(table, 0, column, projection[3], 0)
+    put(table, np.int64(0), column, projection[3], 0.0)
     return 1, (0.0, 0.0, 0.0)
 
 
@@ -193,7 +190,7 @@ def face_size(shapes, g):
     kind = shapes.kind[g]
     if kind == BOX:
         return 4
-    if kind == CYLINDER or kind == CONE:
+    if kind in (CYLINDER, CONE):
         return 8
     if kind == HULL:
         h = shapes.hull[g]

@@ -14,7 +14,7 @@ of a tetrahedron only the three triangles at the new corner matter.
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
 from shinari.rigid.contact.support import lowest_pair
 
 MOST_STEPS = 48

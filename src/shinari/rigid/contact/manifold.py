@@ -16,7 +16,7 @@ The order of kinds is fixed inside, so that a pair and its mirror image have the
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, sub
+from shinari.rigid.contact.vectors import add, sub
 from shinari.rigid.contact.axes import best_axis
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
 from shinari.rigid.contact.clipping import FEATURES

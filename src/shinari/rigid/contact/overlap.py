@@ -1,7 +1,7 @@
 """The corners of the overlap of two faces that look at each other, as contacts."""
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, scale
+from shinari.rigid.contact.vectors import add, scale
 from shinari.rigid.contact.clipping import (
     CORNERS,
     clip_polygon,
@@ -34,28 +34,36 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
         The number of corners, the lowest gap between the cores, the plane of the reference, and whether that is the
         face of a.
     """
-    count_a, m_a = face_along(shapes, a, pose_a, offset, frame, -1.0, table, 0)
-    count_b, m_b = face_along(shapes, b, pose_b, (0.0, 0.0, 0.0), frame, 1.0, table, 4)
-    plane_a, usable_a = plane_of(table, count_a, 0, m_a)
-    plane_b, usable_b = plane_of(table, count_b, 4, m_b)
-    # A segment is clipped by a polygon; of two polygons the one that looks along n less by the one that does so more.
-    from_a = (
-        count_b == 2 if count_a != count_b and min(count_a, count_b) == 2 else (prefer_a or -m_a[2] > m_b[2] + 1e-4)
-    )
-    count, at = 0, 4 if from_a else 0
-    if usable_a and usable_b:
-        if count_a == 2 and count_b == 2:
-            count = clip_segments(table, at, 4 - at, 100.0 * slack)
-        elif count_a == 2:
-            count = clip_segment(table, 0, count_b, 4, 1.0, slack)
-        elif count_b == 2:
-            count = clip_segment(table, 4, count_a, 0, -1.0, slack)
-        elif from_a:
-            count, at = clip_polygon(table, count_b, 4, count_a, 0, -1.0, slack)
+    count_a, count_b, tilt_a, tilt_b = 0, 0, 0.0, 0.0
+    plane_a = plane_b = (0.0, 0.0, 0.0, 0.0, 0.0)
+    usable = True
+    for k in range(2):  # one call for both: what is compiled is half as long
+        g, pose, shift, side = (a, pose_a, offset, -1.0) if k == 0 else (b, pose_b, (0.0, 0.0, 0.0), 1.0)
+        found, m = face_along(shapes, g, pose, shift, frame, side, table, 4 * k)
+        plane, fits = plane_of(table, found, 4 * k, m)
+        usable = usable and fits
+        if k == 0:
+            count_a, plane_a, tilt_a = found, plane, -m[2]
         else:
-            count, at = clip_polygon(table, count_a, 0, count_b, 4, 1.0, slack)
+            count_b, plane_b, tilt_b = found, plane, m[2]
+    # A segment is clipped by a polygon; of two polygons the one that looks along n less by the one that does so more.
+    if count_a != count_b and min(count_a, count_b) == 2:
+        from_a = count_b == 2
+    else:
+        from_a = prefer_a or tilt_a > tilt_b + 1e-4
+    count, other_count = (count_b, count_a) if from_a else (count_a, count_b)
+    at, side = (4, -1.0) if from_a else (0, 1.0)
+    other = 4 - at
+    if not usable:
+        count = 0
+    elif other_count == 2:
+        count = clip_segments(table, at, other, 100.0 * slack)
+    elif count == 2:
+        count = clip_segment(table, at, other_count, other, side, slack)
+    else:
+        count, at = clip_polygon(table, count, at, other_count, other, side, slack)
     plane = plane_a if from_a else plane_b
-    count, lowest = corners(table, count, at, plane, -1.0 if from_a else 1.0, limit)
+    count, lowest = corners(table, count, at, plane, side, limit)
     return count, lowest, plane, from_a
 
 
@@ -86,14 +94,15 @@ def write_corners(table, count, plane, from_a, frame, start, radii, slack, out, 
     """
     if count == 0:
         return 0
-    i, j, k, l = 0, min(1, count - 1), min(2, count - 1), min(3, count - 1)
+    rows = (0, min(1, count - 1), min(2, count - 1), min(3, count - 1))
     if count > most:
-        i, j, k, l = pick_four(table, count, slack)
-    p, q, r, s = picked(table, i), picked(table, j), picked(table, k), picked(table, l)
+        rows = pick_four(table, count, slack)
+    i, j, k, m = rows
+    p, q, r, s = picked(table, i), picked(table, j), picked(table, k), picked(table, m)
     written = first
     for turn in range(4):
         c = p if turn == 0 else (q if turn == 1 else (r if turn == 2 else s))
-        row = i if turn == 0 else (j if turn == 1 else (k if turn == 2 else l))
+        row = i if turn == 0 else (j if turn == 1 else (k if turn == 2 else m))
         again = (turn > 0 and row == i) or (turn > 1 and row == j) or (turn > 2 and row == k)
         if again or written - first >= most:
             continue

@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import neg, sub
+from shinari.rigid.contact.vectors import neg, sub
 from shinari.rigid.contact.box_axes import column
 from shinari.rigid.contact.clipping import CORNERS
 from shinari.rigid.contact.faces import face_along, face_size
@@ -46,7 +46,7 @@ def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
     down = neg(n)
     t1, t2 = tangents(down)
     frame = (t1, t2, down)
-    found, _ = face_along(shapes, b, pose_b, offset, frame, 1.0, table, 0)
+    found, _ = face_along(shapes, b, pose_b, offset, frame, 1.0, table, np.int64(0))
     count = 0
     for i in range(found):
         u, v, w, label = table[i, 0], table[i, 1], table[i, 2], table[i, 3]

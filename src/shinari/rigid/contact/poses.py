@@ -31,8 +31,9 @@ def origin(pose):
 
 @steady
 def tangents(n):
-    """Two unit vectors t1, t2 with t1 x t2 = n; along axes where n is (Duff et al. 2017, Building an orthonormal
-    basis, revisited).
+    """Two unit vectors t1, t2 with t1 x t2 = n; along axes where n is.
+
+    Duff et al. 2017, Building an orthonormal basis, revisited.
     """
     s = 1.0 if n[2] >= 0.0 else -1.0
     a = -1.0 / (s + n[2])

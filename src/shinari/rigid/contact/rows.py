@@ -3,7 +3,7 @@
 from shinari.maths.function import steady
 
 CORE_A, RADIUS_A, CORE_B, RADIUS_B, NORMAL, GAP, FEATURE, OF_A, WIDTH = 0, 3, 4, 7, 8, 11, 12, 13, 14
-"""Columns: core point of a and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
+"""Columns: core point and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
 
 
 @steady

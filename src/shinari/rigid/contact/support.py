@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot, neg, sub
+from shinari.rigid.contact.vectors import dot, neg, sub
 from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 
@@ -28,7 +28,7 @@ def support(shapes, g, d):
         return np.copysign(s0, d[0]), np.copysign(s1, d[1]), np.copysign(shapes.size[g, 2], d[2])
     if kind == CAPSULE:
         return 0.0, np.copysign(s1, d[1]), 0.0
-    if kind == CYLINDER or kind == CONE:
+    if kind in (CYLINDER, CONE):
         across = np.sqrt(d[0] * d[0] + d[2] * d[2])
         out = s0 / across if across > 0.0 else 0.0
         if kind == CONE and s0 * across < 2.0 * s1 * d[1]:
