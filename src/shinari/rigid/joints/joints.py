@@ -1,5 +1,6 @@
 """The joints of one simulation: what they ask of the solver, what they remember, what can be read from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from shinari.rigid.joints.table import (
     SECOND,
     JointTable,
 )  # fmt: skip
+from shinari.scene.body import Joint
 from shinari.scene.motion import quaternion_product, rotation_matrix
 
 
@@ -59,14 +61,14 @@ class JointState:
     broken: bool
 
 
-def start_joints(table: JointTable) -> dict[str, np.ndarray]:
+def start_joints(joints: Sequence[Joint]) -> dict[str, np.ndarray]:
     """Arrays of joints that change while the scene runs, by name: they are part of the state."""
-    count = len(table.codes)
+    count = len(joints)
     return {
         "joints/multipliers": np.zeros((count, MULTIPLIERS)),
         "joints/angles": np.zeros(count),
         "joints/broken": np.zeros(count, np.bool_),
-        "joints/targets": table.targets.copy(),
+        "joints/targets": np.array([0.0 if joint.drive is None else joint.drive.target for joint in joints]),
         "joints/loads": np.zeros((count, 6)),
     }
 
@@ -80,6 +82,10 @@ class Joints:
     Args:
         table: The joints.
         arrays: What `start_joints` gave, or a state has kept of it.
+
+    Attributes:
+        rows: What `settle` needs of the last evaluation, (J, ROWS).
+        swept: Joints that sweeps have solved, whose elements hold what they push with and no motion, (J,).
     """
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
@@ -88,6 +94,7 @@ class Joints:
         self.broken, self.targets = arrays["joints/broken"], arrays["joints/targets"]
         self.loads = arrays["joints/loads"]
         self.rows = np.zeros((len(table.codes), ROWS))
+        self.swept = np.zeros(len(table.codes), np.bool_)
         self._first = True
         self._breakable = bool(np.isfinite(table.strengths).any())
 
@@ -118,8 +125,8 @@ class Joints:
         """After the last solution of a substep, with its motions written and the bodies moved: keep what it gave."""
         table = self.table
         settle(
-            0, len(self), table.codes, table.numbers, self.broken, self.angles, self.multipliers, self.rows,
-            self.loads, frames.q, elements.force, elements.stiffness, elements.motion,
+            0, len(self), table.codes, table.numbers, self.broken, self.swept, self.angles, self.multipliers,
+            self.rows, self.loads, frames.q, elements.force, elements.stiffness, elements.motion,
         )  # fmt: skip
         if len(table.gears):
             settle_gears(

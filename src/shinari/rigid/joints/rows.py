@@ -19,14 +19,13 @@ import numba
 
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import conjugate, multiply
-from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
+from shinari.maths.vec3 import add, direction_and_length, scale, sub
 from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.laws import bounded, driven, held, nearest_turn
 from shinari.rigid.joints.measures import (
     NO_TWIST,
     along_axes,
     apart,
-    arm_stiffness,
     axes_of,
     from_axes,
     in_axes,
@@ -48,6 +47,7 @@ from shinari.rigid.joints.table import (
     DRIVE_COMPLIANCE,
     DRIVE_DAMPING,
     DRIVE_MOST,
+    DRIVE_WEIGHT,
     FIRST,
     FLAGS,
     FRAME_B,
@@ -74,8 +74,6 @@ from shinari.rigid.joints.table import (
     SLIDER,
     SWING,
     TRAVEL,
-    TURN_A,
-    TURN_B,
     TURN_WEIGHT,
     TWIST,
     UNIVERSAL,
@@ -86,7 +84,9 @@ from shinari.rigid.motion import logarithm, quaternion, vector
 # Columns of `rows`, what `settle` has to know: axes of the joint on b, directions of the rows beyond them (swing, line
 # or universal; twist), forces and stiffnesses of ten rows in the order of the multipliers.
 AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
-ROWS = 35
+# What limits push, and whether the motor is at its own: -1, 0 or 1 each.
+ACTIVE = 35
+ROWS = 39
 
 
 @steady
@@ -104,6 +104,13 @@ def write_element(j, a, b, ra, rb, force, moment, k, r, frames, arms, forces, st
 def note(rows, j, slot, force, stiffness):
     """Keep force and stiffness of a row for `settle`."""
     rows[j, FORCE + slot], rows[j, STIFFNESS + slot] = force, stiffness
+
+
+@steady
+def note_limit(rows, j, slot, force, stiffness):
+    """Keep force and stiffness of a limit, and on which side it pushes."""
+    note(rows, j, slot, force, stiffness)
+    rows[j, ACTIVE + slot - TRAVEL] = 1.0 if force > 0.0 else (-1.0 if force < 0.0 else 0.0)
 
 
 @steady
@@ -134,6 +141,19 @@ def hold_six(j, numbers, multipliers, rows, c, turn, k, kt, past):
 
 
 @steady
+def servo_goal(j, numbers, start, target, h):
+    """Where a servo wants to be at the end of the substep.
+
+    One without a stiffness of its own goes to its target no faster than half of its force can stop it there; with all
+    of the force up to the target and then all of it back it would swing about the target for ever.
+    """
+    away = target - start
+    fastest = h * math.sqrt(numbers[j, DRIVE_MOST] * numbers[j, DRIVE_WEIGHT] * abs(away))
+    bounded_away = min(max(away, -fastest), fastest)
+    return start + bounded_away if numbers[j, DRIVE_COMPLIANCE] == 0.0 else target
+
+
+@steady
 def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p, k, kt, past, h, first):
     """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
     flags, drive = codes[j, FLAGS], codes[j, DRIVE]
@@ -146,23 +166,28 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
             multipliers[j, TRAVEL], k, travel, numbers[j, LEAST_TRAVEL], numbers[j, MOST_TRAVEL],
             numbers[j, LIMIT_COMPLIANCE],
         )  # fmt: skip
-        note(rows, j, TRAVEL, along, stiff)
+        note_limit(rows, j, TRAVEL, along, stiff)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
         about, against = bounded(
             multipliers[j, TWIST], kt, angle, numbers[j, LEAST_TWIST], numbers[j, MOST_TWIST],
             numbers[j, LIMIT_COMPLIANCE],
         )  # fmt: skip
-        note(rows, j, TWIST, about, against)
+        note_limit(rows, j, TWIST, about, against)
     if drive != NO_DRIVE:
         slides = codes[j, KIND] == SLIDER
         moved = past[0][0] if slides else past[1][0]
         place = travel if slides else angle
-        c = moved - targets[j] * h if drive == VELOCITY else place - targets[j]
+        c = (
+            moved - targets[j] * h
+            if drive == VELOCITY
+            else place - servo_goal(j, numbers, place - moved, targets[j], h)
+        )
+        was = multipliers[j, SATURATED] if first else rows[j, ACTIVE + 3]
         total, stiffness, force, held_stiffness, state = driven(
-            multipliers[j, MOTOR], multipliers[j, SATURATED], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
+            multipliers[j, MOTOR], was, k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
             numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
         )  # fmt: skip
-        multipliers[j, SATURATED] = state
+        rows[j, ACTIVE + 3] = state
         note(rows, j, MOTOR, force, held_stiffness)
         along, stiff = along + (total if slides else 0.0), stiff + (stiffness if slides else 0.0)
         about, against = about + (0.0 if slides else total), against + (0.0 if slides else stiffness)
@@ -188,7 +213,7 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt):
         f, s = bounded(
             multipliers[j, SWING], kt, swing, -math.inf, numbers[j, MOST_SWING], numbers[j, LIMIT_COMPLIANCE]
         )  # fmt: skip
-        note(rows, j, SWING, f, s)
+        note_limit(rows, j, SWING, f, s)
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -202,7 +227,7 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt):
             numbers[j, LIMIT_COMPLIANCE],
         )  # fmt: skip
         f, s = f if some else 0.0, s if some else 0.0
-        note(rows, j, TWIST, f, s)
+        note_limit(rows, j, TWIST, f, s)
         set_vector_at(rows, j, ABOUT, about)
         moment, against = add(moment, scale(about, f)), plus(against, outer(about, s))
     return moment, against
@@ -228,20 +253,6 @@ def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
 
 
 @steady
-def geometric(j, numbers, multipliers, axes, ra, rb):
-    """Stiffness against turning from the arms of the force of the last substep, of the bodies that can turn."""
-    along = multipliers[j, 0] + multipliers[j, TRAVEL]
-    f = from_axes(axes, (along, multipliers[j, 1], multipliers[j, 2]))
-    result = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if dot(f, f) > 0.0:
-        if numbers[j, TURN_A] > 0.0:
-            result = arm_stiffness(ra, f)
-        if numbers[j, TURN_B] > 0.0:
-            result = plus(result, arm_stiffness(rb, scale(f, -1.0)))
-    return result
-
-
-@steady
 def evaluate_joint(
     j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, frames, arms, forces, stiffness
 ):  # fmt: skip
@@ -262,13 +273,12 @@ def evaluate_joint(
         force, stiff = (force[0] + f, force[1], force[2]), (stiff[0] + s, stiff[1], stiff[2])
         moment, against = (moment[0] + t, moment[1], moment[2]), (against[0] + r, against[1], against[2])
     turning, turn_stiffness = from_axes(axes, moment), along_axes(axes, against)
-    if kind == BALL or kind == UNIVERSAL:
+    if kind in (BALL, UNIVERSAL):
         t, r = act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
     set_vector_at(rows, j, AXES, axes[0])
     set_vector_at(rows, j, AXES + 3, axes[1])
     set_vector_at(rows, j, AXES + 6, axes[2])
-    turn_stiffness = plus(turn_stiffness, geometric(j, numbers, multipliers, axes, ra, rb))
     write_element(
         j, a, b, ra, rb, from_axes(axes, force), turning, along_axes(axes, stiff), turn_stiffness, frames, arms, forces,
         stiffness,
@@ -291,7 +301,7 @@ def evaluate_distance(
             multipliers[j, TRAVEL], k, length, numbers[j, LEAST_TRAVEL], numbers[j, MOST_TRAVEL],
             numbers[j, LIMIT_COMPLIANCE],
         )  # fmt: skip
-        note(rows, j, TRAVEL, t, r)
+        note_limit(rows, j, TRAVEL, t, r)
         f, s = f + t, s + r
     if codes[j, FLAGS] & HAS_PAST:
         old, _, _ = apart(codes, numbers, j, x0, q0)
@@ -299,14 +309,9 @@ def evaluate_distance(
         rate = numbers[j, DAMPING] / h
         f, s = f - rate * (length - before), s + rate
     set_vector_at(rows, j, ACROSS, n)
-    pull = scale(n, multipliers[j, 0] + multipliers[j, TRAVEL])
-    against = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if numbers[j, TURN_A] > 0.0:
-        against = arm_stiffness(ra, pull)
-    if numbers[j, TURN_B] > 0.0:
-        against = plus(against, arm_stiffness(rb, scale(pull, -1.0)))
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     write_element(
-        j, codes[j, FIRST], codes[j, SECOND], ra, rb, scale(n, f), (0.0, 0.0, 0.0), outer(n, s), against, frames, arms,
+        j, codes[j, FIRST], codes[j, SECOND], ra, rb, scale(n, f), (0.0, 0.0, 0.0), outer(n, s), none, frames, arms,
         forces, stiffness,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import dot
 from shinari.rigid.joints.laws import nearest_turn
 from shinari.rigid.joints.measures import in_axes, relative, twist_of
-from shinari.rigid.joints.rows import ABOUT, ACROSS, AXES, FORCE, STIFFNESS
+from shinari.rigid.joints.rows import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
 from shinari.rigid.joints.table import (
     BALL,
     DISTANCE,
@@ -18,6 +18,7 @@ from shinari.rigid.joints.table import (
     HAS_SWING,
     HAS_TRAVEL,
     HAS_TWIST,
+    HOLDS,
     KIND,
     MOTOR,
     NO_DRIVE,
@@ -91,12 +92,35 @@ def settle_joint(j, codes, numbers, multipliers, rows, motion):
         most = numbers[j, DRIVE_MOST]
         force = after(rows, j, MOTOR, moved[0] if kind == SLIDER else turned[0])
         multipliers[j, MOTOR] = min(max(force, -most), most)
-        if multipliers[j, SATURATED] == 0.0:
-            multipliers[j, SATURATED] = 1.0 if force > most else (-1.0 if force < -most else 0.0)
+        over = 1.0 if force > most else (-1.0 if force < -most else 0.0)
+        multipliers[j, SATURATED] = rows[j, ACTIVE + 3] if rows[j, ACTIVE + 3] != 0.0 else over
+
+
+@steady
+def settle_swept(j, codes, numbers, rows, axes, force, moment, multipliers):
+    """Multipliers of a joint that sweeps have solved: the parts of its force, whatever its rows say."""
+    along, turning = in_axes(axes, force), in_axes(axes, moment)
+    for i in range(3):
+        multipliers[j, i] = along[i] if numbers[j, HOLDS + i] != 0.0 else 0.0
+        multipliers[j, 3 + i] = turning[i] if numbers[j, HOLDS + 3 + i] != 0.0 else 0.0
+    kind, drives = codes[j, KIND], codes[j, DRIVE] != NO_DRIVE
+    across, line = dot(vector_at(rows, j, ACROSS), moment), along[0]
+    if kind == DISTANCE:
+        line = dot(vector_at(rows, j, ACROSS), force)
+        multipliers[j, 0] = numbers[j, HOLDS] * line
+    if kind == UNIVERSAL:
+        multipliers[j, 3] = across
+    multipliers[j, TRAVEL] = line if rows[j, ACTIVE] != 0.0 and numbers[j, HOLDS] == 0.0 and not drives else 0.0
+    multipliers[j, TWIST] = turning[0] if rows[j, ACTIVE + 1] != 0.0 and not drives else 0.0
+    multipliers[j, SWING] = across if rows[j, ACTIVE + 2] != 0.0 else 0.0
+    if drives:
+        push, most = along[0] if kind == SLIDER else turning[0], numbers[j, DRIVE_MOST]
+        multipliers[j, MOTOR] = min(max(push, -most), most)
+        multipliers[j, SATURATED] = rows[j, ACTIVE + 3]
 
 
 @numba.njit(cache=True, **STEADY)
-def settle(begin, end, codes, numbers, broken, angles, multipliers, rows, loads, q, forces, stiffness, motion):
+def settle(begin, end, codes, numbers, broken, swept, angles, multipliers, rows, loads, q, forces, stiffness, motion):
     """After the last solution of a substep: multipliers, angles and loads of joints, but of gears.
 
     Args:
@@ -105,10 +129,11 @@ def settle(begin, end, codes, numbers, broken, angles, multipliers, rows, loads,
         codes: See `shinari.rigid.joints.table`, (J, 5).
         numbers: See there, (J, NUMBERS).
         broken: Joints that have let go, (J,).
+        swept: Joints that were solved by sweeps: their elements hold what they push with, and no motion, (J,).
         angles: Angles about the axes over several turns [rad], (J,), brought up to date.
         multipliers: Forces and moments of the rows, (J, MULTIPLIERS), overwritten.
         rows: What `evaluate` wrote, (J, ROWS).
-        loads: Force [N], and moment about the anchor on a [N m], with which a pushes b, world axes, (J, 6), overwritten.
+        loads: Force [N] with which a pushes b and moment about a's anchor [N m], world axes, (J, 6), overwritten.
         q: Rotations of the frames now, (F, 4).
         forces: Of the elements, (J, 6).
         stiffness: Of the elements, (J, 12).
@@ -121,9 +146,13 @@ def settle(begin, end, codes, numbers, broken, angles, multipliers, rows, loads,
             for i in range(6):
                 loads[j, i] = 0.0
             continue
-        settle_joint(j, codes, numbers, multipliers, rows, motion)
         force = loaded(stiffness, j, 0, vector(forces, j), vector_at(motion, j, 0))
         moment = loaded(stiffness, j, 6, vector_at(forces, j, 3), vector_at(motion, j, 3))
+        if swept[j]:
+            axes = vector_at(rows, j, AXES), vector_at(rows, j, AXES + 3), vector_at(rows, j, AXES + 6)
+            settle_swept(j, codes, numbers, rows, axes, force, moment, multipliers)
+        else:
+            settle_joint(j, codes, numbers, multipliers, rows, motion)
         for i in range(3):
             loads[j, i], loads[j, 3 + i] = -force[i], -moment[i]
         if codes[j, FLAGS] & HAS_ANGLE:

@@ -5,12 +5,12 @@ measured in the axes of the joint on b: x along the joint's axis. The first six 
 and turns about x y z; then come what acts one way only, and the motor.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from shinari.scene.body import WORLD, Body, Joint
-from shinari.scene.contents import Contents
 from shinari.scene.motion import NO_ROTATION, quaternion_product, rotation_matrix
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, PLANAR, DISTANCE, GEAR = range(9)
@@ -56,8 +56,8 @@ POINT_WEIGHT, TURN_WEIGHT, TURN_A, TURN_B = 26, 27, 28, 29
 COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 30, 31, 32
 LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, MOST_SWING = 33, 34, 35, 36, 37
 DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST = 38, 39, 40
-REST = 41
-NUMBERS = 42
+REST, DRIVE_WEIGHT = 41, 42
+NUMBERS = 43
 
 # Columns of the multipliers beyond the six of what is held; the last is whether the motor is at its limit, -1, 0 or 1.
 TRAVEL, TWIST, SWING, MOTOR, SATURATED = 6, 7, 8, 9, 10
@@ -70,36 +70,33 @@ class JointTable(NamedTuple):
     Attributes:
         codes: Frames a and b, kind, flags and kind of motor, (J, 5) int64.
         numbers: See the columns above, (J, NUMBERS).
-        targets: Speed or place that a motor starts with, (J,).
         strengths: Largest force [N] and moment [N m], (J, 2).
         gears: Which joints are gears, (G,) int64: those are bars, all others are elements.
     """
 
     codes: np.ndarray
     numbers: np.ndarray
-    targets: np.ndarray
     strengths: np.ndarray
     gears: np.ndarray
 
 
-def joints_of(scene: Contents) -> JointTable:
+def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
     """The joints of a scene."""
-    count = len(scene.joints)
+    count = len(joints)
     table = JointTable(
         codes=np.zeros((count, 5), np.int64),
         numbers=np.zeros((count, NUMBERS)),
-        targets=np.array([0.0 if joint.drive is None else joint.drive.target for joint in scene.joints]),
-        strengths=np.array([(joint.break_force, joint.break_torque) for joint in scene.joints]).reshape(count, 2),
-        gears=np.array([j for j, joint in enumerate(scene.joints) if joint.kind == "gear"], np.int64),
+        strengths=np.array([(joint.break_force, joint.break_torque) for joint in joints]).reshape(count, 2),
+        gears=np.array([j for j, joint in enumerate(joints) if joint.kind == "gear"], np.int64),
     )
-    for codes, numbers, joint in zip(table.codes, table.numbers, scene.joints, strict=True):
-        _place(codes, numbers, joint, scene.bodies)
-        _weigh(numbers, joint, scene.bodies)
+    for codes, numbers, joint in zip(table.codes, table.numbers, joints, strict=True):
+        _place(codes, numbers, joint, bodies)
+        _weigh(numbers, joint, bodies)
         _govern(codes, numbers, joint)
     return table
 
 
-def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: list[Body]) -> None:
+def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
     """Anchors and joint frames in the axes of the frames."""
     for side, index in enumerate((joint.first, joint.second)):
         codes[side] = len(bodies) if index == WORLD else index
@@ -111,18 +108,29 @@ def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: list[Bo
     codes[KIND] = CODES[joint.kind]
 
 
-def _weigh(numbers: np.ndarray, joint: Joint, bodies: list[Body]) -> None:
+def _weigh(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
     """Inverse masses and inertias that a row's stiffness is made from.
 
     The largest moment of inertia counts and arms do not: a row is then stiff for all that it can meet, and stiffer than
     it has to be along directions in which the bodies are light.
     """
     moved = [None if i == WORLD or bodies[i].kinematic else bodies[i] for i in (joint.first, joint.second)]
+    for side, body in enumerate(moved):
+        if body is not None and joint.drive is not None:
+            numbers[DRIVE_WEIGHT] += _inverse_inertia(numbers, side, body) if joint.kind == "hinge" else 1.0 / body.mass
     turns = [0.0 if body is None else 1.0 / float(body.moments.max()) for body in moved]
     numbers[POINT_WEIGHT] = sum(0.0 if body is None else 1.0 / body.mass for body in moved)
     numbers[TURN_A], numbers[TURN_B] = turns
     ratio = joint.numbers.get("ratio", 1.0)
     numbers[TURN_WEIGHT] = turns[0] + ratio**2 * turns[1]
+
+
+def _inverse_inertia(numbers: np.ndarray, side: int, body: Body) -> float:
+    """Inverse moment of inertia of a body about the axis of a hinge [1/(kg m^2)]."""
+    anchor, q = numbers[ANCHOR_A + 3 * side :][:3], numbers[FRAME_A + 4 * side :][:4]
+    axis = rotation_matrix(q)[:, 0]
+    across = np.cross(axis, anchor)
+    return 1.0 / float(body.moments @ axis**2 + body.mass * (across @ across))
 
 
 def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
