@@ -23,6 +23,7 @@ from shinari.rigid.block import (
     subtract_times,
     subtract_transposed,
 )
+from shinari.rigid.joints.measures import arm_stiffness
 from shinari.rigid.motion import momentum_of, quaternion, set_quaternion, turned_by, vector
 
 
@@ -70,6 +71,21 @@ def add_stiffness(blocks, j, stiffness, e, ra, rb, sign, below):
 
 
 @steady
+def add_swing(d, j, r, f):
+    """Add the stiffness against turning that a pull f at an arm r brings: it keeps its direction while the arm turns.
+
+    Without it a light link under a heavy load turns too far in a substep once r . f h^2 / I is above one.
+    """
+    xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
+    d[j, 21] += xx
+    d[j, 27] += xy
+    d[j, 28] += yy
+    d[j, 33] += zx
+    d[j, 34] += yz
+    d[j, 35] += zz
+
+
+@steady
 def add_force(g, j, force, e, r, sign):
     """Add an element's force and moment to what acts on node j."""
     f = vector(force, e)
@@ -80,10 +96,16 @@ def add_force(g, j, force, e, r, sign):
 
 
 @steady
-def add_element(e, places, arms, force, stiffness, d, blocks, g):
-    """Add an element to the blocks and the right hand side."""
+def add_element(e, places, arms, force, stiffness, pulls, d, blocks, g):
+    """Add an element to the blocks and the right hand side; `pulls`: about what the first ones push with, (J, 3)."""
     a, b, block = places[e, 0], places[e, 1], places[e, 2]
     ra, rb = (arms[e, 0], arms[e, 1], arms[e, 2]), (arms[e, 3], arms[e, 4], arms[e, 5])
+    if e < len(pulls):
+        f = vector(pulls, e)
+        if a >= 0:
+            add_swing(d, a, ra, f)
+        if b >= 0:
+            add_swing(d, b, rb, (-f[0], -f[1], -f[2]))
     if a >= 0:
         add_stiffness(d, a, stiffness, e, ra, ra, 1.0, True)
         add_force(g, a, force, e, ra, 1.0)
@@ -134,6 +156,15 @@ def motion_of(e, a, b, arms, g, motion):
 
 
 @steady
+def pull(e, force, stiffness, motion, pulls):
+    """Write f - K d."""
+    d = vector(motion, e)
+    for c in range(3):
+        k = row_of(stiffness, e, c, 0)
+        pulls[e, c] = force[e, c] - k[0] * d[0] - k[1] * d[1] - k[2] * d[2]
+
+
+@steady
 def factor_and_solve(first, last, columns, rows, targets, target_starts, d, blocks, g):
     """Factor the blocks of nodes first to last - 1 and solve for g, in place."""
     for j in range(first, last):
@@ -160,9 +191,9 @@ def factor_and_solve(first, last, columns, rows, targets, target_starts, d, bloc
 def solve_component(
     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order, places,
     arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion,
-    x, q, inverse_mass, moments, moved, d, blocks, g, h
+    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
 ):  # fmt: skip
-    """Assemble, factor, solve and move a component."""
+    """Assemble, factor, solve and move a component; `turns` (C,): square of the largest turn [rad^2]."""
     first, last = starts[c], starts[c + 1]
     for j in range(first, last):
         begin_node(j, nodes[j], q, inverse_mass, moments, moved, d, g, h)
@@ -172,7 +203,7 @@ def solve_component(
     for p in range(element_starts[c], element_starts[c + 1]):
         e = element_order[p]
         if e < first_bar:
-            add_element(e, places, arms, force, stiffness, d, blocks, g)
+            add_element(e, places, arms, force, stiffness, pulls, d, blocks, g)
         else:
             b = e - first_bar
             add_bar(e, b, places, jacobian, bar_force, bar_stiffness, d, blocks, g)
@@ -182,10 +213,15 @@ def solve_component(
         a, b = places[e, 0], places[e, 1]
         if e < first_bar:
             motion_of(e, a, b, arms, g, motion)
+            if e < len(pulls):
+                pull(e, force, stiffness, motion, pulls)
         else:
             bar_motion[e - first_bar] = bar_way(e - first_bar, a, b, jacobian, g)
+    largest = 0.0
     for j in range(first, last):
         move(nodes[j], j, x, q, moved, g)
+        largest = max(largest, g[j, 3] * g[j, 3] + g[j, 4] * g[j, 4] + g[j, 5] * g[j, 5])
+    turns[c] = largest
 
 
 @steady
@@ -233,7 +269,7 @@ def move(i, j, x, q, moved, g):
 def solve_direct(
     threads, shares, unfinished, direct, first_bar, nodes, starts, columns, rows, targets, target_starts,
     element_starts, element_order, places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness,
-    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, h
+    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
 ):  # fmt: skip
     """Solve all components that are unfinished and worth it; thread t takes shares[t] to shares[t + 1] - 1."""
     if threads == 1:
@@ -242,7 +278,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, h
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
                 )  # fmt: skip
         return
     for t in numba.prange(threads):
@@ -251,7 +287,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, h
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
                 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ class RigidModel:
             "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
-        } | start_joints(self.table)
+        } | start_joints(self.joints)
 
     def frames(self) -> Frames:
         """Frames with the masses and moments of the bodies, at the origin."""
@@ -116,5 +116,10 @@ def build_bodies(scene: Scene) -> RigidModel | None:
         return None
     masses = np.array([body.mass for body in scene.bodies])
     return RigidModel(
-        tuple(scene.bodies), tuple(scene.joints), tuple(scene.colliders), masses, geoms_of(scene), joints_of(scene)
+        tuple(scene.bodies),
+        tuple(scene.joints),
+        tuple(scene.colliders),
+        masses,
+        geoms_of(scene),
+        joints_of(scene.bodies, scene.joints),
     )

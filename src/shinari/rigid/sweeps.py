@@ -17,8 +17,6 @@ from shinari.rigid.motion import symmetric_times, vector
 from shinari.rigid.points import weight_along
 
 SWEEPS = 12
-# what makes the stiffness of a joint with free directions invertible
-LITTLE = 1e-9
 
 
 @steady
@@ -153,20 +151,6 @@ def sweep_bar(b, i, j, frames, jacobian, force, stiffness, kept, inverse_mass, i
                 g[node, 3 + c] += ease * change * turn[c]
 
 
-@steady
-def set_fitting_motion(e, force, stiffness, kept, motion):
-    """The motion of an element with which f - K d is the force that the sweeps found."""
-    for part in range(2):
-        at, k = 3 * part, 6 * part
-        k0, k1, k2 = row_of(stiffness, e, 0, k), row_of(stiffness, e, 1, k), row_of(stiffness, e, 2, k)
-        some = LITTLE * (k0[0] + k1[1] + k2[2])
-        m0, m1, m2 = (k0[0] + some, k0[1], k0[2]), (k1[0], k1[1] + some, k1[2]), (k2[0], k2[1], k2[2] + some)
-        missing = (force[e, at] - kept[e, at], force[e, at + 1] - kept[e, at + 1], force[e, at + 2] - kept[e, at + 2])
-        d = inverse_times(m0, m1, m2, missing)
-        for c in range(3):
-            motion[e, at + c] = d[c]
-
-
 @numba.njit(cache=True, **STEADY)
 def solve_sweeps(
     direct, joints, first_bar, nodes, starts, element_starts, element_order, places, frames, arms, force, stiffness,
@@ -205,8 +189,9 @@ def solve_sweeps(
         for s in range(begin, end):
             e = element_order[s]
             if e < joints:
-                # by its law a joint would take what the sweeps left over for a force: give it the motion that fits
-                set_fitting_motion(e, force, stiffness, kept, motion)
+                # by its law a joint would take what the sweeps left over for a force
+                for k in range(6):
+                    force[e, k], motion[e, k] = kept[e, k], 0.0
             elif e < first_bar:
                 for k in range(3):
                     push[e - joints, k] = kept[e, k]

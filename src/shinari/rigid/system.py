@@ -21,6 +21,8 @@ from shinari.state import State
 MOST_STEPS = 12
 # A joint whose stiffness has changed by more than this part has come to a limit or off it.
 OTHERWISE = 1e-2
+# A joint's rows are straight for turns below the root of this [rad^2]; beyond, they are looked at again where they end.
+FAR = 0.02**2
 
 
 class System:
@@ -95,11 +97,13 @@ class System:
             return
         bars = self._bars
         unfinished = np.ones(len(graph.direct), np.int64)
+        turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
         point_arguments = (count, joints, points.normal, points.law, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
                            w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
         judge(*point_arguments[:2], True, *point_arguments[2:], unfinished)
+        self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
             self._sweep(graph, places, count)
             unfinished = np.where(graph.direct, 1, 0)
@@ -108,9 +112,11 @@ class System:
                 threads, shares, unfinished, graph.direct, joints + count, graph.nodes, graph.starts, graph.columns,
                 graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes, el.arms,
                 el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
-                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, h
+                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h
             )  # fmt: skip
             judge(*point_arguments[:2], False, *point_arguments[2:], unfinished)
+            if joints:
+                unfinished[(turns > FAR) & (unfinished > 0)] = 2
             if joints and (self._bounded or (unfinished == 2).any()):
                 self._reconsider(unfinished, places.homes[:joints])
             unfinished = np.where(unfinished == 2, 1, 0)
