@@ -94,13 +94,24 @@ def velocity_at(v, w, i, r):
     return add(vector(v, i), cross(vector(w, i), r))
 
 
-@numba.njit(cache=True, **STEADY)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def start_points(
-    count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
+    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
     inverse_inertia, h, escape, slow
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, where the gap is to be, and the multiplier."""
-    for p in range(count):
+    for t in numba.prange(parts):
+        start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
+                   wanted, stiff, load, x, q, v, w, inverse_mass, inverse_inertia, h, escape, slow)  # fmt: skip
+
+
+@steady
+def start_some(
+    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
+    inverse_inertia, h, escape, slow
+):  # fmt: skip
+    """Begin a substep for points begin to end - 1."""
+    for p in range(begin, end):
         a, b = frames[p, 0], frames[p, 1]
         n = vector(normals, p)
         ca = rotate(quaternion(q, a), (core[p, 0], core[p, 1], core[p, 2]))
@@ -122,13 +133,24 @@ def start_points(
         set_vector(load, p, vector(force, p))
 
 
-@numba.njit(cache=True, **STEADY)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def meet(
-    count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
+    parts, count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
     element_frames, element_arms
 ):  # fmt: skip
     """Measure gap and slip at the predicted pose, and write the arms of the elements."""
-    for p in range(count):
+    for t in numba.prange(parts):
+        meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, arms, wanted,
+                  gaps, slips, turns, law, status, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
+
+
+@steady
+def meet_some(
+    begin, end, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
+    element_frames, element_arms
+):  # fmt: skip
+    """Measure points begin to end - 1."""
+    for p in range(begin, end):
         e = first + p
         a, b = frames[p, 0], frames[p, 1]
         n = vector(normals, p)
@@ -153,69 +175,78 @@ def meet(
             element_arms[e, c], element_arms[e, 3 + c] = ra[c], rb[c]
 
 
-@numba.njit(cache=True, **STEADY)
+@numba.njit(parallel=True, cache=True, **STEADY)
 def judge(
-    count, first, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, motion, force,
-    stiffness, homes, unfinished
+    parts, count, first, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, motion,
+    force, stiffness, homes, unfinished
 ):  # fmt: skip
     """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
 
     `begin` holds for the first time in a substep: then there is no motion yet, and nothing is finished. `homes` is the
     component of each element, (E,); `unfinished` (C,) becomes 2 for the components in which something has changed.
     """
-    for p in range(count):
-        e = first + p
-        home = homes[e]
-        if not begin and (home < 0 or not unfinished[home]):
-            continue
-        n, k = vector(normals, p), stiff[p]
-        slip = vector(slips, p)
-        if not begin:
-            d = vector(motion, e)
-            along = dot(n, d)
-            gaps[p] += along
-            slip = add(slip, sub(d, scale(n, along)))
-            set_vector(slips, p, slip)
-            for c in range(3):
-                turns[p, c] += motion[e, 3 + c]
-        last = vector(load, p)
-        held = dot(n, last)
-        ease = 1.0 / (1.0 + k * law[p, 3])
-        normal = (held - k * gaps[p]) * ease
-        old, was = status[p], limits[p]
-        if normal <= 0.0 or k == 0.0:
-            status[p] = APART
-            limits[p] = 0.0
-            set_vector(push, p, (0.0, 0.0, 0.0))
-            for c in range(6):
-                force[e, c] = 0.0
-            for c in range(12):
-                stiffness[e, c] = 0.0
-        else:
-            bound = max(held, 0.0) if begin else normal
-            limits[p] = bound
-            wish = sub(sub(last, scale(n, held)), scale(slip, k))
-            size = math.sqrt(dot(wish, wish))
-            across, along, hold = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-            if size <= law[p, 1] * bound:
-                status[p], across, hold = STICKING, k, wish
-            else:
-                direction = scale(wish, 1.0 / size)
-                if not begin and old == SLIDING and dot(direction, vector(ways, p)) < 0.0:
-                    status[p], across, hold = STICKING, k, wish
-                else:
-                    most = law[p, 0] * bound
-                    status[p], across, hold = SLIDING, k * most / size, scale(direction, most)
-                    along = direction
-                    set_vector(ways, p, direction)
-            total = add(scale(n, normal), hold)
-            set_vector(push, p, total)
-            write_point(e, n, k * ease, across, along, total, force, stiffness)
-            resist(p, e, n, law, turns, k, bound, force, stiffness)
-        if not begin:
-            other = abs(limits[p] - was) > SETTLED * limits[p] and law[p, 1] > 0.0
-            if status[p] != old or (other and status[p] == SLIDING):
-                unfinished[home] = 2
+    for t in numba.prange(parts):
+        for p in range(count * t // parts, count * (t + 1) // parts):
+            home = homes[first + p]
+            if begin or (home >= 0 and unfinished[home]):
+                old, was = status[p], limits[p]
+                if not begin:
+                    follow(p, first + p, normals, gaps, slips, turns, motion)
+                judge_point(p, first + p, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways,
+                            status, force, stiffness)  # fmt: skip
+                other = law[p, 1] > 0.0 and status[p] == SLIDING and abs(limits[p] - was) > SETTLED * limits[p]
+                if not begin and (status[p] != old or other):
+                    unfinished[home] = 2
+
+
+@steady
+def follow(p, e, normals, gaps, slips, turns, motion):
+    """Let gap and slip of a point follow the motion of its element."""
+    n, d = vector(normals, p), vector(motion, e)
+    along = dot(n, d)
+    gaps[p] += along
+    for c in range(3):
+        slips[p, c] += d[c] - along * n[c]
+        turns[p, c] += motion[e, 3 + c]
+
+
+@steady
+def judge_point(
+    p, e, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, force, stiffness
+):  # fmt: skip
+    """Decide the state of a point, and write its force and stiffness."""
+    n, k, slip = vector(normals, p), stiff[p], vector(slips, p)
+    last = vector(load, p)
+    held = dot(n, last)
+    ease = 1.0 / (1.0 + k * law[p, 3])
+    normal = (held - k * gaps[p]) * ease
+    if normal <= 0.0 or k == 0.0:
+        status[p], limits[p] = APART, 0.0
+        set_vector(push, p, (0.0, 0.0, 0.0))
+        for c in range(6):
+            force[e, c] = 0.0
+        for c in range(12):
+            stiffness[e, c] = 0.0
+        return
+    # nothing has been solved yet at the beginning: the gap is still that of the fall
+    bound = max(held, 0.0) if begin else normal
+    wish = sub(sub(last, scale(n, held)), scale(slip, k))
+    size = math.sqrt(dot(wish, wish))
+    across, along, hold = k, (0.0, 0.0, 0.0), wish
+    sticks = size <= law[p, 1] * bound
+    if not sticks:
+        direction = scale(wish, 1.0 / size)
+        turned = not begin and status[p] == SLIDING and dot(direction, vector(ways, p)) < 0.0
+        if not turned:
+            most = law[p, 0] * bound
+            across, along, hold = k * most / size, direction, scale(direction, most)
+            set_vector(ways, p, direction)
+        sticks = turned
+    status[p], limits[p] = STICKING if sticks else SLIDING, bound
+    total = add(scale(n, normal), hold)
+    set_vector(push, p, total)
+    write_point(e, n, k * ease, across, along, total, force, stiffness)
+    resist(p, e, n, law, turns, k, bound, force, stiffness)
 
 
 @steady

@@ -21,6 +21,8 @@ from shinari.state import State
 MOST_STEPS = 12
 # A joint whose stiffness has changed by more than this part has come to a limit or off it.
 OTHERWISE = 1e-2
+# Points for which it pays to wake one more thread.
+SHARE = 512
 # A joint's rows are straight for turns below the root of this [rad^2]; beyond, they are looked at again where they end.
 FAR = 0.02**2
 
@@ -55,11 +57,11 @@ class System:
         self._work = PointWork.zeros(0)
         self.log = PointLog()
         self._moved = np.zeros((rigid.frame_count, 6))
-        self._pairs = np.zeros((0, 2), np.int64)
+        self._pairs = np.zeros(0, np.int64)
         self._graph: Graph | None = None
         self._places: Places | None = None
         self._placed = np.zeros((0, 2), np.int64)
-        self._fresh = True
+        self._fresh, self._grown = True, False
         self.steps = 0
         self._d = self._blocks = self._g = np.zeros((0, 6))
         self._kept, self._bar_kept = np.zeros((self._joint_count, 6)), np.zeros(len(self._bars.force))
@@ -77,7 +79,8 @@ class System:
         points = self.contacts.table
         self._room(points.count)
         w = self._work
-        start_points(points.count, points.frames, points.core, points.radius, points.normal, points.law, points.force,
+        parts = self._parts(threads, points.count)
+        start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law, points.force,
                      w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
                      frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
 
@@ -89,7 +92,8 @@ class System:
         """Newton steps until the states of the contacts stay."""
         points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
         count, joints, h = points.count, self._joint_count, self._settings.substep
-        meet(count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap, w.slip,
+        parts = self._parts(threads, count)
+        meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap, w.slip,
              w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
         self.joints.evaluate(frames, h, el, self._bars)
         graph, places = self._arrange(count)
@@ -100,9 +104,9 @@ class System:
         turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
-        point_arguments = (count, joints, points.normal, points.law, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
+        point_arguments = (parts, count, joints, points.normal, points.law, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
                            w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
-        judge(*point_arguments[:2], True, *point_arguments[2:], unfinished)
+        judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
         self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
             self._sweep(graph, places, count)
@@ -114,22 +118,23 @@ class System:
                 el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
                 frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h
             )  # fmt: skip
-            judge(*point_arguments[:2], False, *point_arguments[2:], unfinished)
+            judge(*point_arguments[:3], False, *point_arguments[3:], unfinished)
             if joints:
                 unfinished[(turns > FAR) & (unfinished > 0)] = 2
             if joints and (self._bounded or (unfinished == 2).any()):
-                self._reconsider(unfinished, places.homes[:joints])
+                self._reconsider(unfinished, places.homes[:joints], places.homes[joints + count :])
             unfinished = np.where(unfinished == 2, 1, 0)
             if not unfinished.any():
                 break
 
-    def _reconsider(self, unfinished: np.ndarray, homes: np.ndarray) -> None:
-        """Evaluate the joints where the bodies are now, and find those whose limits or motors act otherwise than before.
+    def _reconsider(self, unfinished: np.ndarray, homes: np.ndarray, bar_homes: np.ndarray) -> None:
+        """Evaluate the joints where the bodies are now, and find those whose limits or motors have changed.
 
         What is finished keeps the forces that its motion was found with: what is left of a turn at second order would
         else be taken for a force.
         """
         el, count = self._elements, self._joint_count
+        gears = [getattr(self._bars, name).copy() for name in ("jacobian", "force", "stiffness")]
         before = el.force[:count].copy(), el.stiffness[:count].copy(), self.joints.rows.copy()
         self.joints.evaluate(self._frames, self._settings.substep, el, self._bars)
         sizes = np.abs(before[1]).max(axis=1) + np.abs(el.stiffness[:count]).max(axis=1)
@@ -137,8 +142,11 @@ class System:
         other &= (homes >= 0) & (unfinished[homes] > 0)
         unfinished[homes[other]] = 2
         done = (homes < 0) | (unfinished[homes] != 2)
+        kept = (bar_homes < 0) | (unfinished[bar_homes] != 2)
         for now, was in zip((el.force[:count], el.stiffness[:count], self.joints.rows), before, strict=True):
             now[done] = was[done]
+        for now, was in zip((self._bars.jacobian, self._bars.force, self._bars.stiffness), gears, strict=True):
+            now[kept] = was[kept]
 
     def _sweep(self, graph: Graph, places: Places, count: int) -> None:
         """Solve the components that are too costly to factor."""
@@ -162,6 +170,11 @@ class System:
         if self.joints.break_over():
             self._places = None
 
+    @staticmethod
+    def _parts(threads: int, count: int) -> int:
+        """Threads that so many points are worth."""
+        return max(1, min(threads, count // SHARE))
+
     def _room(self, count: int) -> None:
         """Make room for so many points."""
         if count > len(self._work.gap):
@@ -179,19 +192,19 @@ class System:
         that it depends on the state alone.
         """
         used = np.concatenate([self._elements.frames[: self._joint_count + count], self._bars.frames])
-        pairs = np.unique(np.sort(used, axis=1), axis=0)
-        if self._graph is not None and not self._fresh:
-            known = {tuple(pair) for pair in self._pairs}
-            missing = [pair for pair in pairs if tuple(pair) not in known]
-            grown = [self._pairs, np.array(missing).reshape(-1, 2)]
-            pairs = np.unique(np.concatenate(grown), axis=0) if missing else self._pairs
-        if self._graph is None or not np.array_equal(pairs, self._pairs):
-            self._pairs = pairs
-            self._graph = graph_of(pairs, self._free, self._settings.rigid_solver)
-            self._d, self._g = np.zeros((len(self._graph.nodes), 36)), np.zeros((len(self._graph.nodes), 6))
-            self._blocks = np.zeros((len(self._graph.rows), 36))
-            self._places = None
-        self._fresh = False
-        if self._places is None or not np.array_equal(used, self._placed):
+        same = self._places is not None and np.array_equal(used, self._placed)
+        if not same or (self._fresh and self._grown):
+            frames = self._rigid.frame_count
+            pairs = np.unique(used.min(axis=1) * frames + used.max(axis=1))
+            known = pairs if self._fresh else np.union1d(self._pairs, pairs)
+            self._grown = len(known) > len(pairs)
+            if self._graph is None or not np.array_equal(known, self._pairs):
+                self._pairs = known
+                ends = np.stack([known // frames, known % frames], axis=1)
+                self._graph = graph_of(ends, self._free, self._settings.rigid_solver)
+                self._d, self._g = np.zeros((len(self._graph.nodes), 36)), np.zeros((len(self._graph.nodes), 6))
+                self._blocks = np.zeros((len(self._graph.rows), 36))
             self._places, self._placed = places_of(self._graph, used), used
+        self._fresh = False
+        assert self._graph is not None and self._places is not None
         return self._graph, self._places
