@@ -134,6 +134,21 @@ axis = [0, 1, 0]
 second_axis = [1, 0, 0]
 ratio = -2
 
+[[rope]]
+name = "line"
+points = [[0, 8, 0], [0, 7, 0], [0, 6, 0]]
+
+[[attach]]
+thing = "line"
+to = { thing = "crate", place = [0, 6, 0] }
+compliance = 1e-5
+break_force = 50
+
+[[attach]]
+thing = "line"
+index = [0, 1]
+to = { thing = "gem", place = "nearest" }
+
 [[ignore_contact]]
 first = "crate"
 second = "gem"
@@ -203,6 +218,15 @@ def test_every_key_of_a_joint_arrives(full: Scene) -> None:
     assert full.ignored == {("crate", "gem"), ("hammer", "rock")}
 
 
+def test_particles_are_attached_to_bodies(full: Scene) -> None:
+    tip, rest = full.body_rows
+    assert (tip.body, tip.particles.tolist(), tip.lengths.tolist()) == (0, [2], [0.0])
+    assert (tip.compliance, tip.break_force) == (1e-5, 50.0)
+    assert tip.places == pytest.approx(np.array([[0.0, 1.0, 0.0]]))
+    assert (rest.body, rest.particles.tolist()) == (2, [0, 1])
+    assert rest.places == pytest.approx(np.array([[0.0, 8.0, 0.0], [0.0, 7.0, 0.0]]))
+
+
 def test_info_says_what_bodies_are(full: Scene, tmp_path: Path) -> None:
     things = describe(tmp_path / "scene.toml")["things"]
     assert things["crate"] == "body, box, 3000 kg"
@@ -223,15 +247,11 @@ def test_a_checkpoint_keeps_all_of_it(full: Scene) -> None:
         assert type(back[name]) is type(handle)
         assert repr(back[name]) == repr(handle)
     assert isinstance(back["rock"], ColliderHandle)
-    shapes = [
-        (piece.shape, other.shape)
-        for a, b in zip(full.bodies, back.bodies, strict=True)
-        for piece, other in zip(a.pieces, b.pieces, strict=True)
-    ]
-    for one, other in shapes:
-        if isinstance(one, sn.ConvexHull):
-            assert np.array_equal(one.vertices, other.vertices)
-            assert all(np.array_equal(a, b) for a, b in zip(one.loops, other.loops, strict=True))
+    gem, again_gem = (scene.bodies[2].pieces[0].shape for scene in (full, back))
+    assert isinstance(gem, sn.ConvexHull)
+    assert isinstance(again_gem, sn.ConvexHull)
+    assert np.array_equal(gem.vertices, again_gem.vertices)
+    assert all(np.array_equal(a, b) for a, b in zip(gem.loops, again_gem.loops, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -249,6 +269,9 @@ def test_a_checkpoint_keeps_all_of_it(full: Scene) -> None:
         ("joints", "swing", 9.0),
         ("joints", "break_force", 0.0),
         ("joints", "numbers", []),
+        ("body_rows", "body", 99),
+        ("body_rows", "places", 1.0),
+        ("body_rows", "compliance", -1.0),
     ],
 )
 def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, value: object) -> None:
@@ -298,6 +321,10 @@ def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, v
         (
             TWO + '[[attach]]\nthing = "ball"\nto = { point = [0, 0, 0] }',
             "'ball' is a body or a joint and has no particles",
+        ),
+        (
+            TWO + '[[particles]]\npositions = [[0, 9, 0]]\n[[attach]]\nthing = "particles"\nto = { thing = "ball" }',
+            "'ball' is a body and has no particles; give a place",
         ),
         (TWO + '[[ignore_contact]]\nfirst = "ball"\nsecond = "ball"', "is 'ball' like first"),
     ],

@@ -29,7 +29,7 @@ from shinari.scene.rod_material import RodMaterial
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
-from shinari.scene.things import Collider, Particles, Rows, Volume
+from shinari.scene.things import BodyRows, Collider, Particles, Rows, Volume
 from shinari.scene.visual import EmbeddedSurface
 from shinari.scene.wind import Gusts
 
@@ -39,7 +39,7 @@ RECORDS: dict[str, type] = {
         *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, ConvexHull),
-        *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive),
+        *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows),
     )
 }
 """What can be packed, by name."""

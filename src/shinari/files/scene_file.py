@@ -32,6 +32,7 @@ from shinari.errors import FileError, SceneError, ShinariError
 from shinari.files import scene_schema as schema
 from shinari.files import schema_things as things
 from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
@@ -329,7 +330,9 @@ def _attach(scene: Scene, table: schema.AttachTable) -> None:
         index = _which(first, "thing", table.index, table.nearest, goal)
         scene.attach((first, index), motion or to.point, **options)
         return
-    second = _thing(scene, "attach", "to", to.thing)
+    if isinstance(scene[to.thing], BodyHandle) and to.place is None:
+        raise SceneError(f"attach: to: {to.thing!r} is a body and has no particles; give a place")
+    second: Any = scene[to.thing] if to.place is not None else _thing(scene, "attach", "to", to.thing)
     if to.place is not None:
         point = None if isinstance(to.place, str) else np.array(to.place, np.float64)
         index = _which(first, "thing", table.index, table.nearest, point)

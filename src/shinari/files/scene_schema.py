@@ -126,14 +126,15 @@ class ConstraintTable(Table):
 
 
 class AttachTarget(Table):
-    """What particles are attached to: particles of a thing, places on it, points, or something that moves.
+    """What particles are attached to: particles of a thing, places on it or on a body, points, or what moves.
 
     Attributes:
-        thing: Name of the other thing.
+        thing: Name of the other thing, or of a rigid body.
         index: Particle of the other thing, or one each; left out: the one nearest to the first particle.
         nearest: Point [m]; the particle of the other thing that is nearest to it.
         place: Point [m]: the place on the other thing that is nearest to it, in a tetrahedron, on a triangle or on a
-            segment; `nearest`: the place nearest to each particle, which welds two things together.
+            segment; `nearest`: the place nearest to each particle, which welds two things together. On a rigid body:
+            the point itself; `nearest`: where each particle is.
         point: Point of the world [m].
         motion: Target that moves.
     """

@@ -1,4 +1,4 @@
-"""Records of rigid bodies and joints that come from a file, checked so that the solver can trust them."""
+"""Records of bodies and of what holds them that come from a file, checked so that the solver can trust them."""
 
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from shinari.scene.add_joints import KINDS
 from shinari.scene.body import WORLD, Body, Drive, Joint, Piece
 from shinari.scene.shapes import Shape
 from shinari.scene.surface import Surface, checked_surface
+from shinari.scene.things import BodyRows
 
 T = TypeVar("T")
 DRIVES = ("velocity", "position")
@@ -109,6 +110,24 @@ def checked_joint(value: Any, bodies: int) -> Joint:
         check.number(name, key, number)
     check.choice(name, "collide", joint.collide, (True, False))
     return joint
+
+
+def checked_body_rows(value: Any, bodies: int, particles: int) -> BodyRows:
+    """Attachments of some of so many particles to one of so many bodies, if they could have been added.
+
+    Raises:
+        SceneError: A field has the wrong shape or is outside its bounds.
+        ValueError: They are none.
+    """
+    rows, name = expect(value, BodyRows), "attachment to a body"
+    check.indices(name, "body", rows.body, bodies)
+    count = len(check.indices(name, "particles", rows.particles, particles))
+    check.array(name, "places", rows.places, (count, 3))
+    check.per_row(name, "lengths", check.array(name, "lengths", rows.lengths, (count,)), count, least=0.0)
+    check.number(name, "compliance", rows.compliance, least=0.0)
+    if rows.break_force is not None:
+        check.number(name, "break_force", rows.break_force, above=0.0)
+    return rows
 
 
 def _pose(name: str, position: Any, rotation: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.files.pack import Packed
-from shinari.files.unpack_bodies import checked_body, checked_joint, checked_surface_of, expect
+from shinari.files.unpack_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle
@@ -18,7 +18,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
 
 _WORLD = ("gravity", "wind", "air_density", "damping")
-_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints")
+_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows")
 
 
 def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
@@ -53,6 +53,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
     scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
     scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
+    scene.body_rows = [checked_body_rows(rows, len(scene.bodies), count) for rows in unpack(node["body_rows"])]
     rods = _rod_segments(scene)
     for name, (kind, *place) in unpack(node["handles"]).items():
         if kind == "particles":
