@@ -92,7 +92,9 @@ def test_a_mesh_turned_and_moved(seed: int, away: float) -> None:
 
 def test_the_tetrahedron_at_the_corner_of_a_cube() -> None:
     """Moments 3/80 of the edges' squares about the centre of mass, times the mass: products of inertia -1/80."""
-    found = mesh_properties(np.concatenate([np.zeros((1, 3)), np.eye(3)]), [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    found = mesh_properties(
+        np.concatenate([np.zeros((1, 3)), np.eye(3)]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    )
     tensor = (np.full((3, 3), 1.0 / 80.0) + np.eye(3) * (6.0 / 80.0 - 1.0 / 80.0)) / 6.0
     assert_same(found, MassProperties(1.0 / 6.0, np.full(3, 0.25), tensor))
 
