@@ -3,10 +3,10 @@
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import direction_and_length, neg
 from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
-from shinari.rigid.contact.support import gap_along
+from shinari.rigid.contact.support import lowest_pair
+from shinari.rigid.contact.vectors import add, direction_and_length, dot, neg, sub
 
 
 @steady
@@ -66,6 +66,7 @@ def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
     to_a, _ = direction_and_length(turn_back(pose_b, offset))
     to_b, _ = direction_and_length(turn_back(pose_a, neg(offset)))
     best, best_gap, of_a = (0.0, 1.0, 0.0), -np.inf, False
+    pair = (0.0, 0.0, 0.0)  # of a point of a and one of b, a - b
     for k in range(count_a + count_b + 1):
         if k == 0:
             n, length = direction_and_length(offset)
@@ -74,9 +75,14 @@ def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
             n = turn(pose_b, face_normal(shapes, b, k - 1, to_a))
         else:
             n = neg(turn(pose_a, face_normal(shapes, a, k - count_b - 1, to_b)))
-        gap = gap_along(shapes, a, pose_a, b, pose_b, offset, n)
+        # No pair of points is nearer along n than the gap: those found before rule out most directions.
+        if k > 0 and dot(n, pair) <= best_gap:
+            continue
+        from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, n)
+        here = add(offset, sub(from_a, from_b))
+        gap = dot(n, here)
         if gap > best_gap + (tolerance if k > 1 else 0.0):
-            best, best_gap, of_a = n, gap, k > count_b
+            best, best_gap, of_a, pair = n, gap, k > count_b, here
             if gap > enough:
                 break
     return best, best_gap, of_a

@@ -8,10 +8,10 @@ of which is the point of the rim that reaches farthest; its side is a line.
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import add, dot, scale
 from shinari.rigid.contact.poses import turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 from shinari.rigid.contact.support import farthest_vertex
+from shinari.rigid.contact.vectors import add, dot, scale
 
 UPRIGHT = 1e-5
 """Tilt of a cap under which the corners of its polygon are fixed in it, instead of following the lowest point."""

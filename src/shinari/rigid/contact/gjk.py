@@ -14,8 +14,8 @@ of a tetrahedron only the three triangles at the new corner matter.
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
 from shinari.rigid.contact.support import lowest_pair
+from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
 
 MOST_STEPS = 48
 MOST_ROUNDS = 8

@@ -16,8 +16,8 @@ The order of kinds is fixed inside, so that a pair and its mirror image have the
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import add, sub
 from shinari.rigid.contact.axes import best_axis
+from shinari.rigid.contact.borrow import borrow, borrow_shapes
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
 from shinari.rigid.contact.clipping import FEATURES
 from shinari.rigid.contact.faces import face_size
@@ -28,6 +28,7 @@ from shinari.rigid.contact.poses import origin, tangents
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import WIDTH, mirror, write_row
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONTAINER, SPHERE, core_radius, extent
+from shinari.rigid.contact.vectors import add, sub
 
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
@@ -52,6 +53,12 @@ def manifold(shapes, a, pose_a, b, pose_b, margin, out):
     Returns:
         The number of contacts.
     """
+    return borrowed_manifold(borrow_shapes(shapes), a, pose_a, b, pose_b, margin, borrow(out))
+
+
+@steady
+def borrowed_manifold(shapes, a, pose_a, b, pose_b, margin, out):
+    """As `manifold`, from borrowed arrays."""
     swapped = shapes.kind[a] > shapes.kind[b]
     first, second = (b, a) if swapped else (a, b)
     pose_first, pose_second = (pose_b, pose_a) if swapped else (pose_a, pose_b)

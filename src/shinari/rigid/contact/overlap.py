@@ -1,7 +1,6 @@
 """The corners of the overlap of two faces that look at each other, as contacts."""
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import add, scale
 from shinari.rigid.contact.clipping import (
     CORNERS,
     clip_polygon,
@@ -13,6 +12,7 @@ from shinari.rigid.contact.clipping import (
 )
 from shinari.rigid.contact.faces import face_along
 from shinari.rigid.contact.rows import write_row
+from shinari.rigid.contact.vectors import add, scale
 
 
 @steady

@@ -3,13 +3,14 @@
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import neg, sub
 from shinari.rigid.contact.box_axes import column
 from shinari.rigid.contact.clipping import CORNERS
 from shinari.rigid.contact.faces import face_along, face_size
 from shinari.rigid.contact.overlap import write_corners
 from shinari.rigid.contact.poses import origin, tangents, turn
+from shinari.rigid.contact.rows import FEATURE, WIDTH
 from shinari.rigid.contact.shapes import PLANE, core_radius, extent
+from shinari.rigid.contact.vectors import neg, sub
 
 FLOOR = 3
 """The wall of a container that gets four contacts first: the one at the bottom, along y."""
@@ -73,10 +74,9 @@ def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     limit = margin + radius
     walls = 1 if kind == PLANE else 6
     rows = face_size(shapes, b)
-    # Each wall is as near as the farthest point of b, which the first of its corners to be found below the limit shows.
-    table = np.empty((rows, CORNERS + 5))
+    table = out if walls == 1 and rows <= len(out) else np.empty((rows, WIDTH))
     reached = 0
-    for k in range(walls):
+    for k in range(walls if walls > 1 else 0):
         n, height = wall(kind, size_a, pose_a, k)
         count, _ = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
         reached += 1 if count > 0 else 0
@@ -91,5 +91,5 @@ def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
             table, count, plane, True, frame, origin(pose_a), (0.0, radius), slack, out, written, most
         )
         for i in range(before, written):
-            out[i, 12] += 32.0 * k
+            out[i, FEATURE] += 32.0 * k
     return written

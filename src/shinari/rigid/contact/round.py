@@ -4,10 +4,10 @@ import numpy as np
 
 from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, neg, scale, sub
 from shinari.rigid.contact.poses import origin, turn, turn_back
 from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.shapes import HULL, core_radius
+from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, neg, scale, sub
 
 LEVEL = 1e-3
 """How much deeper than at its ends two capsules have to meet between them to meet there too, over their radii."""

@@ -1,11 +1,11 @@
-"""Farthest points of the cores of shapes, and the gap that a direction shows between two of them."""
+"""Farthest points of the cores of shapes."""
 
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.vectors import dot, neg, sub
 from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
+from shinari.rigid.contact.vectors import neg
 
 
 @steady
@@ -51,14 +51,3 @@ def lowest_pair(shapes, a, pose_a, b, pose_b, n):
     from_a = turn(pose_a, support(shapes, a, turn_back(pose_a, neg(n))))
     from_b = turn(pose_b, support(shapes, b, turn_back(pose_b, n)))
     return from_a, from_b
-
-
-@steady
-def gap_along(shapes, a, pose_a, b, pose_b, offset, n):
-    """Gap between two cores along the unit vector n; the largest over all n is their signed distance.
-
-    Args:
-        offset: Origin of a minus origin of b [m].
-    """
-    from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, n)
-    return dot(n, offset) + dot(n, sub(from_a, from_b))
