@@ -17,7 +17,8 @@ from shinari.contact.solid.collide import place, start_of
 from shinari.maths.function import STEADY, steady
 from shinari.maths.polar import solve_symmetric
 from shinari.maths.quaternion import rotate
-from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, norm
+from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.coupling.response import finish_turns, give_back, yielding
 from shinari.rigid.motion import quaternion, symmetric_times, vector
 

@@ -9,7 +9,6 @@ from shinari.contact.family import Touches
 from shinari.contact.solid.elements import elements_of
 from shinari.contact.solid.near import WORD, strayed
 from shinari.contact.solid.near_list import NearList
-from shinari.contact.solid.solid_kernels import sweep
 from shinari.model import Model
 from shinari.rigid.coupling.bounce import bounce_elements, bounce_particles
 from shinari.rigid.coupling.kernels import serial
@@ -83,13 +82,11 @@ class BodyParticles:
         self._still = np.zeros((len(model.origins), 0, 12), real)
 
         meshes = len(pieces.fields) > 0
-        self._measure, self._mark = sweep(set_margins), sweep(mark_particles)
         marks = np.zeros((count, words), np.uint64)
         push = serial(push_particles, meshes=meshes)
         self._lists = [NearList(np.array([0, count]), marks, None, push, np.float64)]  # type: ignore[arg-type]
         elements, _ = elements_of(scene, model)
         if len(elements):
-            self._mark_elements = sweep(mark_elements)
             push, marks = serial(push_elements, meshes=meshes), np.zeros((len(elements), words), np.uint64)
             self._lists.append(NearList(np.array([0, len(elements)]), marks, elements, push, np.float64))  # type: ignore[arg-type]
         self.exclude(np.zeros((0, 2), np.int64) if held is None else held)
@@ -128,7 +125,7 @@ class BodyParticles:
         """Keep all particles and elements out of all bodies."""
         model, settings, frames, pieces = self._model, self._settings, self._frames, self._pieces
         if not self._valid or self._left(threads):
-            self._find(threads)
+            self._find()
         bodies = (frames.x, frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia,
                   frames.moments, frames.impulses, self._before)  # fmt: skip
         shapes = (pieces.kinds, pieces.sizes, pieces.fields, pieces.places, pieces.frames, pieces.surfaces)
@@ -183,7 +180,7 @@ class BodyParticles:
                       self._model.real(self._settings.substep))  # fmt: skip
         return far or not bool((self._travels <= self._piece_margins).all())
 
-    def _find(self, threads: int) -> None:
+    def _find(self) -> None:
         """List what is near which piece; what has pushed so far in the step is kept."""
         model, real, settings, frames, pieces = (
             self._model,
@@ -196,9 +193,8 @@ class BodyParticles:
         self._measure_pieces()
         # by how much speeds may change in a step: the fall, and a quarter of what they are in the mean
         drop = self._weight * settings.dt + 0.25 * math.sqrt(3.0 * float(np.square(self._state.v).mean()))
-        self._measure(threads, self._lists[0].all_colours, self._places, self._margins, self._gone, self._ways,
-                      real(self._factor), real(settings.dt), real(drop), *self._motion, model.radii,
-                      real(settings.substep))  # fmt: skip
+        set_margins(self._places, self._margins, self._gone, self._ways, real(self._factor), real(settings.dt),
+                    real(drop), *self._motion, model.radii, real(settings.substep))  # fmt: skip
         speeds = np.linalg.norm(frames.v, axis=1)[pieces.frames]
         speeds += np.linalg.norm(frames.w, axis=1)[pieces.frames] * pieces.reaches + drop
         self._piece_margins[...] = np.maximum(self._factor * settings.dt * speeds, self._travels)
@@ -208,9 +204,8 @@ class BodyParticles:
                 pieces.highs, centres, pieces.radii, self._piece_margins, frames.x, frames.q,
                 frames.inverse_mass)  # fmt: skip
         for near, (rows, words, bits) in zip(self._lists, self._cleared, strict=True):
-            mark = self._mark_elements if near.elements else self._mark
-            mark(threads, np.array([0, len(near.marks)]), near.marks, *near.elements, self._margins, offsets,
-                 candidates, self._state.x, *here)  # fmt: skip
+            mark = mark_elements if near.elements else mark_particles
+            mark(near.marks, *near.elements, self._margins, offsets, candidates, self._state.x, *here)
             np.bitwise_and.at(near.marks, (rows, words), bits)
             near.renew()
         self._valid, self._factor = True, 2.0 * self._factor

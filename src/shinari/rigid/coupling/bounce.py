@@ -6,7 +6,8 @@ import numpy as np
 from shinari.contact.solid.collide import law_of, place, recoil, record
 from shinari.contact.solid.elements import blend, kick
 from shinari.maths.function import STEADY, steady
-from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, scale, sub
+from shinari.maths.vec3 import ONE, ZERO
+from shinari.rigid.contact.vectors import add, cross, direction_and_length, scale, sub
 from shinari.rigid.coupling.response import yielding
 from shinari.rigid.motion import quaternion, spin_of, vector
 

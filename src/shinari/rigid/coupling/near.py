@@ -10,15 +10,16 @@ import numpy as np
 from shinari.contact.solid.collide import place, start_of
 from shinari.contact.solid.near import THIRD, length, set_bit
 from shinari.maths.function import STEADY, steady
-from shinari.maths.vec3 import ZERO, add, dot, scale, sub
+from shinari.maths.vec3 import ZERO
+from shinari.rigid.contact.vectors import add, dot, scale, sub
 from shinari.rigid.coupling.response import into_piece
 from shinari.rigid.motion import quaternion, turn_between, vector
 
 
-@steady
-def set_margins(begin, end, places, margins, gone, ways, factor, dt, drop, x, predicted, velocities, radii, h):
+@numba.njit(cache=True, **STEADY)
+def set_margins(places, margins, gone, ways, factor, dt, drop, x, predicted, velocities, radii, h):
     """Margins of particles [m], and where they are; arrays as of `shinari.contact.solid.near.mark_particles`."""
-    for i in range(begin, end):
+    for i in range(len(x)):
         now, start = place(x, i), start_of(x, predicted, velocities, h, i)
         stride = length(sub(now, start))
         speed = max(length(place(velocities, i)), stride / h)
@@ -59,16 +60,14 @@ def is_near(point, reach, k, b, centres, radii, piece_places, lows, highs, fx, f
     return box_gap(q, lows, highs, k) <= reach
 
 
-@steady
+@numba.njit(cache=True, **STEADY)
 def mark_particles(
-    begin, end, masks, margins, offsets, candidates, x, radii, owners, groups, origins, piece_frames, piece_places,
+    masks, margins, offsets, candidates, x, radii, owners, groups, origins, piece_frames, piece_places,
     lows, highs, centres, piece_radii, piece_margins, fx, fq, inverse_mass
 ):  # fmt: skip
     """Mark the pieces near particles.
 
     Args:
-        begin: First particle.
-        end: End of the particles.
         masks: Bits of the pieces near each particle, (N, words); filled.
         margins: Margins of the particles [m], (N,).
         offsets: Where the candidates of each thing start, (T + 1,).
@@ -89,7 +88,7 @@ def mark_particles(
         fq: Quaternions of the frames, (F, 4).
         inverse_mass: Inverse masses of the frames, (F,).
     """
-    for i in range(begin, end):
+    for i in range(len(masks)):
         for word in range(masks.shape[1]):
             masks[i, word] = np.uint64(0)
         t = owners[i]
@@ -103,13 +102,13 @@ def mark_particles(
                 set_bit(masks, i, k)
 
 
-@steady
+@numba.njit(cache=True, **STEADY)
 def mark_elements(
-    begin, end, masks, elements, margins, offsets, candidates, x, radii, owners, groups, origins, piece_frames,
+    masks, elements, margins, offsets, candidates, x, radii, owners, groups, origins, piece_frames,
     piece_places, lows, highs, centres, piece_radii, piece_margins, fx, fq, inverse_mass
 ):  # fmt: skip
     """Mark the pieces near elements, (E, 3); arguments as of `mark_particles`."""
-    for e in range(begin, end):
+    for e in range(len(masks)):
         for word in range(masks.shape[1]):
             masks[e, word] = np.uint64(0)
         i0, i1, i2 = elements[e, 0], elements[e, 1], elements[e, 2]

@@ -9,7 +9,8 @@ import numpy as np
 from shinari.contact.solid.collide import TWO, law_of, move, place, record, start_of
 from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, THIRD, blend, deepest
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, norm
+from shinari.rigid.contact.vectors import add, scale, sub
 from shinari.rigid.coupling.response import finish_turns, give_back, into_piece, respond, write_memory
 from shinari.rigid.motion import quaternion, vector
 

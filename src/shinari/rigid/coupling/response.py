@@ -17,7 +17,8 @@ import numpy as np
 from shinari.contact.solid.collide import into, out_of, touching_plane, turn
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
-from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, norm, reciprocal
+from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
 from shinari.rigid.motion import momentum_of, quaternion, spin_of, symmetric_times, turn_between, turned_by, vector
 
 HALF = np.float32(0.5)
