@@ -135,11 +135,12 @@ def edge_centre(h, pose, axis, d):
 
 
 @steady
-def edge_points(ha, pose_a, i, hb, pose_b, j, offset, n):
+def edge_points(ha, pose_a, i, hb, pose_b, j, offset, n, slack):
     """Where edge i of box a and edge j of box b are nearest to each other.
 
     Returns:
-        Point of a and point of b, both about the origin of b, world axes [m], and a number of the pair of edges.
+        Point of a and point of b, both about the origin of b, world axes [m], a number of the pair of edges, and whether
+        the points lie between the ends of both; `slack` beyond them is allowed.
     """
     centre_a, edge_a = edge_centre(ha, pose_a, i, neg(n))
     centre_b, edge_b = edge_centre(hb, pose_b, j, n)
@@ -151,7 +152,7 @@ def edge_points(ha, pose_a, i, hb, pose_b, j, offset, n):
     t = (rw - c * ru) / (1.0 - c * c)
     most_a = ha[0] if i == 0 else (ha[1] if i == 1 else ha[2])
     most_b = hb[0] if j == 0 else (hb[1] if j == 1 else hb[2])
-    s, t = min(max(s, -most_a), most_a), min(max(t, -most_b), most_b)
+    between = abs(s) <= most_a + slack and abs(t) <= most_b + slack
     point_a = (pa[0] + s * u[0], pa[1] + s * u[1], pa[2] + s * u[2])
     point_b = (centre_b[0] + t * w[0], centre_b[1] + t * w[1], centre_b[2] + t * w[2])
-    return point_a, point_b, 32 * edge_a + edge_b
+    return point_a, point_b, 32 * edge_a + edge_b, between

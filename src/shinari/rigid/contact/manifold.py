@@ -92,10 +92,11 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
         if gap >= limit:
             return 0
         if way == EDGES:
-            on_a, on_b, feature = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n)
-            at = origin(pose_b)
-            write_row(out, 0, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
-            return 1
+            on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
+            if between:
+                at = origin(pose_b)
+                write_row(out, 0, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
+                return 1
         of_a = way == FACE_A
     else:
         n, gap, of_a = best_axis(shapes, a, pose_a, b, pose_b, offset, limit, slack)
