@@ -11,6 +11,7 @@ import numpy as np
 from shinari.contact.report import Contacts
 from shinari.model import Model
 from shinari.rigid import model as names
+from shinari.rigid import sleep
 from shinari.rigid.model import RigidModel
 from shinari.rigid.motion import accelerate, as_frame, derive, predict, write_inertia
 from shinari.rigid.system import System
@@ -46,6 +47,7 @@ class Bodies:
         """A step begins at a time [s]."""
         self._take_in()
         self._collide(time)
+        self._rest()
         frames = self.frames
         write_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q)
         frames.impulses[...] = 0.0
@@ -90,12 +92,34 @@ class Bodies:
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         if not math.isfinite(float(x.sum()) + float(q.sum()) + float(v.sum()) + float(w.sum())):
             return False
+        if self._settings.sleeping:
+            self._tire()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
             shown[...] = parts[name]
         return True
+
+    def _rest(self) -> None:
+        """Let those sleep that have been idle for long enough, unless a user has given them a speed."""
+        if not self._settings.sleeping:
+            return
+        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
+        idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
+        self._asleep[:count] = sleep.asleep(idle)
+        self.system.let_move((frames.inverse_mass > 0.0) & ~self._asleep)
+
+    def _tire(self) -> None:
+        """The step is over: follow how long bodies have been idle, and stop those that fall asleep."""
+        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
+        free = frames.inverse_mass > 0.0
+        stirred = np.where(free, frames.impulses.any(axis=1), frames.v.any(axis=1) | frames.w.any(axis=1))
+        stirred[self.system.driven] = True
+        v, w = frames.v[:count], frames.w[:count]
+        sleep.follow(idle, v, w, self.system.pushing_pairs(), free, stirred, self._settings.dt)
+        down = sleep.asleep(idle) & free[:count]
+        v[down], w[down] = 0.0, 0.0
 
     def _take_in(self) -> None:
         """Take over what the user has written; poses that were not touched keep all of their digits."""
@@ -107,6 +131,7 @@ class Bodies:
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
             rotation = rotation / np.linalg.norm(rotation)
+            parts["bodies/idle"][i] = 0.0
             frames.x[i], frames.q[i] = as_frame(parts[names.POSITIONS][i], rotation, body.centre, body.axes)
 
     def _collide(self, time: float) -> None:

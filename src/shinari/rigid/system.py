@@ -9,7 +9,7 @@ from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Graph, Places, graph_of, places_of
 from shinari.rigid.joints.joints import Joints
-from shinari.rigid.joints.table import DRIVE, FLAGS, HAS_SWING, HAS_TRAVEL, HAS_TWIST
+from shinari.rigid.joints.table import DRIVE, FIRST, FLAGS, NO_DRIVE, SECOND, HAS_SWING, HAS_TRAVEL, HAS_TWIST
 from shinari.rigid.model import RigidModel
 from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
 from shinari.rigid.report import PointLog
@@ -52,7 +52,7 @@ class System:
         self._bars = Bars.zeros(self.joints.bars)
         self._bounded = bool(
             (rigid.table.codes[:, FLAGS] & (HAS_TRAVEL | HAS_TWIST | HAS_SWING)).any()
-            or (rigid.table.codes[:, DRIVE] != 0).any()
+            or (rigid.table.codes[:, DRIVE] != NO_DRIVE).any()
         )
         self._work = PointWork.zeros(0)
         self.log = PointLog()
@@ -72,6 +72,23 @@ class System:
         self.log.begin()
         self._fresh = True
 
+    @property
+    def driven(self) -> np.ndarray:
+        """Frames on which a motor acts."""
+        codes = self._rigid.table.codes
+        return codes[codes[:, DRIVE] != NO_DRIVE, FIRST : SECOND + 1].ravel()
+
+    def let_move(self, free: np.ndarray) -> None:
+        """From now on these frames can move, (F,)."""
+        if not np.array_equal(free, self._free):
+            self._free, self._graph, self._places = free, None, None
+
+    def pushing_pairs(self) -> np.ndarray:
+        """Frames that a joint or a pushing contact connects, (P, 2)."""
+        points = self.contacts.table
+        on = points.force[: points.count].any(axis=1)
+        return np.concatenate([self._elements.frames[: self._joint_count], points.frames[: points.count][on]])
+
     def find(self, threads: int, slow: float) -> None:
         """A substep begins: find the points of contact at its start."""
         frames, h = self._frames, self._settings.substep
@@ -80,8 +97,8 @@ class System:
         self._room(points.count)
         w = self._work
         parts = self._parts(threads, points.count)
-        start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law, points.force,
-                     w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
+        start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law,
+                     points.force, w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
                      frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
 
     def predicted(self) -> None:
@@ -93,8 +110,8 @@ class System:
         points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
         count, joints, h = points.count, self._joint_count, self._settings.substep
         parts = self._parts(threads, count)
-        meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap, w.slip,
-             w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
+        meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap,
+             w.slip, w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
         self.joints.evaluate(frames, h, el, self._bars)
         graph, places = self._arrange(count)
         if len(graph.nodes) == 0:
