@@ -111,8 +111,8 @@ class Joints:
         table = self.table
         evaluate(
             0, len(self), table.codes, table.numbers, self.targets, self.broken, self.angles, self.multipliers,
-            self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.frames, elements.arms,
-            elements.force, elements.stiffness,
+            self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.motion, elements.frames,
+            elements.arms, elements.force, elements.stiffness,
         )  # fmt: skip
         if len(table.gears):
             evaluate_gears(

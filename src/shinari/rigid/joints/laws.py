@@ -17,29 +17,56 @@ def held(multiplier, k, c, compliance):
 
 
 @steady
-def bounded(multiplier, k, value, least, most, compliance):
-    """Force and stiffness of a row that keeps a value between its bounds, which may be infinite."""
-    low, stiffness = held(max(multiplier, 0.0), k, value - least, compliance)
-    high, _ = held(min(multiplier, 0.0), k, value - most, compliance)
-    force = max(low, 0.0) + min(high, 0.0)
-    return force, (stiffness if low > 0.0 else 0.0) + (stiffness if high < 0.0 else 0.0)
+def side_of(low, high, was, after, first):
+    """On which side a limit pushes, 1 or -1, or 0, from the forces that it would push with on either.
+
+    One that has pushed in the last solution goes on as long as its force there, to first order, still pushed: what
+    remains at second order once it is met can have either sign, times a large stiffness, and tells nothing. When it
+    lets go, only the other limit can take over.
+    """
+    if not first and was != 0.0 and was * after > 0.0:
+        return was
+    if low > 0.0 and (first or was != 1.0):
+        return 1.0
+    if high < 0.0 and (first or was != -1.0):
+        return -1.0
+    return 0.0
 
 
 @steady
-def driven(multiplier, saturated, k, c, compliance, damping, rate, h, most, first):
+def bounded(multiplier, k, value, least, most, compliance, was, after, first):
+    """Force, stiffness and side of a row that keeps a value between its bounds, which may be infinite.
+
+    Two bounds that are one hold the value: their side is 2.
+    """
+    low, stiffness = held(max(multiplier, 0.0), k, value - least, compliance)
+    high, _ = held(min(multiplier, 0.0), k, value - most, compliance)
+    both, _ = held(multiplier, k, value - least, compliance)
+    side = 2.0 if least == most else side_of(low, high, was, after, first)
+    force = low if side == 1.0 else (high if side == -1.0 else (both if side == 2.0 else 0.0))
+    return force, stiffness if side != 0.0 else 0.0, side
+
+
+@steady
+def one_sided(side, force):
+    """Force of a limit after its motion: it never changes its sign."""
+    return max(force, 0.0) if side == 1.0 else (min(force, 0.0) if side == -1.0 else (force if side == 2.0 else 0.0))
+
+
+@steady
+def driven(multiplier, was, after, k, c, compliance, damping, rate, h, most, first):
     """A motor: force and stiffness of all of it, of its row without the damping, and whether it is at its limit.
 
     At its limit a motor has no stiffness, so that nobody knows yet where it leads to. Where the bodies were predicted
     it says nothing either: there a motor is far from its target for want of its own force. So it is taken for what it
-    was in the last substep, unless that cannot be, then for what the last solution of this substep makes of it.
+    was in the last substep, unless that cannot be, then for what the last solution of this substep makes of it: `after`
+    is what its row pushed with there.
     """
     force, stiffness = held(multiplier, k, c, compliance)
     total = force - damping * rate
-    over = 1.0 if total > most else (-1.0 if total < -most else 0.0)
-    if first:
-        state = saturated if over == saturated else 0.0
-    else:
-        state = over if saturated == 0.0 or over == saturated else 0.0
+    judged = total if first or was != 0.0 else after - damping * rate
+    over = 1.0 if judged > most else (-1.0 if judged < -most else 0.0)
+    state = over if over == was or (was == 0.0 and not first) else 0.0
     if state != 0.0:
         return state * most, 0.0, min(max(force, -most), most), 0.0, state
     return total, stiffness + damping / h, force, stiffness, state

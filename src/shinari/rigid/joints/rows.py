@@ -19,7 +19,7 @@ import numba
 
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import conjugate, multiply
-from shinari.maths.vec3 import add, direction_and_length, scale, sub
+from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
 from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.laws import bounded, driven, held, nearest_turn
 from shinari.rigid.joints.measures import (
@@ -53,18 +53,17 @@ from shinari.rigid.joints.table import (
     FRAME_B,
     GEAR,
     HAS_ANGLE,
+    HAS_LIMITS,
     HAS_PAST,
     HAS_SWING,
     HAS_TRAVEL,
     HAS_TWIST,
     HOLDS,
     KIND,
+    LEAST_SWING,
     LEAST_TRAVEL,
     LEAST_TWIST,
     LIMIT_COMPLIANCE,
-    MOST_SWING,
-    MOST_TRAVEL,
-    MOST_TWIST,
     MOTOR,
     NO_DRIVE,
     POINT_WEIGHT,
@@ -84,7 +83,7 @@ from shinari.rigid.motion import logarithm, quaternion, vector
 # Columns of `rows`, what `settle` has to know: axes of the joint on b, directions of the rows beyond them (swing, line
 # or universal; twist), forces and stiffnesses of ten rows in the order of the multipliers.
 AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
-# What limits push, and whether the motor is at its own: -1, 0 or 1 each.
+# On which side limits push, and whether the motor is at its own limit: -1, 0 or 1 each.
 ACTIVE = 35
 ROWS = 39
 
@@ -107,10 +106,38 @@ def note(rows, j, slot, force, stiffness):
 
 
 @steady
-def note_limit(rows, j, slot, force, stiffness):
-    """Keep force and stiffness of a limit, and on which side it pushes."""
+def limit(j, slot, numbers, least, multipliers, rows, k, value, after, first):
+    """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`."""
+    force, stiffness, side = bounded(
+        multipliers[j, slot], k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
+        rows[j, ACTIVE + slot - TRAVEL], after[slot - TRAVEL], first,
+    )  # fmt: skip
     note(rows, j, slot, force, stiffness)
-    rows[j, ACTIVE + slot - TRAVEL] = 1.0 if force > 0.0 else (-1.0 if force < 0.0 else 0.0)
+    rows[j, ACTIVE + slot - TRAVEL] = side
+    return force, stiffness
+
+
+@steady
+def row_vector(rows, j, at):
+    """Three columns of row j."""
+    return rows[j, at], rows[j, at + 1], rows[j, at + 2]
+
+
+@steady
+def forces_after(j, codes, rows, motion):
+    """Forces of the limits of travel, twist and swing and of the motor after the last motion, to first order."""
+    d, phi = row_vector(motion, j, 0), row_vector(motion, j, 3)
+    kind = codes[j, KIND]
+    along = dot(row_vector(rows, j, ACROSS if kind == DISTANCE else AXES), d)
+    about = dot(row_vector(rows, j, AXES), phi)
+    twist = dot(row_vector(rows, j, ABOUT), phi) if kind == BALL else about
+    across = dot(row_vector(rows, j, ACROSS), phi)
+    return (
+        rows[j, FORCE + TRAVEL] - rows[j, STIFFNESS + TRAVEL] * along,
+        rows[j, FORCE + TWIST] - rows[j, STIFFNESS + TWIST] * twist,
+        rows[j, FORCE + SWING] - rows[j, STIFFNESS + SWING] * across,
+        rows[j, FORCE + MOTOR] - rows[j, STIFFNESS + MOTOR] * (along if kind == SLIDER else about),
+    )
 
 
 @steady
@@ -154,7 +181,7 @@ def servo_goal(j, numbers, start, target, h):
 
 
 @steady
-def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p, k, kt, past, h, first):
+def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
     flags, drive = codes[j, FLAGS], codes[j, DRIVE]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
@@ -162,17 +189,9 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
     if flags & (HAS_TWIST | HAS_ANGLE):
         angle = nearest_turn(twist_of(p), angles[j])
     if flags & HAS_TRAVEL:
-        along, stiff = bounded(
-            multipliers[j, TRAVEL], k, travel, numbers[j, LEAST_TRAVEL], numbers[j, MOST_TRAVEL],
-            numbers[j, LIMIT_COMPLIANCE],
-        )  # fmt: skip
-        note_limit(rows, j, TRAVEL, along, stiff)
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, multipliers, rows, k, travel, after, first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
-        about, against = bounded(
-            multipliers[j, TWIST], kt, angle, numbers[j, LEAST_TWIST], numbers[j, MOST_TWIST],
-            numbers[j, LIMIT_COMPLIANCE],
-        )  # fmt: skip
-        note_limit(rows, j, TWIST, about, against)
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, multipliers, rows, kt, angle, after, first)
     if drive != NO_DRIVE:
         slides = codes[j, KIND] == SLIDER
         moved = past[0][0] if slides else past[1][0]
@@ -184,7 +203,7 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
         )
         was = multipliers[j, SATURATED] if first else rows[j, ACTIVE + 3]
         total, stiffness, force, held_stiffness, state = driven(
-            multipliers[j, MOTOR], was, k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
+            multipliers[j, MOTOR], was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
             numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
         )  # fmt: skip
         rows[j, ACTIVE + 3] = state
@@ -195,7 +214,7 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
 
 
 @steady
-def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt):
+def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after, first):
     """Limits of swing and twist, and the one row of a universal joint: moment and stiffness in the world."""
     flags = codes[j, FLAGS]
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -210,10 +229,7 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt):
         moment, against = scale(across, f), outer(across, s)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
-        f, s = bounded(
-            multipliers[j, SWING], kt, swing, -math.inf, numbers[j, MOST_SWING], numbers[j, LIMIT_COMPLIANCE]
-        )  # fmt: skip
-        note_limit(rows, j, SWING, f, s)
+        f, s = limit(j, SWING, numbers, LEAST_SWING, multipliers, rows, kt, swing, after, first)
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -222,12 +238,10 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt):
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
         angle = nearest_turn(twist_of(p), angles[j])
-        f, s = bounded(
-            multipliers[j, TWIST], k, angle, numbers[j, LEAST_TWIST], numbers[j, MOST_TWIST],
-            numbers[j, LIMIT_COMPLIANCE],
-        )  # fmt: skip
-        f, s = f if some else 0.0, s if some else 0.0
-        note_limit(rows, j, TWIST, f, s)
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, multipliers, rows, k, angle, after, first)
+        if not some:
+            f, s = 0.0, 0.0
+            note(rows, j, TWIST, f, s)
         set_vector_at(rows, j, ABOUT, about)
         moment, against = add(moment, scale(about, f)), plus(against, outer(about, s))
     return moment, against
@@ -254,7 +268,8 @@ def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
 
 @steady
 def evaluate_joint(
-    j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, frames, arms, forces, stiffness
+    j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, motion, frames, arms, forces,
+    stiffness
 ):  # fmt: skip
     """Write the element of a joint that is measured in the axes of the joint on b."""
     a, b, kind = codes[j, FIRST], codes[j, SECOND], codes[j, KIND]
@@ -264,17 +279,21 @@ def evaluate_joint(
     p = relative(codes, numbers, j, q)
     k, kt = STIFF / (h * h * numbers[j, POINT_WEIGHT]), STIFF / (h * h * numbers[j, TURN_WEIGHT])
     past = past_of(j, codes, numbers, gap, p, x0, q0, axes, h)
-    c = in_axes(axes, gap)
+    c, after = in_axes(axes, gap), (0.0, 0.0, 0.0, 0.0)
+    if not first and (codes[j, FLAGS] & HAS_LIMITS or codes[j, DRIVE] != NO_DRIVE):
+        after = forces_after(j, codes, rows, motion)
     force, stiff, moment, against = hold_six(
         j, numbers, multipliers, rows, c, turned_from(codes, numbers, j, p), k, kt, past
     )
     if codes[j, FLAGS] & (HAS_TRAVEL | HAS_TWIST) or codes[j, DRIVE] != NO_DRIVE:
-        f, s, t, r = act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, c[0], p, k, kt, past, h, first)
+        f, s, t, r = act_on_axis(
+            j, codes, numbers, multipliers, rows, angles, targets, c[0], p, k, kt, past, after, h, first
+        )
         force, stiff = (force[0] + f, force[1], force[2]), (stiff[0] + s, stiff[1], stiff[2])
         moment, against = (moment[0] + t, moment[1], moment[2]), (against[0] + r, against[1], against[2])
     turning, turn_stiffness = from_axes(axes, moment), along_axes(axes, against)
     if kind in (BALL, UNIVERSAL):
-        t, r = act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt)
+        t, r = act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after, first)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
     set_vector_at(rows, j, AXES, axes[0])
     set_vector_at(rows, j, AXES + 3, axes[1])
@@ -287,7 +306,7 @@ def evaluate_joint(
 
 @steady
 def evaluate_distance(
-    j, codes, numbers, multipliers, rows, x, q, x0, q0, h, frames, arms, forces, stiffness
+    j, codes, numbers, multipliers, rows, x, q, x0, q0, h, first, motion, frames, arms, forces, stiffness
 ):  # fmt: skip
     """Write the element of a distance, which acts along its line."""
     gap, ra, rb = apart(codes, numbers, j, x, q)
@@ -297,11 +316,8 @@ def evaluate_distance(
     f, s = numbers[j, HOLDS] * f, numbers[j, HOLDS] * s
     note(rows, j, 0, f, s)
     if codes[j, FLAGS] & HAS_TRAVEL:
-        t, r = bounded(
-            multipliers[j, TRAVEL], k, length, numbers[j, LEAST_TRAVEL], numbers[j, MOST_TRAVEL],
-            numbers[j, LIMIT_COMPLIANCE],
-        )  # fmt: skip
-        note_limit(rows, j, TRAVEL, t, r)
+        after = forces_after(j, codes, rows, motion)
+        t, r = limit(j, TRAVEL, numbers, LEAST_TRAVEL, multipliers, rows, k, length, after, first)
         f, s = f + t, s + r
     if codes[j, FLAGS] & HAS_PAST:
         old, _, _ = apart(codes, numbers, j, x0, q0)
@@ -318,8 +334,8 @@ def evaluate_distance(
 
 @numba.njit(cache=True, **STEADY)
 def evaluate(
-    begin, end, codes, numbers, targets, broken, angles, multipliers, rows, x, q, x0, q0, h, first, frames, arms,
-    forces, stiffness
+    begin, end, codes, numbers, targets, broken, angles, multipliers, rows, x, q, x0, q0, h, first, motion, frames,
+    arms, forces, stiffness
 ):  # fmt: skip
     """Write the elements of joints where the bodies are now; those of gears and of broken joints do nothing.
 
@@ -339,6 +355,7 @@ def evaluate(
         q0: Rotations at the start of the substep, (F, 4).
         h: Substep [s].
         first: Whether the bodies are where they were predicted: nothing has been solved in this substep.
+        motion: Of the elements in the last solution of this substep, (J, 6).
         frames: Of the elements, (J, 2), overwritten.
         arms: Of the elements, (J, 6), overwritten.
         forces: Of the elements, (J, 6), overwritten.
@@ -354,10 +371,10 @@ def evaluate(
             )  # fmt: skip
         elif kind == DISTANCE:
             evaluate_distance(
-                j, codes, numbers, multipliers, rows, x, q, x0, q0, h, frames, arms, forces, stiffness
+                j, codes, numbers, multipliers, rows, x, q, x0, q0, h, first, motion, frames, arms, forces, stiffness
             )  # fmt: skip
         else:
             evaluate_joint(
-                j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, frames, arms, forces,
-                stiffness,
+                j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, motion, frames, arms,
+                forces, stiffness,
             )  # fmt: skip

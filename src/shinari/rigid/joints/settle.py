@@ -4,20 +4,17 @@ import numba
 
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import dot
-from shinari.rigid.joints.laws import nearest_turn
+from shinari.rigid.joints.laws import nearest_turn, one_sided
 from shinari.rigid.joints.measures import in_axes, relative, twist_of
-from shinari.rigid.joints.rows import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
+from shinari.rigid.joints.rows import ACROSS, ACTIVE, AXES, FORCE, STIFFNESS, forces_after, row_vector
 from shinari.rigid.joints.table import (
-    BALL,
     DISTANCE,
     DRIVE,
     DRIVE_MOST,
     FLAGS,
     GEAR,
     HAS_ANGLE,
-    HAS_SWING,
-    HAS_TRAVEL,
-    HAS_TWIST,
+    HAS_LIMITS,
     HOLDS,
     KIND,
     MOTOR,
@@ -30,12 +27,6 @@ from shinari.rigid.joints.table import (
     UNIVERSAL,
 )  # fmt: skip
 from shinari.rigid.motion import vector
-
-
-@steady
-def vector_at(rows, j, at):
-    """Three columns of row j."""
-    return rows[j, at], rows[j, at + 1], rows[j, at + 2]
 
 
 @steady
@@ -57,43 +48,28 @@ def after(rows, j, slot, way):
 
 
 @steady
-def one_sided(before, now):
-    """Force of a bounded row after its motion: it never changes its sign."""
-    return max(now, 0.0) if before > 0.0 else (min(now, 0.0) if before < 0.0 else 0.0)
-
-
-@steady
 def settle_joint(j, codes, numbers, multipliers, rows, motion):
     """Multipliers of one joint: forces after the last motion that the solver found."""
     kind, flags = codes[j, KIND], codes[j, FLAGS]
-    d, phi = vector_at(motion, j, 0), vector_at(motion, j, 3)
-    if kind == DISTANCE:
-        way = dot(vector_at(rows, j, ACROSS), d)
-        multipliers[j, 0] = after(rows, j, 0, way)
-        if flags & HAS_TRAVEL:
-            multipliers[j, TRAVEL] = one_sided(rows[j, FORCE + TRAVEL], after(rows, j, TRAVEL, way))
-        return
-    axes = vector_at(rows, j, AXES), vector_at(rows, j, AXES + 3), vector_at(rows, j, AXES + 6)
+    d, phi = row_vector(motion, j, 0), row_vector(motion, j, 3)
+    axes = row_vector(rows, j, AXES), row_vector(rows, j, AXES + 3), row_vector(rows, j, AXES + 6)
     moved, turned = in_axes(axes, d), in_axes(axes, phi)
-    across = dot(vector_at(rows, j, ACROSS), phi)
     for i in range(3):
         multipliers[j, i] = after(rows, j, i, moved[i])
         multipliers[j, 3 + i] = after(rows, j, 3 + i, turned[i])
+    if kind == DISTANCE:
+        multipliers[j, 0] = after(rows, j, 0, dot(row_vector(rows, j, ACROSS), d))
     if kind == UNIVERSAL:
-        multipliers[j, 3] = after(rows, j, 3, across)
-    if flags & HAS_TRAVEL:
-        multipliers[j, TRAVEL] = one_sided(rows[j, FORCE + TRAVEL], after(rows, j, TRAVEL, moved[0]))
-    if flags & HAS_TWIST:
-        about = dot(vector_at(rows, j, ABOUT), phi) if kind == BALL else turned[0]
-        multipliers[j, TWIST] = one_sided(rows[j, FORCE + TWIST], after(rows, j, TWIST, about))
-    if flags & HAS_SWING:
-        multipliers[j, SWING] = one_sided(rows[j, FORCE + SWING], after(rows, j, SWING, across))
-    if codes[j, DRIVE] != NO_DRIVE:
-        most = numbers[j, DRIVE_MOST]
-        force = after(rows, j, MOTOR, moved[0] if kind == SLIDER else turned[0])
-        multipliers[j, MOTOR] = min(max(force, -most), most)
-        over = 1.0 if force > most else (-1.0 if force < -most else 0.0)
-        multipliers[j, SATURATED] = rows[j, ACTIVE + 3] if rows[j, ACTIVE + 3] != 0.0 else over
+        multipliers[j, 3] = after(rows, j, 3, dot(row_vector(rows, j, ACROSS), phi))
+    if flags & HAS_LIMITS or codes[j, DRIVE] != NO_DRIVE:
+        forces = forces_after(j, codes, rows, motion)
+        multipliers[j, TRAVEL] = one_sided(rows[j, ACTIVE], forces[0])
+        multipliers[j, TWIST] = one_sided(rows[j, ACTIVE + 1], forces[1])
+        multipliers[j, SWING] = one_sided(rows[j, ACTIVE + 2], forces[2])
+        most, state = numbers[j, DRIVE_MOST], rows[j, ACTIVE + 3]
+        over = 1.0 if forces[3] > most else (-1.0 if forces[3] < -most else 0.0)
+        multipliers[j, MOTOR] = min(max(forces[3], -most), most)
+        multipliers[j, SATURATED] = state if state != 0.0 else over
 
 
 @steady
@@ -104,9 +80,9 @@ def settle_swept(j, codes, numbers, rows, axes, force, moment, multipliers):
         multipliers[j, i] = along[i] if numbers[j, HOLDS + i] != 0.0 else 0.0
         multipliers[j, 3 + i] = turning[i] if numbers[j, HOLDS + 3 + i] != 0.0 else 0.0
     kind, drives = codes[j, KIND], codes[j, DRIVE] != NO_DRIVE
-    across, line = dot(vector_at(rows, j, ACROSS), moment), along[0]
+    across, line = dot(row_vector(rows, j, ACROSS), moment), along[0]
     if kind == DISTANCE:
-        line = dot(vector_at(rows, j, ACROSS), force)
+        line = dot(row_vector(rows, j, ACROSS), force)
         multipliers[j, 0] = numbers[j, HOLDS] * line
     if kind == UNIVERSAL:
         multipliers[j, 3] = across
@@ -146,10 +122,10 @@ def settle(begin, end, codes, numbers, broken, swept, angles, multipliers, rows,
             for i in range(6):
                 loads[j, i] = 0.0
             continue
-        force = loaded(stiffness, j, 0, vector(forces, j), vector_at(motion, j, 0))
-        moment = loaded(stiffness, j, 6, vector_at(forces, j, 3), vector_at(motion, j, 3))
+        force = loaded(stiffness, j, 0, vector(forces, j), row_vector(motion, j, 0))
+        moment = loaded(stiffness, j, 6, row_vector(forces, j, 3), row_vector(motion, j, 3))
         if swept[j]:
-            axes = vector_at(rows, j, AXES), vector_at(rows, j, AXES + 3), vector_at(rows, j, AXES + 6)
+            axes = row_vector(rows, j, AXES), row_vector(rows, j, AXES + 3), row_vector(rows, j, AXES + 6)
             settle_swept(j, codes, numbers, rows, axes, force, moment, multipliers)
         else:
             settle_joint(j, codes, numbers, multipliers, rows, motion)

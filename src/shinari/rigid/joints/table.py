@@ -46,6 +46,7 @@ DAMPED = {
 FIRST, SECOND, KIND, FLAGS, DRIVE = range(5)
 # Bits of its column FLAGS.
 HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE = 1, 2, 4, 8, 16
+HAS_LIMITS = HAS_TRAVEL | HAS_TWIST | HAS_SWING
 # Values of its column DRIVE.
 NO_DRIVE, VELOCITY, POSITION = range(3)
 
@@ -54,10 +55,10 @@ ANCHOR_A, ANCHOR_B, FRAME_A, FRAME_B = 0, 3, 6, 10
 HOLDS, DAMPING = 14, 20
 POINT_WEIGHT, TURN_WEIGHT, TURN_A, TURN_B = 26, 27, 28, 29
 COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 30, 31, 32
-LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, MOST_SWING = 33, 34, 35, 36, 37
-DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST = 38, 39, 40
-REST, DRIVE_WEIGHT = 41, 42
-NUMBERS = 43
+LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 33, 34, 35, 36, 37, 38
+DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST, DRIVE_WEIGHT = 39, 40, 41, 42
+REST = 43
+NUMBERS = 44
 
 # Columns of the multipliers beyond the six of what is held; the last is whether the motor is at its limit, -1, 0 or 1.
 TRAVEL, TWIST, SWING, MOTOR, SATURATED = 6, 7, 8, 9, 10
@@ -140,7 +141,7 @@ def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
     numbers[DAMPING : DAMPING + 6] = joint.damping * np.array(DAMPED[kind])
     numbers[COMPLIANCE : COMPLIANCE + 3] = joint.compliance, joint.angular_compliance, joint.limit_compliance
     flags = 0
-    numbers[LEAST_TRAVEL : MOST_SWING + 1] = -np.inf, np.inf, -np.inf, np.inf, np.inf
+    numbers[LEAST_TRAVEL : MOST_SWING + 1] = -np.inf, np.inf, -np.inf, np.inf, -np.inf, np.inf
     if joint.travel is not None:
         numbers[LEAST_TRAVEL : MOST_TRAVEL + 1], flags = joint.travel, flags | HAS_TRAVEL
     if joint.twist is not None:

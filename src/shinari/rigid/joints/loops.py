@@ -1,0 +1,158 @@
+"""Closed loops of joints that hold the same thing twice: found by the rank of what they hold at the start.
+
+A chain that ends free is never over-constrained, so such ends are cut off first. Of what is left, the joints that share
+bodies which can move are looked at together; what neither moves nor is moved counts as one ground.
+"""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from shinari.errors import OverconstrainedWarning
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.joints.gears import evaluate_gears
+from shinari.rigid.joints.rows import ROWS, evaluate
+from shinari.rigid.joints.table import (
+    ANGULAR_COMPLIANCE,
+    COMPLIANCE,
+    DAMPING,
+    DRIVE,
+    FIRST,
+    FLAGS,
+    GEAR,
+    KIND,
+    MULTIPLIERS,
+    SECOND,
+    JointTable,
+    joints_of,
+)  # fmt: skip
+from shinari.rigid.motion import as_frame
+from shinari.scene.body import Body, Joint
+
+# Singular values below this part of the largest are zero.
+SMALL = 1e-9
+# Groups of more rows than this are judged by their number alone: the rank would take longer than the scene is worth.
+MOST_ROWS = 1500
+MOST_NAMES = 8
+
+
+def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
+    """Warn of each group of joints that holds something more than once."""
+    table = joints_of(bodies, joints)
+    ground = np.array([body.kinematic for body in bodies] + [True])
+    groups = closed_groups(table.codes[:, [FIRST, SECOND]], ground)
+    if not groups:
+        return
+    rows = [_rows_held(table, bodies, j) for j in range(len(joints))]
+    for group in groups:
+        redundant, exact = redundancy([rows[j] for j in group], table.codes[group][:, [FIRST, SECOND]], ground)
+        if redundant > 0:
+            names = ", ".join(repr(joints[j].name) for j in group[:MOST_NAMES])
+            more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
+            warnings.warn(
+                f"joints {names}{more} close a loop that holds {'' if exact else 'at least '}{redundant} "
+                f"direction{'s' if redundant > 1 else ''} twice: how they share the load is not determined. Joints "
+                f"that leave more free (ball in place of hinge) or a compliance help",
+                OverconstrainedWarning,
+                stacklevel=2,
+            )
+
+
+def closed_groups(frames: np.ndarray, ground: np.ndarray) -> list[list[int]]:
+    """Joints (J, 2) that are part of closed loops, or lie between such, in groups that share bodies.
+
+    Args:
+        frames: Frames of both sides, (J, 2).
+        ground: Which frames nothing moves, (F,).
+    """
+    degree = np.bincount(frames.ravel(), minlength=len(ground))
+    at: dict[int, list[int]] = {}
+    for j, pair in enumerate(frames.tolist()):
+        for side in pair:
+            at.setdefault(side, []).append(j)
+    left = set(range(len(frames)))
+    ends = [i for i in at if degree[i] == 1 and not ground[i]]
+    while ends:
+        i = ends.pop()
+        for j in at[i]:
+            if j in left:
+                left.discard(j)
+                other = int(frames[j].sum()) - i
+                degree[other] -= 1
+                if degree[other] == 1 and not ground[other]:
+                    ends.append(other)
+    groups = []
+    while left:
+        group, todo = set(), [min(left)]
+        while todo:
+            j = todo.pop()
+            if j in left:
+                left.discard(j)
+                group.add(j)
+                todo += [k for i in frames[j] if not ground[i] for k in at[int(i)]]
+        groups.append(sorted(group))
+    return groups
+
+
+def redundancy(rows: list[np.ndarray], frames: np.ndarray, ground: np.ndarray) -> tuple[int, bool]:
+    """How many rows of a group of joints follow from the others, and whether that is exact or a lower bound.
+
+    Args:
+        rows: What each joint holds, rows (R, 12) over the motions of its two frames.
+        frames: Frames of both sides, (J, 2).
+        ground: Which frames nothing moves, (F,).
+    """
+    used = [i for i in np.unique(frames) if not ground[i]]
+    column = {int(i): 6 * k for k, i in enumerate(used)}
+    count = sum(len(held) for held in rows)
+    if count > MOST_ROWS:
+        return max(count - 6 * len(used), 0), False
+    system = np.zeros((count, 6 * len(used)))
+    first = 0
+    for held, pair in zip(rows, frames, strict=True):
+        for side, i in enumerate(pair):
+            if not ground[i]:
+                at = column[int(i)]
+                system[first : first + len(held), at : at + 6] = held[:, 6 * side : 6 * side + 6]
+        first += len(held)
+    values = np.linalg.svd(system, compute_uv=False)
+    return count - int((values > SMALL * values.max(initial=0.0)).sum()), True
+
+
+def _rows_held(table: JointTable, bodies: Sequence[Body], j: int) -> np.ndarray:
+    """What joint j holds without compliance at the start, as rows over the motions of its frames, (R, 12)."""
+    codes, numbers = table.codes[j : j + 1].copy(), table.numbers[j : j + 1].copy()
+    poses = [as_frame(b.position, b.rotation, b.centre, b.axes) for b in bodies]
+    x, q = np.array([p for p, _ in poses] + [np.zeros(3)]), np.array([r for _, r in poses] + [[1.0, 0.0, 0.0, 0.0]])
+    codes[0, FLAGS], codes[0, DRIVE], numbers[0, DAMPING : DAMPING + 6] = 0, 0, 0.0
+    none, one, zeros = np.zeros(1, np.bool_), np.zeros(1, np.int64), np.zeros(1)
+    state = np.zeros((1, MULTIPLIERS))
+    if codes[0, KIND] == GEAR:
+        bar = Bars.zeros(1)
+        evaluate_gears(one, codes, numbers, none, zeros, state, q, q, 1.0, bar.frames, bar.jacobian, bar.force,
+                       bar.stiffness)  # fmt: skip
+        return (
+            bar.jacobian / np.linalg.norm(bar.jacobian) if numbers[0, ANGULAR_COMPLIANCE] == 0.0 else np.zeros((0, 12))
+        )
+    element = Elements.zeros(1)
+    evaluate(0, 1, codes, numbers, zeros, none, zeros, state, np.zeros((1, ROWS)), x, q, x, q, 1.0, True,
+             element.motion, element.frames, element.arms, element.force, element.stiffness)  # fmt: skip
+    ra, rb = element.arms[0, :3], element.arms[0, 3:]
+    motion = np.zeros((6, 12))
+    motion[:3, :3], motion[:3, 6:9] = np.eye(3), -np.eye(3)
+    motion[:3, 3:6], motion[:3, 9:12] = -_cross(ra), _cross(rb)
+    motion[3:, 3:6], motion[3:, 9:12] = np.eye(3), -np.eye(3)
+    rows = []
+    for part, compliance in enumerate((COMPLIANCE, ANGULAR_COMPLIANCE)):
+        xx, yy, zz, yz, zx, xy = element.stiffness[0, 6 * part : 6 * part + 6]
+        values, vectors = np.linalg.eigh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        if numbers[0, compliance] == 0.0:
+            held = values > SMALL * values.max()
+            rows.append(vectors[:, held].T @ motion[3 * part : 3 * part + 3])
+    return np.concatenate([np.zeros((0, 12)), *rows])
+
+
+def _cross(r: np.ndarray) -> np.ndarray:
+    """The matrix of r x."""
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
