@@ -1,10 +1,10 @@
 """Points of contact where a mesh is one of the two: what sticks out of one, in the distance field of the other.
 
 Both ways. The vertices and edges of a mesh (`features.py`) look for the place where they are deepest in the other
-shape: on an edge that is where the slope of the distance changes its sign. Where it jumps there, an edge of the other shape is
-crossed, and the mean of both gradients that is at right angles to the edge is the normal. Corners, and the points with
-a radius that round shapes are made of (`corners.py`), are looked up in the field of the mesh, which knows the nearest
-triangle exactly.
+shape: on an edge that is where the slope of the distance changes its sign. Where it jumps there, an edge of the other
+shape is crossed, and the mean of both gradients that is at right angles to the edge is the normal. Corners, and the
+points with a radius that round shapes are made of (`corners.py`), are looked up in the field of the mesh, which knows
+the nearest triangle exactly.
 
 A point counts only if the direction into the other shape lies in the normal cone of what sticks out.
 """
@@ -12,9 +12,10 @@ A point counts only if the direction into the other shape lies in the normal con
 import numpy as np
 
 from shinari.contact.solid.all_shapes import distance_and_normal
-from shinari.maths.function import steady
+from shinari.maths.function import inlined, steady
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
+from shinari.rigid.contact.pairs import triple
 from shinari.rigid.contact.poses import origin, turn, turn_back
 from shinari.rigid.contact.shapes import CAPSULE, CONTAINER, HULL, MESH, MESH_SHEET, PLANE, SPHERE
 
@@ -24,8 +25,8 @@ POOL = 256
 OUTSIDE = 0.05
 # Slope of the distance along an edge below which it is even.
 EVEN = 0.02
-# Samples on an edge against a mesh, at most; numbers of a feature; steps of a bisection.
-MOST_SAMPLES = 32
+# Samples on an edge against a mesh, at most; numbers of a feature, two for each; steps of a bisection.
+MOST_SAMPLES = 31
 NUMBERS = 64
 STEPS = 24
 # Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
@@ -67,23 +68,6 @@ def relative(pose_x, pose_y):
     r2 = turn_back(pose_y, (pose_x[2], pose_x[5], pose_x[8]))
     t = turn_back(pose_y, sub(origin(pose_x), origin(pose_y)))
     return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
-
-
-@steady
-def mesh_points(a, pose_a, b, pose_b, limit, geoms, features, shapes, fields, pool):
-    """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
-    n = 0
-    kind_a, kind_b = shapes.kind[a], shapes.kind[b]
-    mesh_a, mesh_b = kind_a in (MESH, MESH_SHEET), kind_b in (MESH, MESH_SHEET)
-    if mesh_b and not mesh_a:
-        n = touch_with_corners(a, pose_a, b, pose_b, limit, geoms, features, shapes, fields, pool, n, False)
-    if mesh_a and not mesh_b:
-        n = touch_with_corners(b, pose_b, a, pose_a, limit, geoms, features, shapes, fields, pool, n, True)
-    if mesh_a:
-        n = touch_with_features(a, pose_a, b, pose_b, limit, geoms, features, shapes, fields, pool, n, False)
-    if mesh_b:
-        n = touch_with_features(b, pose_b, a, pose_a, limit, geoms, features, shapes, fields, pool, n, True)
-    return n
 
 
 @steady
@@ -134,44 +118,10 @@ def in_cone(k, u, features):
 
 
 @steady
-def own_radius(y, shapes):
-    """What the core of y is thickened by: then the arm of y reaches to the core."""
-    return shapes.size[y, 0] if shapes.kind[y] in (SPHERE, CAPSULE) else 0.0
-
-
-@steady
-def slope_at(y, start, way, t, shapes, fields):
-    """Distance, gradient, and slope along an edge, at part t of it; `way` is its length and unit vector."""
-    q = add(start, scale(way[1], t * way[0]))
-    d, g = solid_at(y, q, shapes, fields)
-    return d, g, dot(g, way[1])
-
-
-@steady
-def crossing(y, start, way, low, high, level, shapes, fields):
-    """Where the slope along an edge passes a level between two parts of it, by bisection.
-
-    Returns:
-        Part, distance, gradient and slope on both sides.
-    """
-    d0, g0, s0 = slope_at(y, start, way, low, shapes, fields)
-    d1, g1, s1 = slope_at(y, start, way, high, shapes, fields)
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        d, g, s = slope_at(y, start, way, middle, shapes, fields)
-        if s < level:
-            low, d0, g0, s0 = middle, d, g, s
-        else:
-            high, d1, g1, s1 = middle, d, g, s
-    return (low, d0, g0, s0), (high, d1, g1, s1)
-
-
-@steady
-def deepest_between(way, before, after):
+def deepest_between(length, before, after):
     """Part of the edge, distance and normal where the distance is least between two close places around it."""
     t0, d0, g0, s0 = before
     t1, d1, g1, s1 = after
-    length = way[0]
     bend = s1 - s0
     t = min(max((d0 - d1 + length * (s1 * t1 - s0 * t0)) / (bend * length), t0), t1) if bend > EVEN else t1
     part = s1 / bend if bend > EVEN else 0.0
@@ -184,103 +134,68 @@ def deepest_between(way, before, after):
     return good, t, d, scale(g, 1.0 / size) if good else g1
 
 
-@steady
-def touch_even(y, start, way, shapes, fields):
-    """Where an edge begins and ceases to be even with a convex shape y, or is deepest in it.
+@inlined
+def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped):
+    """Offer the places where vertex or edge k of a mesh is deepest in y; returns how many the pool holds.
 
-    Returns:
-        Whether there is a first and a second such place, and for both the part, the distance and the normal.
+    Along an edge the slope of the distance to a convex shape grows: the edge goes into it, is even with it, and comes
+    out. The places are where it begins and ceases to be even, which may be one. Against a mesh, the same holds between
+    samples.
     """
-    d0, g0, s0 = slope_at(y, start, way, 0.0, shapes, fields)
-    d1, g1, s1 = slope_at(y, start, way, 1.0, shapes, fields)
-    one = s0 < -EVEN and s1 > -EVEN
-    two = s1 > EVEN and s0 < EVEN
-    first, second = (0.0, d0, g0), (1.0, d1, g1)
-    if one:
-        before, after = crossing(y, start, way, 0.0, 1.0, -EVEN, shapes, fields)
-        if after[3] < EVEN:
-            first = (after[0], after[1], after[2])
-        else:
-            one, t, d, n = deepest_between(way, before, after)
-            first = (t, d, n)
-            two = False
-    if two:
-        before, after = crossing(y, start, way, first[0], 1.0, EVEN, shapes, fields)
-        second = (before[0], before[1], before[2])
-        if before[3] < -EVEN:
-            two = False
-    return one, two, first, second
-
-
-@steady
-def touch_edge(k, y, pose_y, rel, start, way, limit, features, radius, shapes, fields, pool, n, swapped):
-    """Offer the places where edge k of a mesh is deepest in a convex shape y."""
-    one, two, first, second = touch_even(y, start, way, shapes, fields)
-    for which in range(2):
-        t, d, normal = first if which == 0 else second
-        if (one if which == 0 else two) and in_cone(k, turn_back(rel, neg(normal)), features):
-            p = add(start, scale(way[1], t * way[0]))
-            n = offer(pool, n, limit, p, normal, d - radius, radius, own_radius(y, shapes), NUMBERS * k + which,
-                      swapped, pose_y)  # fmt: skip
-    return n
-
-
-@steady
-def touch_rough_edge(k, y, pose_y, rel, start, way, limit, features, radius, spacing, shapes, fields, pool, n, swapped):
-    """Offer the places where edge k of a mesh is deepest in another mesh y, or even with it."""
-    samples = min(max(int(np.ceil(way[0] / spacing)), 2), MOST_SAMPLES)
-    d0, _, s0 = slope_at(y, start, way, 0.0, shapes, fields)
-    for i in range(1, samples + 1):
-        t = i / samples
-        d1, g1, s1 = slope_at(y, start, way, t, shapes, fields)
-        good, at, d, normal = False, t, d1, g1
-        if s0 < -EVEN and s1 > EVEN:
-            if min(d0, d1) - way[0] / samples < limit + radius:
-                before, after = crossing(y, start, way, (i - 1) / samples, t, 0.0, shapes, fields)
-                good, at, d, normal = deepest_between(way, before, after)
-        elif i < samples and abs(s1) <= EVEN:
-            good = True
-        if good and in_cone(k, turn_back(rel, neg(normal)), features):
-            p = add(start, scale(way[1], at * way[0]))
-            n = offer(pool, n, limit, p, normal, d - radius, radius, 0.0, NUMBERS * k + i, swapped, pose_y)
-        d0, s0 = d1, s1
-    return n
-
-
-@steady
-def touch_feature(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped):
-    """Offer the points of feature k of a mesh against y."""
-    lines = features.lines
-    start = placed(rel, (lines[k, 0], lines[k, 1], lines[k, 2]))
-    along = turn(rel, (lines[k, 3], lines[k, 4], lines[k, 5]))
-    length = norm(along)
-    if length == 0.0:
-        d, normal = solid_at(y, start, shapes, fields)
-        if d - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
-            n = offer(pool, n, limit, start, normal, d - radius, radius, own_radius(y, shapes), NUMBERS * k, swapped,
-                      pose_y)  # fmt: skip
-        return n
     kind = shapes.kind[y]
-    if kind in (PLANE, CONTAINER):
-        return n
-    if solid_at(y, add(start, scale(along, 0.5)), shapes, fields)[0] - 0.5 * length - radius >= limit:
-        return n
-    way = (length, scale(along, 1.0 / length))
-    if kind in (MESH, MESH_SHEET):
-        return touch_rough_edge(
-            k, y, pose_y, rel, start, way, limit, features, radius, spacing, shapes, fields, pool, n, swapped
-        )
-    return touch_edge(k, y, pose_y, rel, start, way, limit, features, radius, shapes, fields, pool, n, swapped)
+    start = placed(rel, triple(features.lines, k, 0))
+    along = turn(rel, triple(features.lines, k, 3))
+    length = norm(along)
+    vertex = length == 0.0
+    unit = scale(along, 1.0 / length) if not vertex else along
+    samples = 1 if spacing == 0.0 else min(max(int(np.ceil(length / spacing)), 2), MOST_SAMPLES)
+    radius_y = shapes.size[y, 0] if kind in (SPHERE, CAPSULE) else 0.0
+    t0, d0, g0, s0 = 0.0, 0.0, unit, 0.0
+    i = 0 if vertex else -1
+    while i <= samples:
+        # first the middle: most edges are too far away
+        t = 0.5 if i < 0 else i / samples
+        d, g = solid_at(y, add(start, scale(along, t)), shapes, fields)
+        if i < 0 and d - 0.5 * length - radius >= limit:
+            break
+        s = dot(g, unit)
+        found, at, gap, normal = vertex, 0.0, d, g
+        for stage in range(2):
+            level = -EVEN if stage == 0 else EVEN
+            if i > 0 and s0 < level and s > level and min(d0, d) - length * (t - t0) < limit + radius:
+                low, high = (t0, d0, g0, s0), (t, d, g, s)
+                for _ in range(STEPS):
+                    middle = 0.5 * (low[0] + high[0])
+                    dm, gm = solid_at(y, add(start, scale(along, middle)), shapes, fields)
+                    sm = dot(gm, unit)
+                    low = (middle, dm, gm, sm) if sm < level else low
+                    high = high if sm < level else (middle, dm, gm, sm)
+                if low[3] < -EVEN and high[3] > EVEN:
+                    found, at, gap, normal = deepest_between(length, low, high)
+                    found &= stage == 0  # both levels are passed at one place
+                elif stage == 0:
+                    found, at, gap, normal = True, high[0], high[1], high[2]
+                else:
+                    found, at, gap, normal = True, low[0], low[1], low[2]
+            if found and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
+                p = add(start, scale(along, at))
+                number = NUMBERS * k + 2 * max(i, 0) + stage
+                n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, pose_y)
+            found = False
+        if vertex or kind in (PLANE, CONTAINER):
+            break
+        t0, d0, g0, s0 = t, d, g, s
+        i += 1
+    return n
 
 
-@steady
+@inlined
 def touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped):
     """Offer the points of the vertices and edges of mesh x against y; returns how many the pool holds."""
     m = np.int64(shapes.size[x, 0])
-    radius, spacing = features.thickness[m], features.spacing[m]
-    rough = shapes.kind[y] >= MESH and shapes.kind[y] != HULL
-    if rough:
-        spacing = features.spacing[np.int64(shapes.size[y, 0])]
+    radius = features.thickness[m]
+    rough = shapes.kind[y] in (MESH, MESH_SHEET)
+    spacing = features.spacing[np.int64(shapes.size[y, 0])] if rough else 0.0
     rel = relative(pose_x, pose_y)
     reach = limit + radius
     ended = geoms.size[y] < np.inf
@@ -288,9 +203,8 @@ def touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fi
     node, end = features.node_starts[m], features.node_starts[m + 1]
     while node < end:
         following = links[node, 0]
-        middle = (0.5 * (boxes[node, 0] + boxes[node, 3]), 0.5 * (boxes[node, 1] + boxes[node, 4]),
-                  0.5 * (boxes[node, 2] + boxes[node, 5]))  # fmt: skip
-        half = sub((boxes[node, 3], boxes[node, 4], boxes[node, 5]), middle)
+        middle = scale(add(triple(boxes, node, 0), triple(boxes, node, 3)), 0.5)
+        half = sub(triple(boxes, node, 3), middle)
         q = placed(rel, middle)
         near = True
         if ended:
@@ -304,7 +218,7 @@ def touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fi
         if near:
             following = node + 1
             for k in range(links[node, 1], links[node, 2]):
-                n = touch_feature(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped)
+                n = touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped)
         node = following
     return n
 
@@ -317,38 +231,53 @@ def beside_sheet(d, normal, q, middle, thickness, most):
     return (-span - thickness, neg(normal)) if through else (d, normal)
 
 
-@steady
+@inlined
 def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(pose_x, pose_y)
     radius = corner_radius(x, shapes)
-    m = np.int64(shapes.size[y, 0])
+    thickness = features.thickness[np.int64(shapes.size[y, 0])]
     sheet = shapes.kind[y] == MESH_SHEET
-    low, high = geoms.low, geoms.high
-    middle = placed(
-        rel, (0.5 * (low[x, 0] + high[x, 0]), 0.5 * (low[x, 1] + high[x, 1]), 0.5 * (low[x, 2] + high[x, 2]))
-    )
+    middle = placed(rel, scale(add(triple(geoms.low, x, 0), triple(geoms.high, x, 0)), 0.5))
     for k in range(corner_count(x, shapes)):
-        towards = (0.0, 0.0, 0.0)
-        c = corner(x, k, towards, shapes)
-        q = placed(rel, c[1])
-        if c[0]:
-            # the lowest place of a rim is known once it is known where down is
-            towards = turn_back(rel, neg(solid_at(y, q, shapes, fields)[1]))
-            c = corner(x, k, towards, shapes)
-            q = placed(rel, c[1])
-        looks, first, normal = 3 if radius > 0.0 else 1, towards, towards
-        for look in range(looks):
-            # another face that touches a ball is the nearest from where the ball has left the first
-            from_q = add(q, scale(normal, ASIDE * radius)) if look > 0 else q
+        first = (0.0, 0.0, 0.0)
+        on_rim, c = corner(x, k, first, shapes)
+        q = placed(rel, c)
+        from_q = q
+        look = -1 if on_rim else 0
+        while look < (3 if radius > 0.0 else 1):
             d, normal = solid_at(y, from_q, shapes, fields)
+            if look < 0:
+                # the lowest place of a rim is known once it is known where down is
+                _, c = corner(x, k, turn_back(rel, neg(normal)), shapes)
+                q = placed(rel, c)
+                from_q = q
+                look = 0
+                continue
             if sheet:
-                d, normal = beside_sheet(d, normal, from_q, middle, features.thickness[m], THROUGH * geoms.size[x])
+                d, normal = beside_sheet(d, normal, from_q, middle, thickness, THROUGH * geoms.size[x])
             d -= dot(normal, sub(from_q, q))
-            if d - radius >= limit or (look > 0 and dot(normal, first) > SAME):
+            if d - radius >= limit or dot(normal, first) > SAME:
                 break
-            if look == 0:
-                first = normal
             if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
                 n = offer(pool, n, limit, q, normal, d - radius, radius, 0.0, NUMBERS * k + look, swapped, pose_y)
+            # another face that touches a ball is the nearest from where the ball has left the first
+            first = normal
+            from_q = add(q, scale(normal, ASIDE * radius))
+            look += 1
+    return n
+
+
+@inlined
+def mesh_points(a, pose_a, b, pose_b, limit, geoms, features, shapes, fields, pool):
+    """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
+    n = 0
+    for way in range(2):
+        swapped = way == 1
+        x, y = (b, a) if swapped else (a, b)
+        pose_x, pose_y = (pose_b, pose_a) if swapped else (pose_a, pose_b)
+        if shapes.kind[x] in (MESH, MESH_SHEET):
+            n = touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped)
+        elif shapes.kind[y] in (MESH, MESH_SHEET):
+            n = touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped)
     return n
