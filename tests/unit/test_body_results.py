@@ -11,6 +11,7 @@ from shinari.build.shape_mesh import shape_mesh
 from shinari.cli.info import describe
 from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
+from shinari.files.record import Recorder
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.vtkhdf import read_cache
@@ -153,3 +154,116 @@ def test_the_camera_sees_all_of_every_rigid_body_and_not_the_scenery() -> None:
     assert (low <= shown.min(axis=0)).all()
     assert (high >= shown.max(axis=0)).all()
     assert (high - low).max() < 4.0  # the patch that stands for the ground is 6 m wide
+
+
+def tumbling_scene() -> sn.Scene:
+    """A body whose origin is off its centre, a kinematic one, one that hangs at a joint, and a collider that moves."""
+    scene = sn.Scene()
+    shape = sn.Compound([(sn.Sphere(0.2), (0.5, 0.0, 0.0)), sn.Box((0.2, 0.3, 0.4))])
+    scene.add_rigid_body(shape, position=(0.0, 3.0, 0.0), angular_velocity=(1.0, 2.0, 3.0), name="club")
+    scene.add_rigid_body(sn.Capsule(0.1, 0.4), kinematic=True, position=(3.0, 0.0, 0.0), velocity=(0.0, 1.0, 0.0))
+    arm = scene.add_rigid_body(sn.Cylinder(0.1, 0.5), position=(6.0, 0.0, 0.0), name="arm")
+    scene.add_joint("hinge", arm, anchor=(6.3, 0.0, 0.0), axis=(0.0, 0.0, 1.0), name="pivot")
+    scene.add_collider(sn.Box((1.0, 1.0, 1.0)), motion=circling, name="fan")
+    return scene
+
+
+def circling(time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Round a circle of 2 m with 0.5 rad/s about y, facing its middle."""
+    angle = 0.5 * time
+    turn = np.array([np.cos(0.5 * angle), 0.0, np.sin(0.5 * angle), 0.0])
+    return np.array([10.0 + 2.0 * np.sin(angle), 0.0, 2.0 * np.cos(angle)]), turn
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, np.ndarray]], sn.Simulation]:
+    """A folder with results of every format, the state at each of their frames, and the simulation at the end."""
+    path = tmp_path_factory.mktemp("run")
+    simulation = sn.Simulation(tumbling_scene(), dt=1 / 60, substeps=4, threads=1)
+    states = []
+    with Recorder(simulation, [path / f"run{suffix}" for suffix in FORMATS], frames_per_second=60.0) as recorder:
+        for _ in range(6):
+            recorder.record()
+            state = simulation.state
+            states.append(
+                {
+                    "positions": state.body_positions.copy(),
+                    "rotations": state.body_rotations.copy(),
+                    "velocities": state.body_velocities.copy(),
+                    "spins": state.body_angular_velocities.copy(),
+                    "time": np.array(simulation.time),
+                }
+            )
+            simulation.step()
+    return path, states, simulation
+
+
+def test_a_run_without_particles_is_written_as_the_simulation_had_it(run: tuple) -> None:
+    path, states, simulation = run
+    arrays = read_npz(path / "run.npz")
+    assert arrays["body_names"].tolist() == ["club", "body", "arm", "fan"]
+    assert arrays["body_kinds"].tolist() == ["rigid"] * 3 + ["collider"]
+    assert arrays["positions"].shape == (6, 0, 3)
+    for k, state in enumerate(states):
+        assert np.array_equal(arrays["body_positions"][k, :3], np.float32(state["positions"]))
+        assert np.array_equal(arrays["body_rotations"][k, :3], np.float32(state["rotations"]))
+        assert np.array_equal(arrays["body_angular_velocities"][k, :3], np.float32(state["spins"]))
+        for body, record in enumerate(simulation.scene.bodies):
+            arm = rotation_matrix(state["rotations"][body]) @ record.centre
+            expected = state["velocities"][body] - np.cross(state["spins"][body], arm)
+            assert np.allclose(arrays["body_velocities"][k, body], expected, atol=1e-6)
+        angle = 0.5 * float(state["time"])
+        # differenced over a ten-thousandth of a step: to 1e-6 of an acceleration of 0.5 m/s^2
+        assert np.allclose(arrays["body_velocities"][k, 3], [np.cos(angle), 0.0, -np.sin(angle)], atol=2e-6)
+        assert np.allclose(arrays["body_angular_velocities"][k, 3], [0.0, 0.5, 0.0], atol=2e-6)
+    turns = arrays["body_rotations"]
+    assert ((turns[1:] * turns[:-1]).sum(axis=2) > 0.0).all()  # no flips that would look like whole turns
+
+
+def test_the_surface_that_the_simulation_shows_is_that_of_the_results(run: tuple) -> None:
+    path, states, _ = run
+    import trimesh
+
+    for k, state in enumerate(states):
+        mesh = trimesh.load(path / f"run_{k:04d}.ply", process=False)
+        start = 0
+        for body, record in enumerate(tumbling_scene().bodies):
+            vertices, _ = body_surface(record)
+            expected = vertices @ rotation_matrix(state["rotations"][body]).T + state["positions"][body]
+            assert np.allclose(mesh.vertices[start : start + len(vertices)], expected, atol=1e-5)
+            start += len(vertices)
+    simulation = sn.Simulation(tumbling_scene(), threads=1)
+    vertices, faces = simulation.surface("arm")
+    assert np.array_equal(faces, body_surface(simulation.scene.bodies[2])[1])
+    assert np.allclose(vertices.mean(axis=0), [6.0, 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "steps",
+    [1, pytest.param(40, marks=pytest.mark.xfail(reason="the forces of contacts between bodies are not in the state"))],
+)
+def test_bodies_and_joints_go_on_from_a_checkpoint_bit_by_bit(tmp_path: Path, steps: int, threads: int) -> None:
+    """Before and after the bodies have met the ground and each other."""
+    pytest.importorskip("h5py")
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane(), friction=0.5)
+    for k in range(3):
+        scene.add_rigid_body(sn.Box((0.4, 0.3, 0.5)), position=(0.03 * k, 0.2 + 0.35 * k, 0.0), name=f"box_{k}")
+    arm = scene.add_rigid_body(sn.Capsule(0.1, 0.4), position=(2.0, 1.0, 0.0), name="arm")
+    motor = sn.Servo(0.2, stiffness=50.0, damping=1.0, max_force=5.0)
+    joint = {"anchor": (2.0, 1.3, 0.0), "axis": (0.0, 0.0, 1.0), "limits": (-0.3, 0.3), "motor": motor}
+    scene.add_joint("hinge", arm, **joint, name="pivot")
+    scene.add_cloth(sn.grid(shape=(4, 4), size=(0.5, 0.5)), position=(0.0, 1.6, 0.0), name="sheet")
+    first = sn.Simulation(scene, substeps=5, threads=threads)
+    first.step(steps)
+    first.drive("pivot", -0.2)
+    first.save(tmp_path / "state.checkpoint")
+    second = sn.Simulation.load(tmp_path / "state.checkpoint")
+    assert first.state == second.state
+    for _ in range(3):
+        first.step(5)
+        second.step(5)
+        differing = [k for k, v in first.state.arrays().items() if not np.array_equal(v, second.state.arrays()[k])]
+        assert differing == []
+    assert "bodies" in "".join(first.state.arrays())
