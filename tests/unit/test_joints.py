@@ -263,12 +263,12 @@ def chain(count, closed_with, axis=(0, 0, 1)):
 
 def test_loops_that_overconstrain_are_named():
     """A plane loop of hinges holds three directions twice; with a ball joint one, with two none; a tree nothing."""
+    scene = chain(3, "hinge")
     with pytest.warns(sn.OverconstrainedWarning, match="3 directions twice") as caught:
-        scene = chain(3, "hinge")
         warn_of_loops(scene.bodies, scene.joints)
     assert all(repr(joint.name) in str(caught[0].message) for joint in scene.joints)
+    scene = chain(3, "ball")
     with pytest.warns(sn.OverconstrainedWarning, match="1 direction twice"):
-        scene = chain(3, "ball")
         warn_of_loops(scene.bodies, scene.joints)
     quiet = chain(3, "hinge")
     quiet.joints.pop()

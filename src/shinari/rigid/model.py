@@ -8,6 +8,7 @@ from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
 from shinari.rigid.contact.geoms import Geoms, geoms_of
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.joints import start_joints
+from shinari.rigid.joints.loops import warn_of_loops
 from shinari.rigid.joints.table import JointTable, joints_of
 from shinari.rigid.motion import as_frame
 from shinari.scene.body import Body, Joint
@@ -114,6 +115,7 @@ def build_bodies(scene: Scene) -> RigidModel | None:
     """The rigid bodies of a scene, or None when it has none."""
     if not scene.bodies:
         return None
+    warn_of_loops(scene.bodies, scene.joints)
     masses = np.array([body.mass for body in scene.bodies])
     return RigidModel(
         tuple(scene.bodies),
