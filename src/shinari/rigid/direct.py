@@ -24,6 +24,7 @@ from shinari.rigid.block import (
     subtract_transposed,
 )
 from shinari.rigid.joints.measures import arm_stiffness
+from shinari.rigid.line_search import part_of_step
 from shinari.rigid.motion import momentum_of, quaternion, set_quaternion, turned_by, vector
 
 
@@ -191,7 +192,7 @@ def factor_and_solve(first, last, columns, rows, targets, target_starts, d, bloc
 def solve_component(
     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order, places,
     arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion,
-    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
+    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status
 ):  # fmt: skip
     """Assemble, factor, solve and move a component; `turns` (C,): square of the largest turn [rad^2]."""
     first, last = starts[c], starts[c + 1]
@@ -217,11 +218,26 @@ def solve_component(
                 pull(e, force, stiffness, motion, pulls)
         else:
             bar_motion[e - first_bar] = bar_way(e - first_bar, a, b, jacobian, g)
+    t = part_of_step(
+        element_starts[c], element_starts[c + 1], first, last, first_point, first_bar, element_order, nodes, q,
+        inverse_mass, moments, moved, g, h, force, stiffness, motion, bar_force, bar_stiffness, bar_motion, normals, law,
+        mus, gaps, slips, stiff, load, limits, status
+    )  # fmt: skip
+    if t < 1.0:
+        for p in range(element_starts[c], element_starts[c + 1]):
+            e = element_order[p]
+            if e < first_bar:
+                for k in range(6):
+                    motion[e, k] *= t
+            else:
+                bar_motion[e - first_bar] *= t
     largest = 0.0
     for j in range(first, last):
+        for k in range(6):
+            g[j, k] *= t
         move(nodes[j], j, x, q, moved, g)
         largest = max(largest, g[j, 3] * g[j, 3] + g[j, 4] * g[j, 4] + g[j, 5] * g[j, 5])
-    turns[c] = largest
+    turns[c] = largest if t == 1.0 else np.inf
 
 
 @steady
@@ -269,7 +285,7 @@ def move(i, j, x, q, moved, g):
 def solve_direct(
     threads, shares, unfinished, direct, first_bar, nodes, starts, columns, rows, targets, target_starts,
     element_starts, element_order, places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness,
-    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
+    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status
 ):  # fmt: skip
     """Solve all components that are unfinished and worth it; thread t takes shares[t] to shares[t + 1] - 1."""
     if threads == 1:
@@ -278,7 +294,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status
                 )  # fmt: skip
         return
     for t in numba.prange(threads):
@@ -287,7 +303,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status
                 )  # fmt: skip
 
 

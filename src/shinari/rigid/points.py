@@ -9,9 +9,10 @@ The way of a substep is small, so arms and normal are those of the predicted pos
 motions that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
 the way out, no faster than the limit on such speeds; for what bounces, where the speed of restitution leads to.
 
-A point is in one of three states, and a Newton step is taken with the forces and stiffnesses of the states as they are
-(semi-smooth Newton; Alart and Curnier 1991): apart, sticking, or sliding, where the force of friction is mu f_n
-against the slip as it last was. A slip that turns around within a substep has come to rest: it sticks.
+A point is apart, sticks or slides, and a Newton step is taken with the forces and stiffnesses of the states as they are
+(semi-smooth Newton; Alart and Curnier 1991). The limit of friction is held at a normal force while the states are found
+(Tresca's friction, which has a convex energy), and then taken anew from the normal force that came out; at rest, and in
+even sliding, that of the last substep is right at once.
 """
 
 import math
@@ -25,13 +26,15 @@ from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.rigid.direct import cross
 from shinari.rigid.elements import STIFF
+from shinari.rigid.line_search import APART, SLIDING, force_of
 from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector
 
-APART, STICKING, SLIDING = 0, 1, 2
 # Part of an overlap that is taken out in a substep.
 RECOVERY = 0.2
-# A change of the friction's limit by less than this part is not worth another solution.
-SETTLED = 1e-3
+# Cosine of the angle by which the direction of sliding may change in a step without another.
+STRAIGHT = 0.9999
+# A point slips when it is faster than this [m/s]: then the friction of sliding bounds it, else that of sticking.
+SLIPS = 1e-4
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class PointWork:
         turn: Relative turn of the bodies in the substep [rad], (P, 3).
         stiff: k of the row [N/m].
         load: Multiplier: the force of the last substep, (P, 3).
-        limit: Normal force that the limit of friction was taken from [N].
+        mu: Coefficient of friction that holds in the substep.
+        limit: Normal force that the limit of friction is taken from [N].
         push: Force now [N], (P, 3).
         way: Direction of the friction while sliding, (P, 3).
         status: One of APART, STICKING, SLIDING.
@@ -59,6 +63,7 @@ class PointWork:
     turn: np.ndarray
     stiff: np.ndarray
     load: np.ndarray
+    mu: np.ndarray
     limit: np.ndarray
     push: np.ndarray
     way: np.ndarray
@@ -96,18 +101,18 @@ def velocity_at(v, w, i, r):
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def start_points(
-    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
+    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass,
     inverse_inertia, h, escape, slow
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, where the gap is to be, and the multiplier."""
     for t in numba.prange(parts):
         start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
-                   wanted, stiff, load, x, q, v, w, inverse_mass, inverse_inertia, h, escape, slow)  # fmt: skip
+                   wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass, inverse_inertia, h, escape, slow)  # fmt: skip
 
 
 @steady
 def start_some(
-    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, x, q, v, w, inverse_mass,
+    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass,
     inverse_inertia, h, escape, slow
 ):  # fmt: skip
     """Begin a substep for points begin to end - 1."""
@@ -123,7 +128,11 @@ def start_some(
         arms[p, 3], arms[p, 4], arms[p, 5] = rb
         weight = weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
         stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
-        speed = dot(n, sub(velocity_at(v, w, a, ra), velocity_at(v, w, b, rb)))
+        apart = sub(velocity_at(v, w, a, ra), velocity_at(v, w, b, rb))
+        speed = dot(n, apart)
+        across = sub(apart, scale(n, speed))
+        mus[p] = law[p, 0] if dot(across, across) > SLIPS * SLIPS else law[p, 1]
+        limits[p] = max(dot(n, vector(force, p)), 0.0)
         target = 0.0
         if law[p, 3] == 0.0 and gap < 0.0:
             target = gap + min(-RECOVERY * gap, escape * h)
@@ -177,7 +186,7 @@ def meet_some(
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def judge(
-    parts, count, first, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, motion,
+    parts, count, first, begin, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, motion,
     force, stiffness, homes, unfinished
 ):  # fmt: skip
     """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
@@ -189,13 +198,13 @@ def judge(
         for p in range(count * t // parts, count * (t + 1) // parts):
             home = homes[first + p]
             if begin or (home >= 0 and unfinished[home]):
-                old, was = status[p], limits[p]
+                old, way = status[p], vector(ways, p)
                 if not begin:
                     follow(p, first + p, normals, gaps, slips, turns, motion)
-                judge_point(p, first + p, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways,
+                judge_point(p, first + p, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways,
                             status, force, stiffness)  # fmt: skip
-                other = law[p, 1] > 0.0 and status[p] == SLIDING and abs(limits[p] - was) > SETTLED * limits[p]
-                if not begin and (status[p] != old or other):
+                bent = status[p] == SLIDING and limits[p] > 0.0 and dot(way, vector(ways, p)) < STRAIGHT
+                if not begin and (status[p] != old or bent):
                     unfinished[home] = 2
 
 
@@ -211,42 +220,26 @@ def follow(p, e, normals, gaps, slips, turns, motion):
 
 
 @steady
-def judge_point(
-    p, e, begin, normals, law, gaps, slips, turns, stiff, load, limits, push, ways, status, force, stiffness
-):  # fmt: skip
+def judge_point(p, e, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, force, stiffness):
     """Decide the state of a point, and write its force and stiffness."""
-    n, k, slip = vector(normals, p), stiff[p], vector(slips, p)
-    last = vector(load, p)
-    held = dot(n, last)
+    n, k = vector(normals, p), stiff[p]
     ease = 1.0 / (1.0 + k * law[p, 3])
-    normal = (held - k * gaps[p]) * ease
-    if normal <= 0.0 or k == 0.0:
-        status[p], limits[p] = APART, 0.0
-        set_vector(push, p, (0.0, 0.0, 0.0))
+    most = mus[p] * limits[p]
+    status[p], normal, hold, size = force_of(gaps[p], vector(slips, p), n, k, ease, vector(load, p), most)
+    total = add(scale(n, normal), hold)
+    set_vector(push, p, total)
+    if status[p] == APART:
         for c in range(6):
             force[e, c] = 0.0
         for c in range(12):
             stiffness[e, c] = 0.0
         return
-    # nothing has been solved yet at the beginning: the gap is still that of the fall
-    bound = max(held, 0.0) if begin else normal
-    wish = sub(sub(last, scale(n, held)), scale(slip, k))
-    size = math.sqrt(dot(wish, wish))
-    across, along, hold = k, (0.0, 0.0, 0.0), wish
-    sticks = size <= law[p, 1] * bound
-    if not sticks:
-        direction = scale(wish, 1.0 / size)
-        turned = not begin and status[p] == SLIDING and dot(direction, vector(ways, p)) < 0.0
-        if not turned:
-            most = law[p, 0] * bound
-            across, along, hold = k * most / size, direction, scale(direction, most)
-            set_vector(ways, p, direction)
-        sticks = turned
-    status[p], limits[p] = STICKING if sticks else SLIDING, bound
-    total = add(scale(n, normal), hold)
-    set_vector(push, p, total)
+    across, along = k, (0.0, 0.0, 0.0)
+    if status[p] == SLIDING:
+        across, along = k * most / size, scale(hold, 1.0 / most if most > 0.0 else 0.0)
+    set_vector(ways, p, along)
     write_point(e, n, k * ease, across, along, total, force, stiffness)
-    resist(p, e, n, law, turns, k, bound, force, stiffness)
+    resist(p, e, n, law, turns, k, limits[p], force, stiffness)
 
 
 @steady

@@ -10,6 +10,7 @@ from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Graph, Places, graph_of, places_of
 from shinari.rigid.joints.joints import Joints
 from shinari.rigid.joints.table import DRIVE, FIRST, FLAGS, NO_DRIVE, SECOND, HAS_SWING, HAS_TRAVEL, HAS_TWIST
+from shinari.rigid.line_search import tighten
 from shinari.rigid.model import RigidModel
 from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
 from shinari.rigid.report import PointLog
@@ -18,7 +19,9 @@ from shinari.settings import Settings
 from shinari.state import State
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
-MOST_STEPS = 12
+MOST_STEPS = 30
+# How often the limits of friction are taken anew in a substep, and how close they have to be.
+MOST_RENEWALS, CLOSE = 4, 1e-2
 # A joint whose stiffness has changed by more than this part has come to a limit or off it.
 OTHERWISE = 1e-2
 # Points for which it pays to wake one more thread.
@@ -98,7 +101,7 @@ class System:
         w = self._work
         parts = self._parts(threads, points.count)
         start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law,
-                     points.force, w.arms, w.wanted, w.stiff, w.load, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
+                     points.force, w.arms, w.wanted, w.stiff, w.load, w.mu, w.limit, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
                      frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
 
     def predicted(self) -> None:
@@ -121,28 +124,44 @@ class System:
         turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
-        point_arguments = (parts, count, joints, points.normal, points.law, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
+        point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
                            w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
         judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
         self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
             self._sweep(graph, places, count)
             unfinished = np.where(graph.direct, 1, 0)
+        renewals = 0
         for self.steps in range(1, MOST_STEPS + 1):
             solve_direct(
                 threads, shares, unfinished, graph.direct, joints + count, graph.nodes, graph.starts, graph.columns,
                 graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes, el.arms,
                 el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
-                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h
+                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h, joints, points.normal, points.law, w.mu, w.gap, w.slip,
+                w.stiff, w.load, w.limit, w.status
             )  # fmt: skip
             judge(*point_arguments[:3], False, *point_arguments[3:], unfinished)
-            if joints:
-                unfinished[(turns > FAR) & (unfinished > 0)] = 2
+            # a step that was cut short goes on; so does one that turned a joint far
+            unfinished[((turns > FAR) if joints else (turns == np.inf)) & (unfinished > 0)] = 2
+            renewed = renewals < MOST_RENEWALS and self._renew_limits(count, unfinished, places)
+            renewals += renewed
             if joints and (self._bounded or (unfinished == 2).any()):
                 self._reconsider(unfinished, places.homes[:joints], places.homes[joints + count :])
             unfinished = np.where(unfinished == 2, 1, 0)
             if not unfinished.any():
                 break
+            if renewed:
+                judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
+
+    def _renew_limits(self, count: int, unfinished: np.ndarray, places: Places) -> bool:
+        """Take the limits of friction anew in components whose points keep their states; whether that changes any."""
+        settled = (unfinished == 1).astype(np.int64)
+        if not settled.any():
+            return False
+        w, points = self._work, self.contacts.table
+        tighten(count, self._joint_count, points.normal, w.mu, w.limit, w.status, w.push, places.homes, settled, CLOSE)
+        unfinished[settled == 2] = 2
+        return bool((settled == 2).any())
 
     def _reconsider(self, unfinished: np.ndarray, homes: np.ndarray, bar_homes: np.ndarray) -> None:
         """Evaluate the joints where the bodies are now, and find those whose limits or motors have changed.
