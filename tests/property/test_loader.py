@@ -69,6 +69,31 @@ VALID: dict[str, Any] = {
                        "rotations": [[1, 0, 0, 0], [0, 1, 0, 0]]},
         },
     ],
+    "rigid_body": [
+        {"name": "crate", "shape": {"type": "box", "size": [1, 1, 2]}, "density": 500, "position": [30, 0, 0],
+         "rotation": [1, 0, 0, 0], "velocity": [1, 0, 0], "angular_velocity": [0, 1, 0], "friction": 0.5,
+         "static_friction": 0.6, "restitution": 0.5, "compliance": 1e-6, "rolling_friction": 0.01,
+         "torsional_friction": 0.01},
+        {"name": "gem", "shape": {"type": "hull", "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]},
+         "mass": 2, "inertia": [1, 1, 1], "centre": [0.2, 0.2, 0.2], "position": [33, 0, 0]},
+        {"name": "hammer", "density": [7000, 500], "position": [36, 0, 0], "shape": {"type": "compound", "parts": [
+            {"shape": {"type": "cylinder", "radius": 0.1, "length": 0.3}, "position": [0, 0.5, 0]},
+            {"shape": {"type": "capsule", "radius": 0.05, "length": 0.5}, "rotation": [0, 1, 0, 0]}]}},
+        {"name": "cast", "shape": {"type": "mesh", "path": "ball.ply"}, "visual": "flag.ply", "position": [39, 0, 0]},
+        {"name": "lift", "shape": {"type": "cone", "radius": 1, "height": 1}, "motion": {
+            "type": "oscillation", "centre": [42, 0, 0], "amplitude": [0, 1, 0], "frequency": 1}},
+        {"name": "held", "kinematic": True, "velocity": [0, 1, 0]},
+    ],
+    "joint": [
+        {"name": "door", "kind": "hinge", "first": "crate", "second": "gem", "anchor": [32, 0, 0], "axis": [0, 1, 0],
+         "limits": [-1, 1], "limit_compliance": 1e-4, "damping": 0.1, "break_force": 100, "break_torque": 10,
+         "motor": {"type": "servo", "target": 0.5, "stiffness": 10, "damping": 1, "max_force": 5}},
+        {"kind": "ball", "first": "hammer", "anchor": [36, 1, 0], "axis": [0, 1, 0], "second_axis": [0, 1, 0],
+         "swing_limit": 0.5, "twist_limits": [-0.2, 0.2], "compliance": 1e-6, "collide": True},
+        {"kind": "distance", "first": "cast", "second": "hammer", "anchor": [39, 0, 0], "second_anchor": [36, 0, 0],
+         "rest_length": 2, "compliance": 1e-3},
+        {"kind": "gear", "first": "cast", "second": "hammer", "axis": [0, 1, 0], "second_axis": [1, 0, 0], "ratio": -2},
+    ],
     "constraint": [
         {"type": "distance", "indices": [[0, 1], [1, 2]], "compliance": [0.1, 0.2], "parameters": {"rest_length": 1}},
         {"type": "attachment", "thing": "rope", "indices": [[1]], "parameters": {"target": [0, 1, 0]}},
@@ -78,10 +103,12 @@ VALID: dict[str, Any] = {
         {"thing": "rope", "index": 4, "to": {"thing": "flag"}, "break_force": 10},
         {"thing": "wire", "index": [2, 3], "to": {"thing": "jelly", "place": "nearest"}, "reach": 2},
         {"thing": "wire", "nearest": [1, 5, 1], "to": {"thing": "jelly", "place": [1, 5, 0.5]}, "compliance": 1e-3},
+        {"thing": "rope", "index": 3, "to": {"thing": "crate", "place": [30, 0, 1]}, "compliance": 1e-4},
         {"thing": "dust", "to": {"motion": {"type": "oscillation", "centre": [0, 0, 0], "amplitude": [1, 0, 0],
                                             "frequency": 1}}},
     ],
-    "ignore_contact": [{"first": "flag", "second": "rope"}, {"first": "box", "second": "dust"}],
+    "ignore_contact": [{"first": "flag", "second": "rope"}, {"first": "box", "second": "dust"},
+                       {"first": "crate", "second": "lift"}],
 }  # fmt: skip
 
 VALUES = st.one_of(
@@ -110,6 +137,10 @@ VALUES = st.one_of(
             "stone",
             "nearest",
             "steel wire",
+            "crate",
+            "gem",
+            "door",
+            "hinge",
         ]
     ),
     st.lists(st.floats(), max_size=4),
