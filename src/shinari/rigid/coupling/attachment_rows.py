@@ -19,7 +19,7 @@ from shinari.maths.polar import solve_symmetric
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ONE, ZERO, norm
 from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
-from shinari.rigid.coupling.response import finish_turns, give_back, yielding
+from shinari.rigid.coupling.response import begin_turns, finish_turns, give_back, yielding
 from shinari.rigid.motion import quaternion, symmetric_times, vector
 
 # Newton steps of a row that keeps a distance: its line turns little in a substep.
@@ -87,13 +87,12 @@ def solve_attachments(
         h: Substep [s].
     """
     rate = ONE / h
-    before[...] = fq
-    torques[...] = ZERO
-    if first:
-        multipliers[...] = ZERO
+    begin_turns(before, fq, torques, moved)
     for m in range(len(particles)):
         i, b = np.int64(particles[m]), bodies[m]
         w = np.float64(x[i, 3])
+        if first:
+            multipliers[m, 0] = multipliers[m, 1] = multipliers[m, 2] = ZERO
         if broken[m] or not w + inverse_mass[b] > ZERO:
             continue
         origin, local = vector(origins, groups[i]), vector(places, m)

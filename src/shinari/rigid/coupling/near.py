@@ -31,7 +31,9 @@ def set_margins(places, margins, gone, ways, factor, dt, drop, x, predicted, vel
 @numba.njit(cache=True, **STEADY)
 def boxes_of_things(x, margins, radii, owners, groups, origins, boxes):
     """Boxes around the margins of all particles of each thing in the world [m], (T, 6): low and high corner."""
-    boxes[:, :3], boxes[:, 3:] = np.inf, -np.inf
+    for t in range(len(boxes)):
+        for c in range(3):
+            boxes[t, c], boxes[t, 3 + c] = np.inf, -np.inf
     for i in range(len(x)):
         t, g, reach = owners[i], groups[i], margins[i] + radii[i]
         for c in range(3):

@@ -11,8 +11,26 @@ from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, THIRD, blen
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, norm
 from shinari.rigid.contact.vectors import add, scale, sub
-from shinari.rigid.coupling.response import finish_turns, give_back, into_piece, respond, write_memory
+from shinari.rigid.coupling.response import (
+    balance,
+    begin_turns,
+    finish_turns,
+    give_back,
+    into_piece,
+    respond,
+    write_memory,
+)
 from shinari.rigid.motion import quaternion, vector
+
+
+@steady
+def speed_of(x, predicted, velocities, i, rate):
+    """Velocity that a particle would have if the substep ended now."""
+    return (
+        velocities[i, 0] + (x[i, 0] - predicted[i, 0]) * rate,
+        velocities[i, 1] + (x[i, 1] - predicted[i, 1]) * rate,
+        velocities[i, 2] + (x[i, 2] - predicted[i, 2]) * rate,
+    )
 
 
 @steady
@@ -63,9 +81,7 @@ def push_particles(
         speed: Speed at which what was inside comes out [m/s].
     """
     rate = ONE / h
-    before[...] = fq
-    moved[...] = ZERO
-    torques[...] = ZERO
+    begin_turns(before, fq, torques, moved)
     for p in range(len(items)):
         i = np.int64(items[p])
         w = np.float64(x[i, 3])
@@ -100,6 +116,8 @@ def push_particles(
                 move(x, predicted, velocities, i, ONE, correction, mine_out, rate)
             give_back(fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b,
                       sub(start, pose0[0]), push, their_out, rate)  # fmt: skip
+            speed_now = speed_of(x, predicted, velocities, i, rate)
+            balance(torques, fx, fx0, inverse_mass, b, scale(silent, apart), speed_now, rate)
             record(impulses, m, push, rate)
     finish_turns(before, fq, fq0, moments, torques, h)
 
@@ -113,9 +131,7 @@ def push_elements(
 ):  # fmt: skip
     """Keep the deepest points of listed elements out of the pieces near them; arguments as of `push_particles`."""
     rate = ONE / h
-    before[...] = fq
-    moved[...] = ZERO
-    torques[...] = ZERO
+    begin_turns(before, fq, torques, moved)
     for p in range(len(items)):
         e = np.int64(items[p])
         i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
@@ -192,6 +208,13 @@ def push_elements(
                 share(gone, ways, x, predicted, velocities, i2, b2, push, mine_out, rate)
                 give_back(fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b,
                           sub(start, fixed), push, their_out, rate)  # fmt: skip
+                speed_now = blend(
+                    weights,
+                    speed_of(x, predicted, velocities, i0, rate),
+                    speed_of(x, predicted, velocities, i1, rate),
+                    speed_of(x, predicted, velocities, i2, rate),
+                )
+                balance(torques, fx, fx0, inverse_mass, b, scale(silent, apart), speed_now, rate)
                 if not late and (w + inverse_mass[b]) * norm(push) <= SMALL * reach:
                     break
     finish_turns(before, fq, fq0, moments, torques, h)

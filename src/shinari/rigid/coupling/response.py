@@ -154,6 +154,41 @@ def give_back(x, q, x0, inverse_mass, inverse_inertia, impulses, torques, moved,
 
 
 @steady
+def balance(torques, x, x0, inverse_mass, b, silent, speed, rate):
+    """Take from the spin of a body the angular momentum that comes in where an overlap goes out without velocity.
+
+    What moves by s without velocity takes its momentum along, m s cross v. With S = m s of the point, and the opposite
+    of the body, both together gain S cross (v - v_b).
+
+    Args:
+        torques: Moments of the impulses of this sweep [N m s], (F, 3); changed.
+        x: Origins of the frames [m], (F, 3).
+        x0: Origins at the start of the substep, (F, 3).
+        inverse_mass: (F,).
+        b: The frame.
+        silent: S of the point [kg m].
+        speed: Its velocity after the push [m/s].
+        rate: 1 / h.
+    """
+    if inverse_mass[b] > ZERO and max(abs(silent[0]), max(abs(silent[1]), abs(silent[2]))) > ZERO:
+        gained = cross(silent, sub(speed, scale(sub(vector(x, b), vector(x0, b)), rate)))
+        for c in range(3):
+            torques[b, c] -= gained[c]
+
+
+@steady
+def begin_turns(before, q, torques, moved):
+    """Keep the quaternions before a sweep, and clear its sums."""
+    # number by number: assigning arrays as wholes takes seconds to compile
+    for b in range(len(q)):
+        moved[b, 0] = moved[b, 1] = ZERO
+        for c in range(4):
+            before[b, c] = q[b, c]
+        for c in range(3):
+            torques[b, c] = ZERO
+
+
+@steady
 def finish_turns(before, q, q0, moments, torques, h):
     """Turn bodies by exactly what the moments of a sweep give to their angular momenta.
 
