@@ -15,7 +15,10 @@ from shinari.rigid.motion import momentum_of, quaternion, vector
 
 ENOUGH = 0.05
 MOST_TRIES = 12
+EDGE = 0.02
 APART, STICKING, SLIDING = 0, 1, 2
+# Whether the slip of a sliding point has turned around in a substep: then it is tried whether the point sticks.
+NOT_YET, TURNED, TRIED = 0, 1, 2
 
 
 @steady
@@ -27,7 +30,7 @@ def force_of(gap, slip, n, k, ease, last, limit):
     size = math.sqrt(dot(wish, wish))
     touches = normal > 0.0
     sticks = size <= limit and limit > 0.0
-    share = 1.0 if sticks else limit / size
+    share = 1.0 if sticks else (limit / size if limit > 0.0 else 0.0)
     hold = scale(wish, share if touches else 0.0)
     status = (STICKING if sticks else SLIDING) if touches else APART
     return status, normal if touches else 0.0, hold, size
@@ -35,20 +38,20 @@ def force_of(gap, slip, n, k, ease, last, limit):
 
 @steady
 def force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, motion):
-    """State and force of a point after a part t of its motion, and how it goes on along it."""
+    """State of a point after a part t of its motion, its force along the motion, and its friction."""
     n, d, k = vector(normals, p), vector(motion, e), stiff[p]
     along = dot(n, d)
     slip = add(vector(slips, p), scale(sub(d, scale(n, along)), t))
     ease = 1.0 / (1.0 + k * law[p, 3])
     status, normal, hold, _ = force_of(gaps[p] + t * along, slip, n, k, ease, vector(load, p), mus[p] * limits[p])
-    return status, normal * along + dot(hold, d)
+    return status, normal * along + dot(hold, d), hold
 
 
 @steady
 def part_of_step(
     begin, end, first, last, first_point, first_bar, element_order, nodes, q, inverse_mass, moments, moved, g, h,
     force, stiffness, motion, jacobian_force, bar_stiffness, bar_motion, normals, law, mus, gaps, slips, stiff, load,
-    limits, status
+    limits, status, ways, turned
 ):  # fmt: skip
     """Part of the step (0 to 1) to take for a component with elements begin to end - 1 and nodes first to last - 1."""
     same = True
@@ -56,8 +59,11 @@ def part_of_step(
         e = element_order[s]
         if first_point <= e < first_bar:
             p = e - first_point
-            then, _ = force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)
-            same = same and then == status[p]
+            then, _, hold = force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)
+            back = then == SLIDING and status[p] == SLIDING and dot(hold, vector(ways, p)) < 0.0
+            if back and turned[p] == NOT_YET:
+                turned[p] = TURNED
+            same = same and then == status[p] and not back
     if same:
         return 1.0
     # the slope along the step is start + t * rise, but for the points
@@ -83,42 +89,33 @@ def part_of_step(
             c = bar_motion[e - first_bar]
             start -= jacobian_force[e - first_bar] * c
             rise += bar_stiffness[e - first_bar] * c * c
-    low, high, least = 0.0, 1.0, 0.0
+    below, above = start, start + rise
+    for s in range(begin, end):
+        e = element_order[s]
+        if first_point <= e < first_bar:
+            p = e - first_point
+            below -= force_after(p, e, 0.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
+            above -= force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
+    if below >= 0.0 or above <= ENOUGH * abs(below):
+        return 1.0
+    low, high, close = 0.0, 1.0, ENOUGH * abs(below)
     t = 1.0
-    below = above = 0.0
     for attempt in range(MOST_TRIES):
+        # between the secant and the middle: one side of the slope is often flat
+        t = low - below * (high - low) / (above - below) if attempt % 2 == 0 else 0.5 * (low + high)
+        t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
         slope = start + t * rise
         for s in range(begin, end):
             e = element_order[s]
             if first_point <= e < first_bar:
                 p = e - first_point
-                _, work = force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, motion)
-                slope -= work
-        if attempt == 0:
-            if slope <= 0.0:
-                break
-            least, above = slope, slope
-            # the slope at the beginning: that of the step itself
-            below = start
-            for s in range(begin, end):
-                e = element_order[s]
-                if first_point <= e < first_bar:
-                    p = e - first_point
-                    _, work = force_after(p, e, 0.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)
-                    below -= work
-            if below >= 0.0:
-                t = 1.0
-                break
-        elif abs(slope) <= ENOUGH * abs(below) or abs(slope) <= 1e-6 * least:
+                slope -= force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
+        if abs(slope) <= close:
             break
-        elif slope > 0.0:
+        if slope > 0.0:
             high, above = t, slope
         else:
             low, below = t, slope
-        # between the secant and the middle: one side of the slope is often flat
-        secant = low - below * (high - low) / (above - below)
-        t = 0.5 * (secant + 0.5 * (low + high)) if attempt % 2 else secant
-        t = min(max(t, low + 0.02 * (high - low)), high - 0.02 * (high - low))
     return t
 
 
