@@ -9,6 +9,8 @@ from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.shapes import HULL, core_radius
 from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, neg, scale, sub
 
+SAME = 1e-9
+"""Sine of an angle that counts as none, and a distance over the radii that has no direction."""
 LEVEL = 1e-3
 """How much deeper than at its ends two capsules have to meet between them to meet there too, over their radii."""
 
@@ -123,7 +125,7 @@ def crossing(apart, u, half_a, w, half_b):
 def across_both(u, w):
     """Unit vector across two axes, for segments that meet."""
     n, length = direction_and_length(cross(u, w))
-    if length > 0.0:
+    if length > SAME:
         return n
     n, length = direction_and_length((-u[1], u[0], 0.0))
     return n if length > 0.0 else (1.0, 0.0, 0.0)
@@ -187,7 +189,7 @@ def capsule_row(out, i, pose_a, radius_a, pose_b, radius_b, u, s, w, t, feature)
     on_a = add(origin(pose_a), scale(u, s))
     on_b = add(origin(pose_b), scale(w, t))
     n, length = direction_and_length(sub(on_a, on_b))
-    if length <= 1e-12 * (radius_a + radius_b):
+    if length <= SAME * (radius_a + radius_b):
         n = across_both(u, w)
         n = n if dot(n, sub(origin(pose_a), origin(pose_b))) >= 0.0 else neg(n)
     gap = dot(n, sub(on_a, on_b)) - radius_a - radius_b

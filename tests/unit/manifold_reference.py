@@ -1,0 +1,143 @@
+"""Convex shapes in plain NumPy, to check the contacts of `shinari.rigid.contact` against.
+
+The signed distance of two convex sets is the largest gap along any direction (negative: the least translation that
+parts them). Here it is searched over directions, by dense sampling and ever finer sampling around the best.
+"""
+
+import numba
+import numpy as np
+
+from shinari.maths.function import STEADY
+from shinari.rigid.contact.manifold import manifold
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Sphere
+
+
+class Hull:
+    """What `shapes_of` asks of a convex hull."""
+
+    def __init__(self, vertices, loops):
+        self.vertices, self.loops = np.asarray(vertices, float), loops
+
+
+def hull_of(points):
+    """Hull of points, its triangles merged into polygons by SciPy's equations of the faces."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    centre = points[hull.vertices].mean(axis=0)
+    groups: dict[tuple, set] = {}
+    for simplex, equation in zip(hull.simplices, hull.equations, strict=True):
+        groups.setdefault(tuple(np.round(equation, 7)), set()).update(simplex.tolist())
+    number = {int(v): k for k, v in enumerate(hull.vertices)}
+    loops = []
+    for equation, members in groups.items():
+        normal = np.array(equation[:3])
+        ids = np.array(sorted(members))
+        middle = points[ids].mean(axis=0)
+        across = np.cross(normal, points[ids[0]] - middle)
+        angle = np.arctan2(
+            ((points[ids] - middle) @ across) / np.linalg.norm(across),
+            ((points[ids] - middle) @ (points[ids[0]] - middle)) / np.linalg.norm(points[ids[0]] - middle),
+        )
+        assert normal @ (middle - centre) > 0.0
+        loops.append([number[int(v)] for v in ids[np.argsort(angle)]])
+    return Hull(points[hull.vertices], loops)
+
+
+def rotation(rng):
+    """Random rotation matrix."""
+    q = rng.normal(size=4)
+    w, x, y, z = q / np.linalg.norm(q)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def pose(at, turn=None):
+    """Twelve numbers of a pose."""
+    turn = np.eye(3) if turn is None else turn
+    return np.concatenate([np.asarray(turn, float).ravel(), np.asarray(at, float)])
+
+
+def heights(shape, d):
+    """Support function of a shape in its own axes for directions (N, 3)."""
+    across = np.hypot(d[:, 0], d[:, 2])
+    if isinstance(shape, Sphere):
+        return np.full(len(d), shape.radius)
+    if isinstance(shape, Box):
+        return np.abs(d) @ (0.5 * np.array(shape.size))
+    if isinstance(shape, Capsule):
+        return 0.5 * shape.length * np.abs(d[:, 1]) + shape.radius
+    if isinstance(shape, Cylinder):
+        return 0.5 * shape.length * np.abs(d[:, 1]) + shape.radius * across
+    if isinstance(shape, Cone):
+        half = 0.5 * shape.height
+        return np.maximum(half * d[:, 1], shape.radius * across - half * d[:, 1])
+    return (d @ shape.vertices.T).max(axis=1)
+
+
+def gaps(first, pose_a, second, pose_b, n):
+    """Gap along unit vectors n (N, 3) from b to a."""
+    ra, rb = pose_a[:9].reshape(3, 3), pose_b[:9].reshape(3, 3)
+    return n @ (pose_a[9:] - pose_b[9:]) - heights(first, -n @ ra) - heights(second, n @ rb)
+
+
+def sphere_points(count):
+    """Directions spread evenly."""
+    k = np.arange(count) + 0.5
+    z, angle = 1 - 2 * k / count, np.pi * (1 + 5**0.5) * k
+    r = np.sqrt(1 - z * z)
+    return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
+
+
+COARSE = sphere_points(4000)
+
+
+def signed_distance(first, pose_a, second, pose_b, rng, starts=6):
+    """Largest gap over all directions, and the direction."""
+    value = gaps(first, pose_a, second, pose_b, COARSE)
+    best, best_n = -np.inf, None
+    taken: list[np.ndarray] = []
+    for i in np.argsort(-value):
+        if len(taken) == starts:
+            break
+        if any(COARSE[i] @ t > 0.95 for t in taken):
+            continue
+        taken.append(COARSE[i])
+        n, g, width = COARSE[i], value[i], 0.06
+        while width > 1e-9:
+            trial = n + width * rng.normal(size=(60, 3))
+            trial /= np.linalg.norm(trial, axis=1)[:, None]
+            v = gaps(first, pose_a, second, pose_b, trial)
+            k = np.argmax(v)
+            if v[k] > g:
+                n, g = trial[k], v[k]
+            else:
+                width *= 0.5
+        if g > best:
+            best, best_n = g, n
+    return best, best_n
+
+
+@numba.njit(cache=True, **STEADY)
+def many(shapes, a, pose_a, b, pose_b, margin, out, counts):
+    """Manifolds of many pairs."""
+    for i in range(len(a)):
+        p, q = pose_a[i], pose_b[i]
+        pa = (p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11])
+        pb = (q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7], q[8], q[9], q[10], q[11])
+        counts[i] = manifold(shapes, a[i], pa, b[i], pb, margin[i], out[i])
+
+
+def manifolds(shapes, a, pose_a, b, pose_b, margin):
+    """Rows of the contacts of each pair."""
+    count = len(pose_a)
+    a, b = np.broadcast_to(a, count).astype(np.int64), np.broadcast_to(b, count).astype(np.int64)
+    margin = np.broadcast_to(margin, count).astype(float)
+    out, counts = np.full((count, 8, 14), np.nan), np.zeros(count, np.int64)
+    many(shapes, a, np.ascontiguousarray(pose_a), b, np.ascontiguousarray(pose_b), margin, out, counts)
+    return [out[i, : counts[i]].copy() for i in range(count)]
