@@ -30,6 +30,8 @@ from shinari.rigid.frames import Frames
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
+# Part of the size of the smaller geom within which a point with another key counts as the same.
+CLOSE = 0.1
 # Pairs for which it is worth waking one more thread.
 SHARE = 64
 
@@ -75,6 +77,11 @@ class Points:
             geoms=np.zeros((room, 2), np.int64),
         )
 
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """The arrays in the order of the attributes."""
+        return (self.frames, self.core, self.radius, self.normal, self.law, self.key, self.force, self.geoms)
+
 
 class BodyContacts:
     """Finds the points of contact of bodies in each substep.
@@ -104,7 +111,6 @@ class BodyContacts:
         self._features = features_of(geoms.meshes)
         self._found, self._factor = False, 1.0
         self._starts = np.zeros(1, np.int64)
-        self._old_key, self._old_force = np.zeros(0, np.int64), np.zeros((0, 3))
         self.table = Points.zeros(0)
         self.pairs = PairArrays.of(np.zeros((0, 2), np.int64))
         self.detections = 0
@@ -113,11 +119,16 @@ class BodyContacts:
         """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
         self._found, self._factor, self.detections = False, 1.0, 0
 
-    def recall(self, keys: np.ndarray, forces: np.ndarray) -> None:
-        """Take forces (P, 3) of points with ascending keys (P,) for those of the last substep."""
+    def carried(self) -> tuple[np.ndarray, np.ndarray]:
+        """Keys (P,), and core points of a and forces (P, 6), of the last substep: what the next one starts from."""
+        table, n = self.table, self.table.count
+        return table.key[:n].copy(), np.concatenate([table.core[:n, :3], table.force[:n]], axis=1)
+
+    def recall(self, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Take what `carried` gave for the points of the last substep."""
         self.table = Points.zeros(len(keys))
         self.table.count = len(keys)
-        self.table.key[...], self.table.force[...] = keys, forces
+        self.table.key[...], self.table.core[:, :3], self.table.force[...] = keys, rows[:, :3], rows[:, 3:]
         self._found = False
 
     def find(self, threads: int) -> None:
@@ -153,19 +164,15 @@ class BodyContacts:
     def _write(self, threads: int, renewed: bool) -> None:
         """Write the table anew; forces are carried by key."""
         table, pairs, count = self.table, self.pairs, len(self.pairs.mask)
-        old, old_starts = table.count, self._starts
-        if len(self._old_key) < old:
-            self._old_key, self._old_force = np.zeros(2 * old, np.int64), np.zeros((2 * old, 3))
-        self._old_key[:old], self._old_force[:old] = table.key[:old], table.force[:old]
+        old_starts, (old_keys, old_rows) = self._starts, self.carried()
         self._starts = np.zeros(count + 1, np.int64)
         total = sum_up(pairs.mask, self._starts)
         if total > len(table.key):
             self.table = table = Points.zeros(int(1.5 * total) + 64)
         table.count = total
-        carried = (self._old_key[:old], self._old_force[:old], np.zeros(0, np.int64) if renewed else old_starts)
-        t = table
-        write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, t.frames, t.core, t.radius,
-                     t.normal, t.law, t.key, t.force, t.geoms, *carried)  # fmt: skip
+        old = (old_keys, old_rows[:, :3], old_rows[:, 3:])
+        write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, table.columns, old,
+                     np.zeros(0, np.int64) if renewed else old_starts)  # fmt: skip
 
 
 def _parts(count: int, threads: int) -> int:
@@ -239,58 +246,76 @@ def first_from(key, keys):
 
 
 @steady
-def write_pair(
-    p, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
-):
+def write_row(p, k, at, a, b, key, terms, pairs, geoms, table):
+    """A point of pair p as row of the table; without its force."""
+    frames, core, radius, normal, law, keys, _, which = table
+    write_place(pairs.slots, p, k, at, core, normal)
+    frames[at, 0], frames[at, 1], which[at, 0], which[at, 1] = geoms.frame[a], geoms.frame[b], a, b
+    radius[at, 0], radius[at, 1] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
+    for c in range(6):
+        law[at, c] = terms[c]
+    keys[at] = key
+
+
+@steady
+def carry_forces(begin, end, first, last, close, table, old):
+    """Give the rows of a pair the forces of its old rows: those of the same key, then what is left by place.
+
+    Where equal faces lie on each other, or a choice of points changes, a point has another feature than before.
+    """
+    _, core, _, _, _, keys, force, _ = table
+    old_keys, old_core, old_force = old
+    taken = given = 0
+    for at in range(begin, end):
+        force[at, 0], force[at, 1], force[at, 2] = 0.0, 0.0, 0.0
+        for i in range(first, last):
+            if old_keys[i] == keys[at]:
+                force[at, 0], force[at, 1], force[at, 2] = old_force[i, 0], old_force[i, 1], old_force[i, 2]
+                taken |= 1 << (i - first)
+                given |= 1 << (at - begin)
+    for at in range(begin, end):
+        best, least = -1, close * close
+        for i in range(first, last):
+            x, y, z = core[at, 0] - old_core[i, 0], core[at, 1] - old_core[i, 1], core[at, 2] - old_core[i, 2]
+            square = x * x + y * y + z * z
+            nearer = square < least and not (taken >> (i - first)) & 1 and not (given >> (at - begin)) & 1
+            best, least = (i, square) if nearer else (best, least)
+        if best >= 0:
+            force[at, 0], force[at, 1], force[at, 2] = old_force[best, 0], old_force[best, 1], old_force[best, 2]
+            taken |= 1 << (best - first)
+
+
+@steady
+def write_pair(p, pairs, geoms, starts, table, old, old_starts):
     """The points of one pair, and the forces that they carry."""
     a, b = pairs.geoms[p, 0], pairs.geoms[p, 1]
     base = (a * len(geoms.frame) + b) * FEATURES
-    first = old[p] if len(old) > 0 else first_from(base, old_keys)
     at = starts[p]
     terms = law_of(a, b, geoms.surface)
     for k in range(pairs.count[p]):
-        if not (pairs.mask[p] >> k) & 1:
-            continue
-        key = base + np.int64(pairs.slots[p, k, FEATURE])
-        while first < len(old_keys) and old_keys[first] < key:
-            first += 1
-        held = first < len(old_keys) and old_keys[first] == key
-        for c in range(3):
-            force[at, c] = old_force[first, c] if held else 0.0
-        write_place(pairs.slots, p, k, at, core, normal)
-        frames[at, 0], frames[at, 1], which[at, 0], which[at, 1] = geoms.frame[a], geoms.frame[b], a, b
-        radius[at, 0], radius[at, 1] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
-        for c in range(6):
-            law[at, c] = terms[c]
-        keys[at] = key
-        at += 1
+        if (pairs.mask[p] >> k) & 1:
+            write_row(p, k, at, a, b, base + np.int64(pairs.slots[p, k, FEATURE]), terms, pairs, geoms, table)
+            at += 1
+    same = len(old_starts) > 0
+    first = old_starts[p] if same else first_from(base, old[0])
+    last = old_starts[p + 1] if same else first_from(base + FEATURES, old[0])
+    close = CLOSE * min(geoms.size[a], geoms.size[b])
+    carry_forces(starts[p], at, first, last, close, table, old)
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
-def write_points(
-    parts, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
-):
+def write_points(parts, pairs, geoms, starts, table, old, old_starts):
     """Write the table.
 
     Args:
         parts: Threads to work on.
         pairs: The pairs.
         geoms: Arrays of the geoms.
-        starts: First row of each pair, (K + 1,).
-        frames: And the others to `which`: columns of the table.
-        core: See there.
-        radius: See there.
-        normal: See there.
-        law: See there.
-        keys: See there.
-        force: See there.
-        which: Geoms of each point.
-        old_keys: Keys of the last table, ascending.
-        old_force: Forces of the last table.
-        old: First row of each pair in it; empty where the pairs are others.
+        starts: First row of each pair, and the end, (K + 1,).
+        table: Columns of the table.
+        old: Keys (ascending), core points of a and forces of the last table.
+        old_starts: First row of each pair in it; empty where the pairs were others.
     """
     for t in numba.prange(parts):
         for p in range(len(pairs.mask) * t // parts, len(pairs.mask) * (t + 1) // parts):
-            write_pair(
-                p, pairs, geoms, starts, frames, core, radius, normal, law, keys, force, which, old_keys, old_force, old
-            )
+            write_pair(p, pairs, geoms, starts, table, old, old_starts)
