@@ -143,7 +143,7 @@ def test_stays_together(kind):
     scene, a, b = two_bodies(rng, gravity=(0.0, -9.81, 0.0))
     given = arguments(kind, rng)
     scene.add_joint(kind, a, b, **given)
-    scene.add_joint("ball", b, anchor=[*scene.bodies[1].position, 0.3, 0.2, 0.0])
+    scene.add_joint("ball", b, anchor=scene.bodies[1].position + np.array((0.3, 0.2, 0.0)))
     world = World(scene, h=1 / 1200, steps=3)
     world.frames.w[:2] = rng.normal(size=(2, 3))
     worst = 0.0

@@ -12,19 +12,19 @@ from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import dot
 from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.laws import held
-from shinari.rigid.joints.measures import axes_of, joint_frame
-from shinari.rigid.joints.table import ANGULAR_COMPLIANCE, FIRST, FRAME_A, FRAME_B, REST, SECOND, TURN_WEIGHT
-from shinari.rigid.motion import quaternion, turn_between
+from shinari.rigid.joints.measures import axes_of, joint_frame, quaternion_at
+from shinari.rigid.joints.table import ANGULAR_COMPLIANCE, FIRST, FRAME_A, FRAME_B, REST, SECOND, TURN_MASS
+from shinari.rigid.motion import turn_between
 
 
 @steady
 def mesh(j, codes, numbers, angles, q, q0):
     """C now and the axes of both wheels in the world."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    ua, _, _ = axes_of(joint_frame(numbers, j, FRAME_A, quaternion(q, a)))
-    ub, _, _ = axes_of(joint_frame(numbers, j, FRAME_B, quaternion(q, b)))
-    turn_a = dot(ua, turn_between(quaternion(q0, a), quaternion(q, a)))
-    turn_b = dot(ub, turn_between(quaternion(q0, b), quaternion(q, b)))
+    ua, _, _ = axes_of(joint_frame(numbers, j, FRAME_A, quaternion_at(q, a)))
+    ub, _, _ = axes_of(joint_frame(numbers, j, FRAME_B, quaternion_at(q, b)))
+    turn_a = dot(ua, turn_between(quaternion_at(q0, a), quaternion_at(q, a)))
+    turn_b = dot(ub, turn_between(quaternion_at(q0, b), quaternion_at(q, b)))
     return angles[j] + turn_a - numbers[j, REST] * turn_b, ua, ub
 
 
@@ -57,7 +57,7 @@ def evaluate_gears(
         for i in range(3):
             jacobian[g, i] = jacobian[g, 6 + i] = 0.0
             jacobian[g, 3 + i], jacobian[g, 9 + i] = ua[i], -ratio * ub[i]
-        k = STIFF / (h * h * numbers[j, TURN_WEIGHT])
+        k = STIFF / (h * h) * numbers[j, TURN_MASS]
         f, s = held(multipliers[j, 3], k, c, numbers[j, ANGULAR_COMPLIANCE])
         force[g], stiffness[g] = (0.0, 0.0) if broken[j] else (f, s)
 

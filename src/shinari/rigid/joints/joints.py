@@ -8,17 +8,22 @@ import numpy as np
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.gears import evaluate_gears, settle_gears
+from shinari.rigid.joints.limits import measure, restrain
 from shinari.rigid.joints.rows import ROWS, evaluate
-from shinari.rigid.joints.settle import settle
+from shinari.rigid.joints.settle import settle, settle_restraints
 from shinari.rigid.joints.table import (
     ANCHOR_A,
     ANCHOR_B,
     DISTANCE,
     DRIVE,
     FIRST,
+    FLAGS,
     FRAME_A,
     FRAME_B,
     GEAR,
+    HAS_ANGLE,
+    HAS_LIMITS,
+    HAS_PAST,
     KIND,
     MULTIPLIERS,
     NO_DRIVE,
@@ -95,6 +100,10 @@ class Joints:
         self.loads = arrays["joints/loads"]
         self.rows = np.zeros((len(table.codes), ROWS))
         self.swept = np.zeros(len(table.codes), np.bool_)
+        flags = table.codes[:, FLAGS]
+        moved = (flags & (HAS_LIMITS | HAS_PAST)) != 0
+        self._restrained, self._followed = np.flatnonzero(moved), np.flatnonzero(moved | ((flags & HAS_ANGLE) != 0))
+        self._results = np.zeros((len(self._restrained), 4))
         self._first = True
         self._breakable = bool(np.isfinite(table.strengths).any())
 
@@ -108,12 +117,19 @@ class Joints:
 
     def evaluate(self, frames: Frames, h: float, elements: Elements, bars: Bars) -> None:
         """Write elements and bars where the bodies are now; the first call of a substep where they were predicted."""
-        table = self.table
+        table, which = self.table, self._restrained
+        if len(which):
+            measure(which, table.codes, self.rows, elements.motion, self._results)
         evaluate(
-            0, len(self), table.codes, table.numbers, self.targets, self.broken, self.angles, self.multipliers,
-            self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.motion, elements.frames,
-            elements.arms, elements.force, elements.stiffness,
+            table.codes, table.numbers, self.broken, self.multipliers, self.rows, frames.x, frames.q, h,
+            elements.frames, elements.arms, elements.force, elements.stiffness,
         )  # fmt: skip
+        if len(which):
+            restrain(
+                which, self._results, table.codes, table.numbers, self.targets, self.broken, self.angles,
+                self.multipliers, self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.force,
+                elements.stiffness,
+            )  # fmt: skip
         if len(table.gears):
             evaluate_gears(
                 table.gears, table.codes, table.numbers, self.broken, self.angles, self.multipliers, frames.q,
@@ -125,9 +141,14 @@ class Joints:
         """After the last solution of a substep, with its motions written and the bodies moved: keep what it gave."""
         table = self.table
         settle(
-            0, len(self), table.codes, table.numbers, self.broken, self.swept, self.angles, self.multipliers,
-            self.rows, self.loads, frames.q, elements.force, elements.stiffness, elements.motion,
+            table.codes, table.numbers, self.broken, self.swept, self.multipliers, self.rows, self.loads,
+            elements.force, elements.stiffness, elements.motion,
         )  # fmt: skip
+        if len(self._followed):
+            settle_restraints(
+                self._followed, table.codes, table.numbers, self.broken, self.swept, self.angles, self.multipliers,
+                self.rows, frames.q, elements.motion,
+            )  # fmt: skip
         if len(table.gears):
             settle_gears(
                 table.gears, table.codes, table.numbers, self.broken, self.angles, self.multipliers, self.loads,

@@ -136,8 +136,8 @@ def _rows_held(table: JointTable, bodies: Sequence[Body], j: int) -> np.ndarray:
             bar.jacobian / np.linalg.norm(bar.jacobian) if numbers[0, ANGULAR_COMPLIANCE] == 0.0 else np.zeros((0, 12))
         )
     element = Elements.zeros(1)
-    evaluate(0, 1, codes, numbers, zeros, none, zeros, state, np.zeros((1, ROWS)), x, q, x, q, 1.0, True,
-             element.motion, element.frames, element.arms, element.force, element.stiffness)  # fmt: skip
+    evaluate(codes, numbers, none, state, np.zeros((1, ROWS)), x, q, 1.0, element.frames, element.arms, element.force,
+             element.stiffness)  # fmt: skip
     ra, rb = element.arms[0, :3], element.arms[0, 3:]
     motion = np.zeros((6, 12))
     motion[:3, :3], motion[:3, 6:9] = np.eye(3), -np.eye(3)

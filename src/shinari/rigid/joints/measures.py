@@ -5,18 +5,26 @@ import math
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
-from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, HOLDS, SECOND
-from shinari.rigid.motion import logarithm, quaternion, vector
+from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
+from shinari.rigid.motion import logarithm
 
 # Sine below which a swing has no direction, and 1 + cosine of the swing below which there is no twist.
 TINY = 1e-12
 NO_TWIST = 1e-6
+# Square of a sine below which its arc is taken from the series.
+SMALL = 1e-3
 
 
 @steady
 def vector_at(numbers, j, at):
     """Three columns of row j."""
     return numbers[j, at], numbers[j, at + 1], numbers[j, at + 2]
+
+
+@steady
+def quaternion_at(q, i):
+    """Row i of an array (N, 4)."""
+    return q[i, 0], q[i, 1], q[i, 2], q[i, 3]
 
 
 @steady
@@ -30,21 +38,19 @@ def relative(codes, numbers, j, q):
     """Joint frame of a seen from that of b, on the short way."""
     a, b = codes[j, FIRST], codes[j, SECOND]
     frame_a, frame_b = (
-        joint_frame(numbers, j, FRAME_A, quaternion(q, a)),
-        joint_frame(numbers, j, FRAME_B, quaternion(q, b)),
+        joint_frame(numbers, j, FRAME_A, quaternion_at(q, a)),
+        joint_frame(numbers, j, FRAME_B, quaternion_at(q, b)),
     )
-    p = multiply(conjugate(frame_b), frame_a)
-    s = -1.0 if p[0] < 0.0 else 1.0
-    return s * p[0], s * p[1], s * p[2], s * p[3]
+    return short(multiply(conjugate(frame_b), frame_a))
 
 
 @steady
 def apart(codes, numbers, j, x, q):
     """From b's anchor to a's, and the arms of both, world axes."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    ra = rotate(quaternion(q, a), vector_at(numbers, j, ANCHOR_A))
-    rb = rotate(quaternion(q, b), vector_at(numbers, j, ANCHOR_B))
-    return add(sub(vector(x, a), vector(x, b)), sub(ra, rb)), ra, rb
+    ra = rotate(quaternion_at(q, a), vector_at(numbers, j, ANCHOR_A))
+    rb = rotate(quaternion_at(q, b), vector_at(numbers, j, ANCHOR_B))
+    return add(sub(vector_at(x, a, 0), vector_at(x, b, 0)), sub(ra, rb)), ra, rb
 
 
 @steady
@@ -56,8 +62,7 @@ def twist_of(p):
 @steady
 def swing_of(p):
     """Angle between the axes of both sides, and the direction y z in which a's has swung from b's."""
-    y, z = 2.0 * (p[1] * p[2] + p[0] * p[3]), 2.0 * (p[1] * p[3] - p[0] * p[2])
-    cosine = 1.0 - 2.0 * (p[2] * p[2] + p[3] * p[3])
+    cosine, y, z = swing_cosine(p)
     sine = math.sqrt(y * y + z * z)
     some = sine > TINY
     s = 1.0 / sine if some else 0.0
@@ -93,6 +98,9 @@ def plus(a, b):
 @steady
 def along_axes(axes, s):
     """Sum of s_i n_i n_i^T over three axes."""
+    if s[1] == s[2]:
+        rest = (s[1], s[1], s[1], 0.0, 0.0, 0.0)
+        return rest if s[0] == s[1] else plus(outer(axes[0], s[0] - s[1]), rest)
     return plus(plus(outer(axes[0], s[0]), outer(axes[1], s[1])), outer(axes[2], s[2]))
 
 
@@ -123,11 +131,42 @@ def axes_of(q):
 
 
 @steady
-def turned_from(codes, numbers, j, p):
-    """What the turn p from b's joint axes to a's is off from what is held: components along x y z [rad]."""
-    if numbers[j, HOLDS + 3] != 0.0:
-        return logarithm(p)
-    if numbers[j, HOLDS + 4] != 0.0:
-        angle, y, z = swing_of(p)
-        return 0.0, angle * y, angle * z
-    return 0.0, 0.0, 0.0
+def arc_over_sine(square):
+    """Arcsine of s over s, for a small s^2; the next term of the series is below 1e-13 of it."""
+    return 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
+
+
+@steady
+def whole_turn(p):
+    """Rotation vector of a turn on the short way [rad]."""
+    square = p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
+    if square < SMALL:
+        s = 2.0 * arc_over_sine(square)
+        return s * p[1], s * p[2], s * p[3]
+    return logarithm(p)
+
+
+@steady
+def swing_cosine(p):
+    """Components of a's axis in the axes of b."""
+    cosine = 1.0 - 2.0 * (p[2] * p[2] + p[3] * p[3])
+    return cosine, 2.0 * (p[1] * p[2] + p[0] * p[3]), 2.0 * (p[1] * p[3] - p[0] * p[2])
+
+
+@steady
+def aligned_turn(p):
+    """The shortest turn from b's axis to a's, as components in the axes of b [rad]."""
+    cosine, y, z = swing_cosine(p)
+    square = y * y + z * z
+    if square < SMALL and cosine > 0.0:
+        s = arc_over_sine(square)
+        return 0.0, -s * z, s * y
+    angle, y, z = swing_of(p)
+    return 0.0, angle * y, angle * z
+
+
+@steady
+def short(p):
+    """The same turn with a scalar part that is not negative."""
+    s = -1.0 if p[0] < 0.0 else 1.0
+    return s * p[0], s * p[1], s * p[2], s * p[3]

@@ -26,21 +26,22 @@ CODES = {
     "gear": GEAR,
 }
 
-# Rows held along and about x y z, and left free: of a distance along its line, of a universal joint see `rows`.
+# Rows held along and about x y z, and left free: of a distance along its line; what a universal
+# joint holds is neither axis but across both, see `rows`.
 HELD = {
     FIXED: (1, 1, 1, 1, 1, 1),
     BALL: (1, 1, 1, 0, 0, 0),
     HINGE: (1, 1, 1, 0, 1, 1),
     SLIDER: (0, 1, 1, 1, 1, 1),
     CYLINDRICAL: (0, 1, 1, 0, 1, 1),
-    UNIVERSAL: (1, 1, 1, 0, 0, 0),
+    UNIVERSAL: (1, 1, 1, 1, 0, 0),
     PLANAR: (1, 0, 0, 0, 1, 1),
     DISTANCE: (1, 0, 0, 0, 0, 0),
     GEAR: (0, 0, 0, 0, 0, 0),
 }
 DAMPED = {
     kind: (1, 0, 0, 0, 0, 0) if kind == DISTANCE else tuple(1 - row for row in rows) for kind, rows in HELD.items()
-}
+} | {UNIVERSAL: (0, 0, 0, 1, 1, 1)}
 
 # Columns of `codes`.
 FIRST, SECOND, KIND, FLAGS, DRIVE = range(5)
@@ -53,12 +54,12 @@ NO_DRIVE, VELOCITY, POSITION = range(3)
 # Columns of `numbers`; the first two are followed by as many as their vectors have.
 ANCHOR_A, ANCHOR_B, FRAME_A, FRAME_B = 0, 3, 6, 10
 HOLDS, DAMPING = 14, 20
-POINT_WEIGHT, TURN_WEIGHT, TURN_A, TURN_B = 26, 27, 28, 29
-COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 30, 31, 32
-LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 33, 34, 35, 36, 37, 38
-DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST, DRIVE_WEIGHT = 39, 40, 41, 42
-REST = 43
-NUMBERS = 44
+POINT_MASS, TURN_MASS = 26, 27
+COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 28, 29, 30
+LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 31, 32, 33, 34, 35, 36
+DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST, DRIVE_WEIGHT = 37, 38, 39, 40
+REST = 41
+NUMBERS = 42
 
 # Columns of the multipliers beyond the six of what is held; the last is whether the motor is at its limit, -1, 0 or 1.
 TRAVEL, TWIST, SWING, MOTOR, SATURATED = 6, 7, 8, 9, 10
@@ -110,20 +111,22 @@ def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequenc
 
 
 def _weigh(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
-    """Inverse masses and inertias that a row's stiffness is made from.
+    """Masses and inertias that a row's stiffness is made from.
 
     The largest moment of inertia counts and arms do not: a row is then stiff for all that it can meet, and stiffer than
     it has to be along directions in which the bodies are light.
     """
     moved = [None if i == WORLD or bodies[i].kinematic else bodies[i] for i in (joint.first, joint.second)]
-    for side, body in enumerate(moved):
-        if body is not None and joint.drive is not None:
-            numbers[DRIVE_WEIGHT] += _inverse_inertia(numbers, side, body) if joint.kind == "hinge" else 1.0 / body.mass
-    turns = [0.0 if body is None else 1.0 / float(body.moments.max()) for body in moved]
-    numbers[POINT_WEIGHT] = sum(0.0 if body is None else 1.0 / body.mass for body in moved)
-    numbers[TURN_A], numbers[TURN_B] = turns
     ratio = joint.numbers.get("ratio", 1.0)
-    numbers[TURN_WEIGHT] = turns[0] + ratio**2 * turns[1]
+    light = turned = 0.0
+    for side, body in enumerate(moved):
+        if body is not None:
+            light += 1.0 / body.mass
+            turned += (ratio**2 if side == 1 else 1.0) / float(body.moments.max())
+            if joint.drive is not None:
+                hinged = joint.kind == "hinge"
+                numbers[DRIVE_WEIGHT] += _inverse_inertia(numbers, side, body) if hinged else 1.0 / body.mass
+    numbers[POINT_MASS], numbers[TURN_MASS] = 1.0 / light, 1.0 / turned
 
 
 def _inverse_inertia(numbers: np.ndarray, side: int, body: Body) -> float:
