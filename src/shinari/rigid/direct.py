@@ -192,7 +192,7 @@ def factor_and_solve(first, last, columns, rows, targets, target_starts, d, bloc
 def solve_component(
     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order, places,
     arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion,
-    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways, turned
+    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
 ):  # fmt: skip
     """Assemble, factor, solve and move a component; `turns` (C,): square of the largest turn [rad^2]."""
     first, last = starts[c], starts[c + 1]
@@ -221,7 +221,7 @@ def solve_component(
     t = part_of_step(
         element_starts[c], element_starts[c + 1], first, last, first_point, first_bar, element_order, nodes, q,
         inverse_mass, moments, moved, g, h, force, stiffness, motion, bar_force, bar_stiffness, bar_motion, normals, law,
-        mus, gaps, slips, stiff, load, limits, status, ways, turned
+        mus, gaps, slips, stiff, load, limits, status, ways
     )  # fmt: skip
     if t < 1.0:
         for p in range(element_starts[c], element_starts[c + 1]):
@@ -285,7 +285,7 @@ def move(i, j, x, q, moved, g):
 def solve_direct(
     threads, shares, unfinished, direct, first_bar, nodes, starts, columns, rows, targets, target_starts,
     element_starts, element_order, places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness,
-    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways, turned
+    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
 ):  # fmt: skip
     """Solve all components that are unfinished and worth it; thread t takes shares[t] to shares[t + 1] - 1."""
     if threads == 1:
@@ -294,7 +294,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways, turned
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
                 )  # fmt: skip
         return
     for t in numba.prange(threads):
@@ -303,7 +303,7 @@ def solve_direct(
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways, turned
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
                 )  # fmt: skip
 
 

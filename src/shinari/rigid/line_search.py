@@ -16,9 +16,11 @@ from shinari.rigid.motion import momentum_of, quaternion, vector
 ENOUGH = 0.05
 MOST_TRIES = 12
 EDGE = 0.02
+ROUNDING = 1e-10
 APART, STICKING, SLIDING = 0, 1, 2
-# Whether the slip of a sliding point has turned around in a substep: then it is tried whether the point sticks.
-NOT_YET, TURNED, TRIED = 0, 1, 2
+# Stiffness against slip, over that against overlap. Softer, because the states of points that are about to slip are
+# found the harder the sharper the corner of Coulomb's law is; what gives way is taken back by the multiplier.
+GRIP = 1e-3
 
 
 @steady
@@ -26,7 +28,7 @@ def force_of(gap, slip, n, k, ease, last, limit):
     """State of a point and its force, (n f_n, f_t), at a gap and a slip; `limit` [N] bounds the friction."""
     held = dot(n, last)
     normal = (held - k * gap) * ease
-    wish = sub(sub(last, scale(n, held)), scale(slip, k))
+    wish = sub(sub(last, scale(n, held)), scale(slip, GRIP * k))
     size = math.sqrt(dot(wish, wish))
     touches = normal > 0.0
     sticks = size <= limit and limit > 0.0
@@ -51,7 +53,7 @@ def force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, mo
 def part_of_step(
     begin, end, first, last, first_point, first_bar, element_order, nodes, q, inverse_mass, moments, moved, g, h,
     force, stiffness, motion, jacobian_force, bar_stiffness, bar_motion, normals, law, mus, gaps, slips, stiff, load,
-    limits, status, ways, turned
+    limits, status, ways
 ):  # fmt: skip
     """Part of the step (0 to 1) to take for a component with elements begin to end - 1 and nodes first to last - 1."""
     same = True
@@ -61,8 +63,6 @@ def part_of_step(
             p = e - first_point
             then, _, hold = force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)
             back = then == SLIDING and status[p] == SLIDING and dot(hold, vector(ways, p)) < 0.0
-            if back and turned[p] == NOT_YET:
-                turned[p] = TURNED
             same = same and then == status[p] and not back
     if same:
         return 1.0
@@ -96,7 +96,11 @@ def part_of_step(
             p = e - first_point
             below -= force_after(p, e, 0.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
             above -= force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
-    if below >= 0.0 or above <= ENOUGH * abs(below):
+    if abs(below) <= ROUNDING * rise:
+        return 1.0
+    if below > 0.0:
+        return 0.0
+    if above <= ENOUGH * abs(below):
         return 1.0
     low, high, close = 0.0, 1.0, ENOUGH * abs(below)
     t = 1.0

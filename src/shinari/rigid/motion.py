@@ -168,10 +168,10 @@ def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h):
         if inverse_mass[i] > 0.0 and not asleep[i]:
             a, b = vector(x, i), vector(x0, i)
             set_vector(v, i, ((a[0] - b[0]) / h, (a[1] - b[1]) / h, (a[2] - b[2]) / h))
-            before, after = quaternion(q0, i), quaternion(q, i)
-            turn = turn_between(before, after)
-            half = turned_by(before, scale(turn, HALF))
-            momentum = momentum_of(half, moments, i, scale(turn, 1.0 / h))
+            before, after, spin = quaternion(q0, i), quaternion(q, i), vector(w, i)
+            free = normalised(turned_by(before, scale(mean_spin(before, moments, i, spin, h), h)))
+            turn = turn_between(free, after)
+            momentum = add(momentum_of(before, moments, i, spin), momentum_of(free, moments, i, scale(turn, 1.0 / h)))
             set_vector(w, i, spin_of(after, moments, i, momentum))
 
 

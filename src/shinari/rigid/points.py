@@ -26,7 +26,7 @@ from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.rigid.direct import cross
 from shinari.rigid.elements import STIFF
-from shinari.rigid.line_search import APART, NOT_YET, SLIDING, TRIED, TURNED, force_of
+from shinari.rigid.line_search import APART, GRIP, SLIDING, force_of
 from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector
 
 # Part of an overlap that is taken out in a substep.
@@ -54,7 +54,6 @@ class PointWork:
         push: Force now [N], (P, 3).
         way: Direction of the friction while sliding, (P, 3).
         status: One of APART, STICKING, SLIDING.
-        turned: One of NOT_YET, TURNED, TRIED.
     """
 
     arms: np.ndarray
@@ -69,7 +68,6 @@ class PointWork:
     push: np.ndarray
     way: np.ndarray
     status: np.ndarray
-    turned: np.ndarray
 
     @staticmethod
     def zeros(count: int) -> "PointWork":
@@ -78,9 +76,9 @@ class PointWork:
         made = {
             f.name: np.zeros((count, widths[f.name]) if f.name in widths else count)
             for f in fields(PointWork)
-            if f.name not in ("status", "turned")
+            if f.name != "status"
         }
-        return PointWork(**made, status=np.zeros(count, np.int64), turned=np.zeros(count, np.int64))
+        return PointWork(**made, status=np.zeros(count, np.int64))
 
 
 @steady
@@ -146,18 +144,18 @@ def start_some(
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def meet(
-    parts, count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, turned, x, q, x0, q0,
+    parts, count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
     element_frames, element_arms
 ):  # fmt: skip
     """Measure gap and slip at the predicted pose, and write the arms of the elements."""
     for t in numba.prange(parts):
         meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, arms, wanted,
-                  gaps, slips, turns, law, status, turned, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
+                  gaps, slips, turns, law, status, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
 
 
 @steady
 def meet_some(
-    begin, end, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, turned, x, q, x0, q0,
+    begin, end, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
     element_frames, element_arms
 ):  # fmt: skip
     """Measure points begin to end - 1."""
@@ -180,7 +178,7 @@ def meet_some(
         if law[p, 4] > 0.0 or law[p, 5] > 0.0:
             turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
             set_vector(turns, p, sub(turn_a, turn_b))
-        status[p], turned[p] = APART, NOT_YET
+        status[p] = APART
         element_frames[e, 0], element_frames[e, 1] = a, b
         for c in range(3):
             element_arms[e, c], element_arms[e, 3 + c] = ra[c], rb[c]
@@ -188,8 +186,8 @@ def meet_some(
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def judge(
-    parts, count, first, begin, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, turned,
-    motion, force, stiffness, homes, unfinished
+    parts, count, first, begin, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, motion,
+    force, stiffness, homes, unfinished
 ):  # fmt: skip
     """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
 
@@ -204,7 +202,7 @@ def judge(
                 if not begin:
                     follow(p, first + p, normals, gaps, slips, turns, motion)
                 judge_point(p, first + p, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways,
-                            status, turned, force, stiffness)  # fmt: skip
+                            status, force, stiffness)  # fmt: skip
                 bent = status[p] == SLIDING and limits[p] > 0.0 and dot(way, vector(ways, p)) < STRAIGHT
                 if not begin and (status[p] != old or bent):
                     unfinished[home] = 2
@@ -223,7 +221,7 @@ def follow(p, e, normals, gaps, slips, turns, motion):
 
 @steady
 def judge_point(
-    p, e, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, turned, force, stiffness
+    p, e, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, force, stiffness
 ):  # fmt: skip
     """Decide the state of a point, and write its force and stiffness."""
     n, k = vector(normals, p), stiff[p]
@@ -238,16 +236,10 @@ def judge_point(
         for c in range(12):
             stiffness[e, c] = 0.0
         return
-    across, along = k, (0.0, 0.0, 0.0)
+    across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status[p] == SLIDING:
-        across, along = (k * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
+        across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
     set_vector(ways, p, along)
-    if turned[p] == TURNED:
-        turned[p] = TRIED
-        if status[p] == SLIDING:
-            last = vector(load, p)
-            wish = sub(sub(last, scale(n, dot(n, last))), scale(vector(slips, p), k))
-            across, along, total = k, (0.0, 0.0, 0.0), add(scale(n, normal), wish)
     write_point(e, n, k * ease, across, along, total, force, stiffness)
     resist(p, e, n, law, turns, k, limits[p], force, stiffness)
 

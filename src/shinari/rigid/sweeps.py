@@ -13,6 +13,7 @@ import numba
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.rigid.direct import bar_way, cross, motion_of, move, row_of
+from shinari.rigid.line_search import GRIP
 from shinari.rigid.motion import symmetric_times, vector
 from shinari.rigid.points import weight_along
 
@@ -118,10 +119,10 @@ def sweep_point(
     d = vector(motion, e)
     slip = add(vector(slips, p), sub(d, scale(n, dot(n, d))))
     before = sub(old, scale(n, had))
-    wish = sub(sub(sub(last, scale(n, held)), scale(slip, k)), before)
+    wish = sub(sub(sub(last, scale(n, held)), scale(slip, GRIP * k)), before)
     size = math.sqrt(dot(wish, wish))
     w = ease * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), inverse_mass, inverse_inertia) if size > 0.0 else 0.0
-    hold = add(before, scale(wish, 1.0 / (1.0 + k * w)))
+    hold = add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w)))
     size = math.sqrt(dot(hold, hold))
     if size > law[p, 1] * push:
         hold = scale(hold, law[p, 0] * push / size)

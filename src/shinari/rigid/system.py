@@ -114,7 +114,7 @@ class System:
         count, joints, h = points.count, self._joint_count, self._settings.substep
         parts = self._parts(threads, count)
         meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap,
-             w.slip, w.turn, points.law, w.status, w.turned, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
+             w.slip, w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
         self.joints.evaluate(frames, h, el, self._bars)
         graph, places = self._arrange(count)
         if len(graph.nodes) == 0:
@@ -125,7 +125,7 @@ class System:
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
         point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
-                           w.push, w.way, w.status, w.turned, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
+                           w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
         judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
         self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
@@ -138,7 +138,7 @@ class System:
                 graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes, el.arms,
                 el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
                 frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h, joints, points.normal, points.law, w.mu, w.gap, w.slip,
-                w.stiff, w.load, w.limit, w.status, w.way, w.turned
+                w.stiff, w.load, w.limit, w.status, w.way
             )  # fmt: skip
             judge(*point_arguments[:3], False, *point_arguments[3:], unfinished)
             # a step that was cut short goes on; so does one that turned a joint far
