@@ -222,18 +222,23 @@ def area(table, i, j, k):
 def pick_four(table, count, slack):
     """Four of more than four corners: the deepest, the farthest from it, and the two that span most area with those.
 
-    Of corners that are nearly equal the first is taken, so that the choice does not flicker.
+    Of equally deep corners the outermost counts as the deepest. Of those that are nearly equal the first is taken, so
+    that the choice does not flicker.
 
     Returns:
         Their rows; a row that occurs again stands for none.
     """
-    deepest = 0
-    lowest = np.inf
+    lowest, u_mean, v_mean = np.inf, 0.0, 0.0
     for i in range(count):
         lowest = min(lowest, table[i, CORNERS + 4])
-    for i in range(count - 1, -1, -1):
-        if table[i, CORNERS + 4] <= lowest + slack:
-            deepest = i
+        u_mean += table[i, CORNERS] / count
+        v_mean += table[i, CORNERS + 1] / count
+    # where faces that lie on each other are nearly equal, their outlines also cross halfway between their corners
+    deepest, most = 0, -1.0
+    for i in range(count):
+        u, v = table[i, CORNERS] - u_mean, table[i, CORNERS + 1] - v_mean
+        if table[i, CORNERS + 4] <= lowest + slack and u * u + v * v > MORE * most:
+            deepest, most = i, u * u + v * v
     far, most = deepest, 0.0
     for i in range(count):
         u = table[i, CORNERS] - table[deepest, CORNERS]
