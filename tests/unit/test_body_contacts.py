@@ -6,6 +6,7 @@ from body_frames import DT, WEIGHT, H, contacts_of, drift, frames_of, places, ra
 from manifold_reference import manifolds
 
 import shinari as sn
+from shinari.contact.solid.shapes import CONTAINER
 from shinari.rigid.contact.geoms import geoms_of
 from shinari.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
 from shinari.rigid.contact.table import FEATURES, BodyContacts
@@ -77,6 +78,10 @@ def test_points_are_those_of_all_pairs(seed):
     on_a, _, gaps = places(table, frames)
     found = 0
     for (a, b), points in zip(pairs, rows, strict=True):
+        if geoms.shapes.kind[b] == CONTAINER:  # how many points a wall gets depends on the others that are near
+            own = table.normal[: table.count][(table.geoms[: table.count] == (a, b)).all(axis=1)]
+            assert {tuple(n) for n in points[:, 8:11].round(9)} <= {tuple(n) for n in own.round(9)}
+            continue
         for row in points:
             at = mine[int((a * len(geoms) + b) * FEATURES + row[12])]
             found += 1
