@@ -14,7 +14,7 @@ from shinari.rigid.coupling.bounce import bounce_elements, bounce_particles
 from shinari.rigid.coupling.kernels import serial
 from shinari.rigid.coupling.near import boxes_of_things, mark_elements, mark_particles, measure_pieces, set_margins
 from shinari.rigid.coupling.pieces import Pieces, pieces_of
-from shinari.rigid.coupling.push import push_elements, push_particles
+from shinari.rigid.coupling.push import push_elements, push_particles, repeat_all
 from shinari.rigid.frames import Frames
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
@@ -22,6 +22,8 @@ from shinari.state import State
 
 # A margin, in ways that a particle or a body would go in a step.
 AHEAD = 2.0
+# Sweeps in the first substep of a step, which begins without pushes: nothing is carried over that is no state.
+FIRST_SWEEPS = 8
 
 
 class BodyParticles:
@@ -89,6 +91,11 @@ class BodyParticles:
         if len(elements):
             push, marks = serial(push_elements, meshes=meshes), np.zeros((len(elements), words), np.uint64)
             self._lists.append(NearList(np.array([0, len(elements)]), marks, elements, push, np.float64))  # type: ignore[arg-type]
+        # a particle is an element of three times itself
+        self._elements = [np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1), elements]
+        self._elements = self._elements[: len(self._lists)]
+        self._steadies = [np.ones(0, bool) for _ in self._lists]
+        self._fresh = True
         self.exclude(np.zeros((0, 2), np.int64) if held is None else held)
 
     @property
@@ -111,7 +118,7 @@ class BodyParticles:
 
     def begin(self, time: float) -> None:
         """A step begins."""
-        self._valid, self._factor, self.detections = False, AHEAD, 0
+        self._valid, self._factor, self.detections, self._fresh = False, AHEAD, 0, True
         for near in self._lists:
             near.forget()
 
@@ -130,13 +137,21 @@ class BodyParticles:
                   frames.moments, frames.impulses, self._before)  # fmt: skip
         shapes = (pieces.kinds, pieces.sizes, pieces.fields, pieces.places, pieces.frames, pieces.surfaces)
         things = (*self._motion, model.radii, model.owners, model.surfaces, model.groups, self._state.origins)
-        for near in self._lists:
+        escape = settings.depenetration_speed if first else 0.0
+        sweeps = 1
+        if first:
+            sweeps = FIRST_SWEEPS if self._fresh else 1
+            self._fresh = False
+            self._repeat()
+        for near, steadies in list(zip(self._lists, self._steadies, strict=True)) * sweeps:
             if near.count:
-                ways = (self._gone, self._ways) if near.elements else (self._gone,)
+                ways = (self._gone, self._ways, steadies) if near.elements else (self._gone,)
                 near.push(*near.table[1:], *ways, self._travels, pieces.reaches, self._moved, self._torques,
-                          *near.elements, *things, *shapes, *bodies, first, settings.substep,
-                          settings.depenetration_speed if first else 0.0)  # fmt: skip
+                          *near.elements, *things, *shapes, *bodies, settings.substep,
+                          escape)  # fmt: skip
                 self._measure_pieces()
+            if near is self._lists[-1]:
+                escape = 0.0
         return 0.0
 
     def settle(self, threads: int) -> None:
@@ -156,6 +171,17 @@ class BodyParticles:
                 body = bounce_elements if near.elements else bounce_particles
                 body(*near.table[1:], *near.elements, *things, pieces.frames, pieces.surfaces, *bodies, model.gravity,
                      self._weight, self._settings.substep)  # fmt: skip
+
+    def _repeat(self) -> None:
+        """Apply the pushes of the last substep."""
+        model, state, frames = self._model, self._state, self._frames
+        for near, elements, steadies in zip(self._lists, self._elements, self._steadies, strict=True):
+            if near.count:
+                repeat_all(*near.table[1:], self._gone, self._ways, steadies, elements, self._moved, self._torques,
+                           *self._motion, model.groups, state.origins, self._pieces.frames, frames.x, frames.q, frames.x0, frames.q0,
+                           frames.inverse_mass, frames.inverse_inertia, frames.moments, frames.impulses, self._before,
+                           self._settings.substep)  # fmt: skip
+        self._measure_pieces()
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step; bodies are counted on from the colliders."""
@@ -208,6 +234,7 @@ class BodyParticles:
             mark(near.marks, *near.elements, self._margins, offsets, candidates, self._state.x, *here)
             np.bitwise_and.at(near.marks, (rows, words), bits)
             near.renew()
+        self._steadies = [np.ones(near.count, bool) for near in self._lists]
         self._valid, self._factor = True, 2.0 * self._factor
         self.detections += 1
 

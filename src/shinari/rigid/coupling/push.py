@@ -2,13 +2,18 @@
 
 A body is touched by many particles, and each has to see what the others did to it. There are few of them beside all
 particles of a scene, and in this order the result is the same whatever the number of threads.
+
+A substep begins with the pushes of the last one, and each sweep brings them nearer to what it takes: a push can become
+smaller again, down to nothing. What rests then has a few sweeps for each of many substeps, not for each alone; without
+it a box on four points would be tilted by the first, turned back by the last, and walk.
 """
 
+import numba
 import numpy as np
 
 from shinari.contact.solid.collide import TWO, law_of, move, place, record, start_of
 from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, THIRD, blend, deepest
-from shinari.maths.function import steady
+from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO, norm
 from shinari.rigid.contact.vectors import add, scale, sub
 from shinari.rigid.coupling.response import (
@@ -22,6 +27,9 @@ from shinari.rigid.coupling.response import (
 )
 from shinari.rigid.motion import quaternion, vector
 
+# The deepest point of an element has gone elsewhere when a weight changes by more than this.
+JUMP = np.float32(0.02)
+
 
 @steady
 def speed_of(x, predicted, velocities, i, rate):
@@ -34,10 +42,61 @@ def speed_of(x, predicted, velocities, i, rate):
 
 
 @steady
+def repeat(
+    sign, m, b, memory, impulses, gone, ways, elements, e, x, predicted, velocities, origin, fx, fq, fx0, inverse_mass,
+    inverse_inertia, frame_impulses, torques, moved, h
+):  # fmt: skip
+    """Apply the push that a contact remembers, or its opposite."""
+    rate = ONE / h
+    i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
+    weights = (memory[m, 8], memory[m, 9], memory[m, 10])
+    start = add(origin, blend(
+        weights, start_of(x, predicted, velocities, h, i0), start_of(x, predicted, velocities, h, i1),
+        start_of(x, predicted, velocities, h, i2)
+    ))  # fmt: skip
+    push = add(
+        scale((memory[m, 4], memory[m, 5], memory[m, 6]), memory[m, 0]), (memory[m, 1], memory[m, 2], memory[m, 3])
+    )
+    push = scale(push, sign)
+    still = (ZERO * push[0], ZERO * push[0], ZERO * push[0])
+    record(impulses, m, push, rate)
+    share(gone, ways, x, predicted, velocities, i0, weights[0], push, still, rate)
+    share(gone, ways, x, predicted, velocities, i1, weights[1], push, still, rate)
+    share(gone, ways, x, predicted, velocities, i2, weights[2], push, still, rate)
+    give_back(fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b, sub(start, vector(fx0, b)),
+              push, still, rate)  # fmt: skip
+
+
+@numba.njit(cache=True, **STEADY)
+def repeat_all(
+    items, offsets, solids, memory, impulses, gone, ways, steadies, elements, moved, torques, x, predicted, velocities,
+    groups, origins, piece_frames, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h
+):  # fmt: skip
+    """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
+
+    Arguments as of `push_particles`; `elements` (I, 3) holds a particle three times where items are particles. Of an
+    element that lay flat on the piece, `steadies` False, the deepest point went from corner to corner: it begins anew.
+    """
+    begin_turns(before, fq, torques, moved)
+    for p in range(len(items)):
+        e = np.int64(items[p])
+        origin = vector(origins, groups[elements[e, 0]])
+        for m in range(offsets[p], offsets[p + 1]):
+            if not steadies[m]:
+                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+                steadies[m] = True
+            if memory[m, 0] > ZERO:
+                b = piece_frames[np.int64(solids[m])]
+                repeat(ONE, m, b, memory, impulses, gone, ways, elements, e, x, predicted, velocities, origin, fx, fq,
+                       fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, h)  # fmt: skip
+    finish_turns(before, fq, fq0, moments, torques, h)
+
+
+@steady
 def push_particles(
     distance_and_normal, items, offsets, solids, memory, impulses, gone, travels, reaches, moved, torques, x, predicted,
     velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places, piece_frames, theirs, fx, fq, fx0,
-    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, first, h, speed
+    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h, speed
 ):  # fmt: skip
     """Keep listed particles out of the pieces near them.
 
@@ -76,7 +135,6 @@ def push_particles(
         moments: Of the frames, (F, 3).
         frame_impulses: What the frames received in this step, (F, 6).
         before: Scratch, (F, 4).
-        first: Whether it is the first iteration of the substep.
         h: Substep [s].
         speed: Speed at which what was inside comes out [m/s].
     """
@@ -89,8 +147,6 @@ def push_particles(
         for m in range(offsets[p], offsets[p + 1]):
             k = np.int64(solids[m])
             b = piece_frames[k]
-            if first:
-                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
             far = gone[i] + travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
             if far < memory[m, 11]:
                 continue
@@ -124,10 +180,9 @@ def push_particles(
 
 @steady
 def push_elements(
-    distance_and_normal, items, offsets, solids, memory, impulses, gone, ways, travels, reaches, moved, torques,
-    elements, x, predicted, velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places,
-    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, first, h,
-    speed
+    distance_and_normal, items, offsets, solids, memory, impulses, gone, ways, steadies, travels, reaches, moved,
+    torques, elements, x, predicted, velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places,
+    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h, speed
 ):  # fmt: skip
     """Keep the deepest points of listed elements out of the pieces near them; arguments as of `push_particles`."""
     rate = ONE / h
@@ -139,9 +194,6 @@ def push_elements(
         for m in range(offsets[p], offsets[p + 1]):
             k = np.int64(solids[m])
             b = piece_frames[k]
-            if first:
-                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
-                memory[m, 8] = memory[m, 9] = memory[m, 10] = THIRD
             travel = travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
             far = max(gone[i0], max(gone[i1], gone[i2])) + travel
             if far < memory[m, 11]:
@@ -149,6 +201,7 @@ def push_elements(
             s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
             least = np.float64(min(radii[i0], min(radii[i1], radii[i2])))
             law = law_of(mine, theirs, owners[i0], k)
+            done = False
             for again in range(ROUNDS):
                 fixed = vector(fx0, b)
                 pose, pose0 = (vector(fx, b), quaternion(fq, b)), (fixed, quaternion(fq0, b))
@@ -169,7 +222,13 @@ def push_elements(
                 way = max(
                     norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
                 )
-                kept = (memory[m, 8], memory[m, 9], memory[m, 10])
+                # what comes out must not depend on when an element was listed or passed over
+                pushes = memory[m, 0] > ZERO
+                kept = (
+                    memory[m, 8] if pushes else np.float64(THIRD),
+                    memory[m, 9] if pushes else np.float64(THIRD),
+                    memory[m, 10] if pushes else np.float64(THIRD),
+                )
                 near, late, low, weights = deepest(
                     distance_and_normal, kinds[k], s, fields, kept, least, way, again == 0, ends, begins
                 )
@@ -178,8 +237,6 @@ def push_elements(
                 b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
                 b2 = ZERO * weights[2] if i1 == i2 else weights[2]
                 w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
-                if again == 0:
-                    memory[m, 8], memory[m, 9], memory[m, 10] = weights
                 # what touches at a vertex is left to the vertex
                 if not near or not w + inverse_mass[b] > ZERO:
                     break
@@ -187,6 +244,8 @@ def push_elements(
                     if late:
                         continue
                     break
+                jump = max(abs(weights[0] - kept[0]), max(abs(weights[1] - kept[1]), abs(weights[2] - kept[2])))
+                steadies[m] = steadies[m] and not (pushes and jump > JUMP)
                 memory[m, 8], memory[m, 9], memory[m, 10] = weights
                 reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
                 start = blend(weights, s0, s1, s2)
@@ -199,6 +258,7 @@ def push_elements(
                     if late:
                         continue
                     break
+                done = True
                 write_memory(memory, m, normal_push, hold, n, gap)
                 record(impulses, m, push, rate)
                 apart = ONE / (w + inverse_mass[b])
@@ -217,6 +277,11 @@ def push_elements(
                 balance(torques, fx, fx0, inverse_mass, b, scale(silent, apart), speed_now, rate)
                 if not late and (w + inverse_mass[b]) * norm(push) <= SMALL * reach:
                     break
+            if memory[m, 0] > ZERO and not done:
+                # it has left the body, or a vertex carries it now
+                repeat(-ONE, m, b, memory, impulses, gone, ways, elements, e, x, predicted, velocities, origin, fx, fq,
+                       fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, h)  # fmt: skip
+                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
     finish_turns(before, fq, fq0, moments, torques, h)
 
 
