@@ -53,8 +53,10 @@ def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
 
     Args:
         shapes: Arrays of shapes.
-        a: First shape; b: second.
-        pose_a: Pose of the first; pose_b: of the second.
+        a: First shape.
+        b: Second shape.
+        pose_a: Pose of the first.
+        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
         enough: A gap between the cores above it is enough to know [m].
         tolerance: A later direction has to be better than an earlier one by this length [m].

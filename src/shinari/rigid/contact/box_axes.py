@@ -26,6 +26,12 @@ def column(pose, k):
 
 
 @steady
+def columns(pose):
+    """The local axes in world axes."""
+    return (pose[0], pose[3], pose[6]), (pose[1], pose[4], pose[7]), (pose[2], pose[5], pose[8])
+
+
+@steady
 def best_of(x, y, z):
     """The largest of three and its index, the first of equal ones."""
     k = 0 if x >= y and x >= z else (1 if y >= z else 2)
@@ -46,9 +52,12 @@ def edge_gaps(ha, hb, row, row1, row2, signed, apart1, apart2):
     Args:
         ha: Half sizes of a along its other two axes, in cyclic order.
         hb: Half sizes of b.
-        row: Cosines between this axis of a and the axes of b; row1, row2: absolute values for the next two axes of a.
+        row: Cosines between this axis of a and the axes of b.
+        row1: Their absolute values for the next axis of a.
+        row2: The same for the one after.
         signed: Those of the next two axes with their signs.
-        apart1: Offset of the origins along the next axis of a; apart2: along the one after.
+        apart1: Offset of the origins along the next axis of a.
+        apart2: Along the one after.
     """
     c1, c2 = signed
     r = (abs(row[0]), abs(row[1]), abs(row[2]))
@@ -69,8 +78,10 @@ def box_axis(ha, pose_a, hb, pose_b, offset, margin, tolerance):
     """Best axis of two boxes.
 
     Args:
-        ha: Half sizes of a [m]; hb: of b.
-        pose_a: Pose of a; pose_b: of b.
+        ha: Half sizes of a [m].
+        pose_a: Pose of a.
+        hb: Half sizes of b [m].
+        pose_b: Pose of b.
         offset: Origin of a minus origin of b, world axes [m].
         margin: A gap above it is enough to know.
         tolerance: Length by which an axis has to be better than one that is preferred to it [m].
@@ -79,9 +90,8 @@ def box_axis(ha, pose_a, hb, pose_b, offset, margin, tolerance):
         The gap, `FACE_A`, `FACE_B` or `EDGES`, the axis of a, the axis of b, and the unit normal from b to a. When the
         gap is above the margin, only the gap means anything.
     """
-    c0 = turn_back(pose_b, column(pose_a, 0))
-    c1 = turn_back(pose_b, column(pose_a, 1))
-    c2 = turn_back(pose_b, column(pose_a, 2))
+    x, y, z = columns(pose_a)
+    c0, c1, c2 = turn_back(pose_b, x), turn_back(pose_b, y), turn_back(pose_b, z)
     a0 = (abs(c0[0]), abs(c0[1]), abs(c0[2]))
     a1 = (abs(c1[0]), abs(c1[1]), abs(c1[2]))
     a2 = (abs(c2[0]), abs(c2[1]), abs(c2[2]))
@@ -122,7 +132,7 @@ def box_axis(ha, pose_a, hb, pose_b, offset, margin, tolerance):
 @steady
 def edge_centre(h, pose, axis, d):
     """Centre of the edge of a box along an axis that lies farthest along d, about the box; and a number of the edge."""
-    x, y, z = column(pose, 0), column(pose, 1), column(pose, 2)
+    x, y, z = columns(pose)
     u = 0.0 if axis == 0 else np.copysign(h[0], dot(x, d))
     v = 0.0 if axis == 1 else np.copysign(h[1], dot(y, d))
     w = 0.0 if axis == 2 else np.copysign(h[2], dot(z, d))
@@ -139,8 +149,8 @@ def edge_points(ha, pose_a, i, hb, pose_b, j, offset, n, slack):
     """Where edge i of box a and edge j of box b are nearest to each other.
 
     Returns:
-        Point of a and point of b, both about the origin of b, world axes [m], a number of the pair of edges, and whether
-        the points lie between the ends of both; `slack` beyond them is allowed.
+        Point of a and point of b, both about the origin of b, world axes [m], a number of the pair of edges, and
+        whether the points lie between the ends of both; `slack` beyond them is allowed.
     """
     centre_a, edge_a = edge_centre(ha, pose_a, i, neg(n))
     centre_b, edge_b = edge_centre(hb, pose_b, j, n)

@@ -16,6 +16,9 @@ from shinari.rigid.contact.vectors import add, dot, scale
 UPRIGHT = 1e-5
 """Tilt of a cap under which the corners of its polygon are fixed in it, instead of following the lowest point."""
 HALF = np.sqrt(0.5)
+NONE, SECOND = np.int64(0), np.int64(4)
+"""No vertices, or the first columns; and those of the second face. To Numba a plain constant would be a type of its own,
+and it would compile what is called with it once more."""
 LARGEST_LABEL = 512
 """Numbers of vertices are below this one; larger ones start again at 0."""
 
@@ -180,7 +183,7 @@ def face_along(shapes, g, pose, shift, frame, side, table, column):
         return turned_face(kind, s0, s1, d, projection, table, column)
     if kind == HULL:
         return hull_face(shapes, g, d, projection, table, column)
-    put(table, np.int64(0), column, projection[3], 0.0)
+    put(table, NONE, column, projection[3], 0.0)
     return 1, (0.0, 0.0, 0.0)
 
 

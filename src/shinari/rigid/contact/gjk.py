@@ -78,8 +78,10 @@ def nearest(shapes, a, pose_a, b, pose_b, offset, n, best):
 
     Args:
         shapes: Arrays of shapes.
-        a: First shape; b: second.
-        pose_a: Pose of the first; pose_b: of the second.
+        a: First shape.
+        b: Second shape.
+        pose_a: Pose of the first.
+        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m], with what they are moved apart.
         n: A unit vector from b to a to start with.
         best: Gap along n.
@@ -135,10 +137,13 @@ def refine(shapes, a, pose_a, b, pose_b, offset, n, gap, size):
 
     Args:
         shapes: Arrays of shapes.
-        a: First shape; b: second.
-        pose_a: Pose of the first; pose_b: of the second.
+        a: First shape.
+        b: Second shape.
+        pose_a: Pose of the first.
+        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
-        n: Unit vector from b to a, the best of some; gap: along it [m].
+        n: Unit vector from b to a, the best of some.
+        gap: Gap along it [m].
         size: Size of the smaller one [m].
 
     Returns:

@@ -20,7 +20,7 @@ from shinari.rigid.contact.axes import best_axis
 from shinari.rigid.contact.borrow import borrow, borrow_shapes
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
 from shinari.rigid.contact.clipping import FEATURES
-from shinari.rigid.contact.faces import face_size
+from shinari.rigid.contact.faces import NONE, face_size
 from shinari.rigid.contact.gjk import refine
 from shinari.rigid.contact.overlap import overlap, write_corners
 from shinari.rigid.contact.planes import plane_manifold
@@ -42,8 +42,10 @@ def manifold(shapes, a, pose_a, b, pose_b, margin, out):
 
     Args:
         shapes: Arrays of shapes (`shinari.rigid.contact.shapes.Shapes`).
-        a: First shape; b: second.
-        pose_a: Its pose in the world, a rotation matrix by rows and a position, twelve numbers; pose_b: the second's.
+        a: First shape.
+        b: Second shape.
+        pose_a: Its pose in the world, a rotation matrix by rows and a position, twelve numbers.
+        pose_b: Pose of the second.
         margin: Points with a gap below it are written [m].
         out: Rows (8, 14), C-contiguous float64. Of each contact: core point of a [m] and its radius [m], core point of
             b and its radius, unit normal from b to a, gap n . (core_a - core_b) - radii [m], feature (a whole number
@@ -53,12 +55,7 @@ def manifold(shapes, a, pose_a, b, pose_b, margin, out):
     Returns:
         The number of contacts.
     """
-    return borrowed_manifold(borrow_shapes(shapes), a, pose_a, b, pose_b, margin, borrow(out))
-
-
-@steady
-def borrowed_manifold(shapes, a, pose_a, b, pose_b, margin, out):
-    """As `manifold`, from borrowed arrays."""
+    shapes, out = borrow_shapes(shapes), borrow(out)
     swapped = shapes.kind[a] > shapes.kind[b]
     first, second = (b, a) if swapped else (a, b)
     pose_first, pose_second = (pose_b, pose_a) if swapped else (pose_a, pose_b)
@@ -95,7 +92,7 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
             on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
             if between:
                 at = origin(pose_b)
-                write_row(out, 0, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
+                write_row(out, NONE, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
                 return 1
         of_a = way == FACE_A
     else:
@@ -105,12 +102,10 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     rows = face_size(shapes, a) + face_size(shapes, b)
     table = out if rows <= len(out) else np.empty((rows, WIDTH))
     near_a, near_b = offset, offset
-    count, lowest, plane, from_a = 0, np.inf, (0.0, 0.0, 0.0, 0.0, 0.0), False
+    count, lowest, side = NONE, np.inf, 1.0
     for attempt in range(2):
         t1, t2 = tangents(n)
-        count, lowest, plane, from_a = overlap(
-            shapes, a, pose_a, b, pose_b, offset, (t1, t2, n), of_a, limit, slack, table
-        )
+        count, lowest, side = overlap(shapes, a, pose_a, b, pose_b, offset, (t1, t2, n), of_a, limit, slack, table)
         if lowest <= gap + slack:
             break
         if attempt == 0:
@@ -122,8 +117,8 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     start, radii = origin(pose_b), (radius_a, radius_b)
     missed = lowest > gap + slack
     first = 1 if missed else 0
-    count = write_corners(table, count, plane, from_a, (t1, t2, n), start, radii, slack, out, first, 4 - first)
+    count = write_corners(table, count, side, (t1, t2, n), start, radii, slack, out, first, 4 - first)
     if missed:
         gap = gap - radius_a - radius_b
-        write_row(out, 0, add(start, near_a), radius_a, add(start, near_b), radius_b, n, gap, float(NEAREST), 0.0)
+        write_row(out, NONE, add(start, near_a), radius_a, add(start, near_b), radius_b, n, gap, float(NEAREST), 0.0)
     return count + first

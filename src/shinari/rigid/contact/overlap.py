@@ -10,7 +10,7 @@ from shinari.rigid.contact.clipping import (
     pick_four,
     plane_of,
 )
-from shinari.rigid.contact.faces import face_along
+from shinari.rigid.contact.faces import NONE, SECOND, face_along
 from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.vectors import add, scale
 
@@ -21,8 +21,10 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
 
     Args:
         shapes: Arrays of shapes.
-        a: First shape; b: second.
-        pose_a: Pose of the first; pose_b: of the second.
+        a: First shape.
+        b: Second shape.
+        pose_a: Pose of the first.
+        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
         frame: Three orthonormal vectors, the last of them n, from b to a.
         prefer_a: Whether n is a normal of a: then its face is the reference.
@@ -31,10 +33,10 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
         table: Table of `clipping`.
 
     Returns:
-        The number of corners, the lowest gap between the cores, the plane of the reference, and whether that is the
-        face of a.
+        The number of corners, the lowest gap between the cores, and 1.0 if the incident face is that of a, -1.0
+        if that is the reference.
     """
-    count_a, count_b, tilt_a, tilt_b = 0, 0, 0.0, 0.0
+    count_a, count_b, tilt_a, tilt_b = NONE, NONE, 0.0, 0.0
     plane_a = plane_b = (0.0, 0.0, 0.0, 0.0, 0.0)
     usable = True
     for k in range(2):  # one call for both: what is compiled is half as long
@@ -47,15 +49,13 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
         else:
             count_b, plane_b, tilt_b = found, plane, m[2]
     # A segment is clipped by a polygon; of two polygons the one that looks along n less by the one that does so more.
-    if count_a != count_b and min(count_a, count_b) == 2:
-        from_a = count_b == 2
-    else:
-        from_a = prefer_a or tilt_a > tilt_b + 1e-4
+    one_segment = count_a != count_b and min(count_a, count_b) == 2
+    from_a = count_b == 2 if one_segment else prefer_a or tilt_a > tilt_b + 1e-4
     count, other_count = (count_b, count_a) if from_a else (count_a, count_b)
-    at, side = (4, -1.0) if from_a else (0, 1.0)
-    other = 4 - at
+    at, other = (SECOND, NONE) if from_a else (NONE, SECOND)
+    side = -1.0 if from_a else 1.0
     if not usable:
-        count = 0
+        count = NONE
     elif other_count == 2:
         count = clip_segments(table, at, other, 100.0 * slack)
     elif count == 2:
@@ -64,7 +64,7 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
         count, at = clip_polygon(table, count, at, other_count, other, side, slack)
     plane = plane_a if from_a else plane_b
     count, lowest = corners(table, count, at, plane, side, limit)
-    return count, lowest, plane, from_a
+    return count, lowest, side
 
 
 @steady
@@ -74,13 +74,13 @@ def picked(table, i):
 
 
 @steady
-def write_corners(table, count, plane, from_a, frame, start, radii, slack, out, first, most):
+def write_corners(table, count, side, frame, start, radii, slack, out, first, most):
     """Write up to `most` corners as contacts from row `first` on. The table may be the same array as the rows.
 
     Args:
         table: Table of `clipping`.
         count: Number of corners in it.
-        plane: Of the reference face; from_a: whether that is a's.
+        side: 1.0 if the incident face is that of a, else -1.0.
         frame: Three orthonormal vectors, the last of them the normal.
         start: Where the projection has its origin, world axes [m].
         radii: Of a and of b [m].
@@ -94,7 +94,7 @@ def write_corners(table, count, plane, from_a, frame, start, radii, slack, out, 
     """
     if count == 0:
         return 0
-    rows = (0, min(1, count - 1), min(2, count - 1), min(3, count - 1))
+    rows = (NONE, min(1, count - 1), min(2, count - 1), min(3, count - 1))
     if count > most:
         rows = pick_four(table, count, slack)
     i, j, k, m = rows
@@ -106,18 +106,19 @@ def write_corners(table, count, plane, from_a, frame, start, radii, slack, out, 
         again = (turn > 0 and row == i) or (turn > 1 and row == j) or (turn > 2 and row == k)
         if again or written - first >= most:
             continue
-        write_corner(c, plane, from_a, frame, start, radii, out, written)
+        write_corner(c, side, frame, start, radii, out, written)
         written += 1
     return written - first
 
 
 @steady
-def write_corner(corner, plane, from_a, frame, start, radii, out, i):
+def write_corner(corner, side, frame, start, radii, out, i):
     """Write one corner as a contact."""
     u, v, here, feature, gap = corner
     across = add(start, add(scale(frame[0], u), scale(frame[1], v)))
     incident = add(across, scale(frame[2], here))
-    there = here + gap if from_a else here - gap
+    there = here - side * gap
+    from_a = side < 0.0
     reference = add(across, scale(frame[2], there))
     on_a, on_b = (reference, incident) if from_a else (incident, reference)
     write_row(

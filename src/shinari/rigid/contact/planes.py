@@ -5,7 +5,7 @@ import numpy as np
 from shinari.maths.function import steady
 from shinari.rigid.contact.box_axes import column
 from shinari.rigid.contact.clipping import CORNERS
-from shinari.rigid.contact.faces import face_along, face_size
+from shinari.rigid.contact.faces import NONE, face_along, face_size
 from shinari.rigid.contact.overlap import write_corners
 from shinari.rigid.contact.poses import origin, tangents, turn
 from shinari.rigid.contact.rows import FEATURE, WIDTH
@@ -47,8 +47,8 @@ def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
     down = neg(n)
     t1, t2 = tangents(down)
     frame = (t1, t2, down)
-    found, _ = face_along(shapes, b, pose_b, offset, frame, 1.0, table, np.int64(0))
-    count = 0
+    found, _ = face_along(shapes, b, pose_b, offset, frame, 1.0, table, NONE)
+    count = NONE
     for i in range(found):
         u, v, w, label = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
         if -w - height < limit:
@@ -80,16 +80,13 @@ def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
         n, height = wall(kind, size_a, pose_a, k)
         count, _ = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
         reached += 1 if count > 0 else 0
-    written = 0
+    written = NONE
     for k in range(walls):
         n, height = wall(kind, size_a, pose_a, k)
         count, frame = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
         most = 4 if reached <= 2 or (kind != PLANE and k == FLOOR) else (2 if reached == 3 else 1)
-        plane = (0.0, 0.0, -height, 0.0, 0.0)
         before = written
-        written += write_corners(
-            table, count, plane, True, frame, origin(pose_a), (0.0, radius), slack, out, written, most
-        )
+        written += write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), slack, out, written, most)
         for i in range(before, written):
             out[i, FEATURE] += 32.0 * k
     return written

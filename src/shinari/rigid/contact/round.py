@@ -4,6 +4,7 @@ import numpy as np
 
 from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import steady
+from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.poses import origin, turn, turn_back
 from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.shapes import HULL, core_radius
@@ -96,7 +97,7 @@ def ball_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     n = turn(pose_b, normal)
     other = core_radius(kind, s)
     centre = origin(pose_a)
-    write_row(out, 0, centre, radius, sub(centre, scale(n, distance + other)), other, n, distance - radius, 0.0, 0.0)
+    write_row(out, NONE, centre, radius, sub(centre, scale(n, distance + other)), other, n, distance - radius, 0.0, 0.0)
     return 1
 
 
@@ -155,29 +156,29 @@ def capsules_manifold(shapes, a, pose_a, b, pose_b, margin, out):
         return 0
     # The two lowest ends: the second is another pair of points, so a pair of ends is not taken twice.
     s0 = t0 = s1 = t1 = 0.0
-    k0 = k1 = -1
+    k0 = k1 = -1.0
     d0 = d1 = np.inf
     for k in range(4):
         s, t = capsule_end(k, apart, u, half_a, w, half_b)
         away = sub(add(apart, scale(u, s)), scale(w, t))
         d = np.sqrt(dot(away, away))
-        same = k0 >= 0 and abs(s - s0) + abs(t - t0) <= 1e-3 * reach
+        same = k0 >= 0.0 and abs(s - s0) + abs(t - t0) <= 1e-3 * reach
         if d < d0 - 1e-6 * reach and not same:
             s1, t1, d1, k1 = s0, t0, d0, k0
-            s0, t0, d0, k0 = s, t, d, k
-        elif d < d1 and not same and not (k1 >= 0 and abs(s - s1) + abs(t - t1) <= 1e-3 * reach):
-            s1, t1, d1, k1 = s, t, d, k
+            s0, t0, d0, k0 = s, t, d, float(k)
+        elif d < d1 and not same and not (k1 >= 0.0 and abs(s - s1) + abs(t - t1) <= 1e-3 * reach):
+            s1, t1, d1, k1 = s, t, d, float(k)
     s, t, between = crossing(apart, u, half_a, w, half_b)
     away = sub(add(apart, scale(u, s)), scale(w, t))
     d = np.sqrt(dot(away, away))
-    count = 0
+    count = NONE
     if between and d < d0 - LEVEL * reach and d < limit:
-        capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s, w, t, 4)
+        capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s, w, t, 4.0)
         count += 1
     if d0 < limit:
         capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s0, w, t0, k0)
         count += 1
-    if d1 < limit and k1 >= 0:
+    if d1 < limit and k1 >= 0.0:
         capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s1, w, t1, k1)
         count += 1
     return count
@@ -193,4 +194,4 @@ def capsule_row(out, i, pose_a, radius_a, pose_b, radius_b, u, s, w, t, feature)
         n = across_both(u, w)
         n = n if dot(n, sub(origin(pose_a), origin(pose_b))) >= 0.0 else neg(n)
     gap = dot(n, sub(on_a, on_b)) - radius_a - radius_b
-    write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, float(feature), 0.0)
+    write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, feature, 0.0)
