@@ -8,6 +8,7 @@ import pytest
 
 import shinari as sn
 from shinari.build.shape_mesh import shape_mesh
+from shinari.cli.demo import demo_scenes
 from shinari.cli.info import describe
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
@@ -339,6 +340,17 @@ def test_an_open_mesh_is_refused_with_its_edges(tmp_path: Path) -> None:
     write_mesh(tmp_path / "open.obj", vertices, faces[1:])
     with pytest.raises(sn.SceneError, match=r"3 edges have only one face .* - at \$.rigid_body\[0\]"):
         described(tmp_path, '[[rigid_body]]\nshape = { type = "mesh", path = "open.obj" }')
+
+
+def test_the_demo_is_a_row_in_which_each_domino_reaches_the_next() -> None:
+    scene = sn.load_scene(demo_scenes()["dominoes"])
+    dominoes = [body for body in scene.bodies if body.name.startswith("domino")]
+    height = max(size for piece in dominoes[0].pieces for size in piece.shape.size)  # type: ignore[union-attr]
+    places = np.array([body.position for body in dominoes])
+    gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    assert len(dominoes) == 40
+    assert gaps.max() < 0.5 * height
+    assert [joint.kind for joint in scene.joints] == ["distance"]
 
 
 def test_the_schema_knows_bodies_and_joints() -> None:
