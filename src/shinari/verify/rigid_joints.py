@@ -146,8 +146,9 @@ def _apart(kind: str, anchor: Anchor, sim: Simulation, axis: np.ndarray) -> tupl
     along = float(gap @ axis)
     across = float(np.linalg.norm(gap - along * axis))
     if kind == "distance":  # the anchor is the centre of the arm, which was 0.3 m below that of the post
-        first, second = (place(sim, body) for body in anchor.bodies)
-        return abs(float(np.linalg.norm(first - second)) - 0.3), 0.0
+        first, second = anchor.bodies
+        assert second is not None
+        return abs(float(np.linalg.norm(place(sim, first) - place(sim, second))) - 0.3), 0.0
     if kind == "ball":
         return float(np.linalg.norm(gap)), 0.0
     if kind == "universal":
@@ -200,7 +201,7 @@ def statics(_: str) -> Iterator[Measurement]:
         above, joints, masses = None, [], (1.0, 0.2, 5.0, 0.01, 2.0)
         for i, mass in enumerate(masses):
             link = scene.add_rigid_body(Box((0.1, 0.2, 0.1)), mass=mass, position=(0, -0.2 * i - 0.1, 0))
-            axis = {"axis": (0, 0, 1)} if kind == "hinge" else {}
+            axis: dict[str, Any] = {"axis": (0, 0, 1)} if kind == "hinge" else {}
             joints.append(scene.add_joint(kind, link, above, anchor=(0, -0.2 * i, 0), **axis))
             above = link
         sim = single(scene)

@@ -4,7 +4,6 @@ Bodies are in double precision whatever the precision of the particles, so that 
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from shinari.simulation import Simulation
 ONE = ("float64",)
 
 
-def turn(axis: Sequence[float], angle: float) -> tuple[float, float, float, float]:
+def turn(axis: Any, angle: float) -> tuple[float, float, float, float]:
     """Quaternion w x y z of a rotation by an angle [rad] about an axis of any length."""
     n = np.asarray(axis, float) / np.linalg.norm(axis)
     x, y, z = math.sin(0.5 * angle) * n
@@ -66,9 +65,9 @@ def single(scene: Scene, **settings: Any) -> Simulation:
     return Simulation(scene, precision="float64", threads=1, **settings)
 
 
-def floor(scene: Scene, mu: float, **surface: float) -> None:
+def floor(scene: Scene, mu: float, restitution: float = 0.0) -> None:
     """The ground at height zero."""
-    scene.add_collider(Plane(), friction=mu, **surface)
+    scene.add_collider(Plane(), friction=mu, restitution=restitution)
 
 
 def incline(scene: Scene, degrees: float, mu: float) -> tuple[np.ndarray, np.ndarray, tuple]:
@@ -94,8 +93,8 @@ class Anchor:
         point: Where they meet at the start [m].
     """
 
-    def __init__(self, sim: Simulation, first: BodyHandle, second: BodyHandle | None, point: Sequence[float]) -> None:
-        self.bodies = first, second
+    def __init__(self, sim: Simulation, first: BodyHandle, second: BodyHandle | None, point: Any) -> None:
+        self.bodies: tuple[BodyHandle, BodyHandle | None] = first, second
         where = np.asarray(point, float)
         self._start = [self._pose(sim, body) for body in self.bodies]
         self._places = [r.T @ (where - x) for x, r in self._start]

@@ -1,6 +1,7 @@
 """Stacks: they stand, do not creep, and their forces add up, also heavy on light; what sleeps and wakes."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def tall(_: str) -> Iterator[Measurement]:
             off = rng.uniform(-0.01, 0.01, 2) if crooked else np.zeros(2)
             q = turn((0, 1, 0), rng.uniform(-0.1, 0.1)) if crooked else (1, 0, 0, 0)
             scene.add_rigid_body(
-                Box((edge,) * 3), position=(off[0], (i + 0.5) * edge, off[1]), rotation=q, friction=0.5
+                Box((edge, edge, edge)), position=(off[0], (i + 0.5) * edge, off[1]), rotation=q, friction=0.5
             )  # fmt: skip
         sim = single(scene, substeps=10)
         sim.step(60)
@@ -124,7 +125,8 @@ def chain(_: str) -> Iterator[Measurement]:
             length, mass = 0.1, 0.1
             way = np.array([1.0, 0, 0]) if loose else np.array([0, -1.0, 0])
             q = (1, 0, 0, 0) if loose else turn((0, 0, 1), -np.pi / 2)
-            above, options = None, {"axis": (0, 0, 1)} if kind == "hinge" else {}
+            above = None
+            options: dict[str, Any] = {"axis": (0, 0, 1)} if kind == "hinge" else {}
             for i in range(100):
                 link = scene.add_rigid_body(
                     Box((length, 0.03, 0.03)), mass=mass * (ratio if i == 99 else 1.0), rotation=q,
@@ -173,7 +175,7 @@ def asleep(_: str) -> Iterator[Measurement]:
     scene = Scene()
     floor(scene, 0.5)
     plate = scene.add_rigid_body(
-        Box((1.0, 0.2, 1.0)), friction=0.0, motion=lambda t: (max(0.0, t - 4.0) * 8.0, 1.0, 0.0)
+        Box((1.0, 0.2, 1.0)), friction=0.0, motion=lambda time: (max(0.0, time - 4.0) * 8.0, 1.0, 0.0)
     )  # fmt: skip
     box = scene.add_rigid_body(Box((0.2, 0.2, 0.2)), position=(0, 1.2, 0), friction=0.0)
     sim = single(scene, substeps=10, sleeping=True)
