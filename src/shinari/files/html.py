@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
-from shinari.files.results import COLORS, Body, Layout, Part, body_color
+from shinari.files.results import COLORS, Layout, Part, body_color
 
 VIEW_ANGLE = 75.0
 """Vertical opening angle of viser's camera [degrees]."""
 VIEW_DIRECTION = (0.55, 0.35, 0.76)
 """From what is looked at to the camera."""
+MANY = 10
+"""So many bodies with the same mesh are drawn as one thing."""
 FLAT_FACES = 64
 """Up to so many faces a body is drawn with its edges: a box is no cushion."""
 
@@ -107,7 +109,10 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
         _add_part(scene, index, part, first, size, tearing.get(part.name)) for index, part in enumerate(layout.parts)
     ]
     setters += [
-        _add_body(scene, index, body, body_color(layout, index), first) for index, body in enumerate(layout.bodies)
+        _add_body(scene, layout, members[0], first)
+        if len(members) < MANY
+        else _add_bodies(scene, layout, members, first)
+        for members in _alike(layout)
     ]
     recorder = server.get_scene_serializer()
     for index in range(1, len(frames)):
@@ -165,14 +170,46 @@ def _mesh_setter(
     return put
 
 
-def _add_body(
-    scene: Any, index: int, body: Body, color: tuple[float, float, float], first: Any
-) -> Callable[[Any], None]:
+def _alike(layout: Layout) -> list[list[int]]:
+    """The bodies, those together of which many have the same mesh, the others one by one."""
+    groups: dict[tuple[bytes, bytes], list[int]] = {}
+    for index, body in enumerate(layout.bodies):
+        key = np.asarray(body.vertices, np.float32).tobytes(), np.asarray(body.faces, np.int32).tobytes()
+        groups.setdefault(key, []).append(index)
+    return [part for same in groups.values() for part in ([same] if len(same) >= MANY else [[k] for k in same])]
+
+
+def _add_bodies(scene: Any, layout: Layout, members: list[int], first: Any) -> Callable[[Any], None]:
+    """Bodies with the same mesh: one message a frame for all of them."""
+    body = layout.bodies[members[0]]
+    meshes = scene.add_batched_meshes_simple(
+        f"/bodies {members[0]} {body.name.replace('/', '_')} and {len(members) - 1} more",
+        np.asarray(body.vertices, np.float32),
+        np.asarray(body.faces, np.int32),
+        batched_wxyzs=first["body_rotations"][members],
+        batched_positions=first["body_positions"][members],
+        batched_colors=np.round(255 * np.array([body_color(layout, k) for k in members])).astype(np.uint8),
+        lod="off",
+        side="double",
+        flat_shading=len(body.faces) <= FLAT_FACES,
+    )
+
+    def put(frame: Any) -> None:
+        meshes.batched_wxyzs, meshes.batched_positions = (
+            frame["body_rotations"][members],
+            frame["body_positions"][members],
+        )
+
+    return put
+
+
+def _add_body(scene: Any, layout: Layout, index: int, first: Any) -> Callable[[Any], None]:
+    body = layout.bodies[index]
     mesh = scene.add_mesh_simple(
         f"/body {index} {body.name.replace('/', '_')}",
         np.asarray(body.vertices, np.float32),
         np.asarray(body.faces, np.int32),
-        color=tuple(round(255 * channel) for channel in color),
+        color=tuple(round(255 * channel) for channel in body_color(layout, index)),
         side="double",
         flat_shading=len(body.faces) <= FLAT_FACES,
         position=first["body_positions"][index],

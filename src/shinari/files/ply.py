@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from shinari.files.partial import FileWriter, reserve
-from shinari.files.results import Frame, Layout, body_vertices, frame_shapes
+from shinari.files.results import BodyPoints, Frame, Layout, frame_shapes
 
 
 class PlyWriter(FileWriter):
@@ -26,12 +26,13 @@ class PlyWriter(FileWriter):
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
         self._cells(np.ones(frame_shapes(layout)["drawn"], bool))
+        self._bodies = BodyPoints(layout, range(len(layout.bodies)))
         self._folder = reserve(self.path, "", folder=True)
 
     def _append(self, frame: Frame) -> None:
         if not np.array_equal(frame.drawn, self._drawn):
             self._cells(frame.drawn)
-        vertices = merged_vertices(self.layout, frame)
+        vertices = merged_vertices(self.layout, self._bodies, frame)
         name = self._folder / self._name(self.frame_count)
         unfinished = self._folder / "unfinished"
         with unfinished.open("wb", buffering=0) as stream:
@@ -74,11 +75,10 @@ class PlyWriter(FileWriter):
         return f"{self.path.stem}_{index:04d}{self.path.suffix}"
 
 
-def merged_vertices(layout: Layout, frame: Frame) -> np.ndarray:
+def merged_vertices(layout: Layout, bodies: BodyPoints, frame: Frame) -> np.ndarray:
     """Vertices of a frame [m], float32, shape (V, 3): the parts one after the other, then the bodies in the world."""
     pieces = [np.asarray(frame.positions)[part.start : part.stop] for part in layout.parts]
-    pieces += [body_vertices(layout, frame, index) for index in range(len(layout.bodies))]
-    return np.concatenate([np.zeros((0, 3)), *pieces]).astype("<f4")
+    return np.concatenate([np.zeros((0, 3)), *pieces, bodies.positions(frame)]).astype("<f4")
 
 
 def face_bytes(faces: np.ndarray) -> bytes:

@@ -65,16 +65,15 @@ def frame_of(simulation: Simulation) -> Frame:
     if len(vertices) > 1:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
     pairs = zip(_moving_bodies(simulation), _moving_colliders(simulation), strict=True)
-    bodies = [np.concatenate(pair) for pair in pairs]
-    return Frame(simulation.time, vertices[0], velocities[0], *bodies, drawn(scene, model, state))
+    places, turns, speeds, spins = (np.concatenate(pair) for pair in pairs)
+    return Frame(simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, drawn(scene, model, state))
 
 
 def _moving_bodies(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Positions, rotations, velocities of the origins and angular velocities of the rigid bodies."""
     state, bodies = simulation.state, simulation.scene.bodies
-    if not bodies:
-        return np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3))
     arms = [rotation_matrix(q) @ body.centre for q, body in zip(state.body_rotations, bodies, strict=True)]
+    arms = np.reshape(arms, (len(bodies), 3))
     at_origin = state.body_velocities - np.cross(state.body_angular_velocities, arms)
     return state.body_positions, state.body_rotations, at_origin, state.body_angular_velocities
 

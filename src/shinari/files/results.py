@@ -13,7 +13,6 @@ from typing import Protocol, Self
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.scene.motion import rotation_matrix
 
 KINDS = ("mesh", "curve", "points")
 
@@ -194,10 +193,35 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
     }
 
 
-def body_vertices(layout: Layout, frame: Frame, index: int) -> np.ndarray:
-    """Vertices of a body where it is in a frame [m], shape (V, 3)."""
-    turned = np.asarray(layout.bodies[index].vertices) @ rotation_matrix(frame.body_rotations[index]).T
-    return turned + np.asarray(frame.body_positions)[index]
+class BodyPoints:
+    """Vertices of bodies where they are in a frame, one body after the other.
+
+    Args:
+        layout: The layout.
+        which: The bodies.
+
+    Attributes:
+        count: Vertices of all of them, W.
+    """
+
+    def __init__(self, layout: Layout, which: Sequence[int]) -> None:
+        meshes = [np.asarray(layout.bodies[index].vertices, np.float64) for index in which]
+        self._local = np.concatenate([np.zeros((0, 3)), *meshes])
+        self._body = np.repeat(np.array(which, np.int64), [len(vertices) for vertices in meshes])
+        self.count = len(self._local)
+
+    def positions(self, frame: Frame) -> np.ndarray:
+        """Positions [m], shape (W, 3)."""
+        turns = np.asarray(frame.body_rotations, np.float64)[self._body]
+        across = 2.0 * np.cross(turns[:, 1:], self._local)
+        turned = self._local + turns[:, :1] * across + np.cross(turns[:, 1:], across)
+        return turned + np.asarray(frame.body_positions)[self._body]
+
+    def velocities(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
+        """Velocities [m/s] at the positions, shape (W, 3)."""
+        arms = positions - np.asarray(frame.body_positions)[self._body]
+        turning = np.cross(np.asarray(frame.body_angular_velocities)[self._body], arms)
+        return np.asarray(frame.body_velocities)[self._body] + turning
 
 
 def check_frame(frame: Frame, layout: Layout) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.files.partial import FileWriter, discard, publish, reason, reserve
-from shinari.files.results import BODY_FIELDS, Frame, Layout, body_vertices, frame_shapes
+from shinari.files.results import BODY_FIELDS, BodyPoints, Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -39,8 +39,8 @@ class VtkhdfWriter(FileWriter):
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
-        self._rigid = [index for index, body in enumerate(layout.bodies) if body.rigid]
-        self._count = layout.point_count + sum(len(layout.bodies[index].vertices) for index in self._rigid)
+        self._bodies = BodyPoints(layout, [index for index, body in enumerate(layout.bodies) if body.rigid])
+        self._count = layout.point_count + self._bodies.count
         h5py = require("h5py", "cache")
         self._partial = reserve(self.path)
         try:
@@ -108,7 +108,7 @@ class VtkhdfWriter(FileWriter):
         own.attrs["frames_per_second"] = self.layout.frames_per_second
         own.attrs["particle_count"] = self.layout.particle_count
         own.attrs["vertex_count"] = self.layout.vertex_count
-        own.attrs["body_vertex_count"] = self._count - self.layout.point_count
+        own.attrs["body_vertex_count"] = self._bodies.count
         own.attrs["part_names"] = [part.name for part in self.layout.parts]
         own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
         own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
@@ -124,9 +124,9 @@ class VtkhdfWriter(FileWriter):
 
     def _append(self, frame: Frame) -> None:
         step, count = self.frame_count, self._count
-        bodies = [_body_points(self.layout, frame, index) for index in self._rigid]
-        _append(self._points, np.concatenate([frame.positions, *(points for points, _ in bodies)]))
-        _append(self._velocities, np.concatenate([frame.velocities, *(velocities for _, velocities in bodies)]))
+        points = self._bodies.positions(frame)
+        _append(self._points, np.concatenate([frame.positions, points]))
+        _append(self._velocities, np.concatenate([frame.velocities, self._bodies.velocities(frame, points)]))
         if self.layout.bodies:
             for name in BODY_FIELDS:
                 _append(self._file["shinari"][name], np.asarray(getattr(frame, name))[None])
@@ -279,10 +279,3 @@ def _cells(layout: Layout, drawn: np.ndarray) -> dict[str, tuple[np.ndarray, np.
         offsets = np.cumsum([0, *(len(row) for row in rows)]).astype("i8")
         result[kind] = connectivity, offsets
     return result
-
-
-def _body_points(layout: Layout, frame: Frame, index: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices of a body [m] and their velocities [m/s], each (V, 3)."""
-    points = body_vertices(layout, frame, index)
-    arms = points - frame.body_positions[index]
-    return points, frame.body_velocities[index] + np.cross(frame.body_angular_velocities[index], arms)
