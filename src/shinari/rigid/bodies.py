@@ -79,6 +79,7 @@ class Bodies:
         derive(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
                self._asleep, len(self._rigid.bodies), self._settings.substep)  # fmt: skip
         self.system.finish()
+        self.system.bounce(threads)
 
     def contacts(self) -> Contacts:
         """The contacts of bodies with each other and with colliders that pushed in the last step."""

@@ -47,6 +47,7 @@ class PointWork:
         wanted: C* [m].
         slip: Slip now [m], (P, 3).
         turn: Relative turn of the bodies in the substep [rad], (P, 3).
+        fast: Speed along the normal at the start of a substep of what may bounce, negative, else 0 [m/s].
         stiff: k of the row [N/m].
         load: Multiplier: the force of the last substep, (P, 3).
         mu: Coefficient of friction that holds in the substep.
@@ -61,6 +62,7 @@ class PointWork:
     wanted: np.ndarray
     slip: np.ndarray
     turn: np.ndarray
+    fast: np.ndarray
     stiff: np.ndarray
     load: np.ndarray
     mu: np.ndarray
@@ -101,19 +103,20 @@ def velocity_at(v, w, i, r):
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def start_points(
-    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass,
-    inverse_inertia, h, escape, slow
+    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
+    inverse_mass, inverse_inertia, h, escape, slow
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, where the gap is to be, and the multiplier."""
     for t in numba.prange(parts):
         start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
-                   wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass, inverse_inertia, h, escape, slow)  # fmt: skip
+                   wanted, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia, h, escape,
+                   slow)  # fmt: skip
 
 
 @steady
 def start_some(
-    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, x, q, v, w, inverse_mass,
-    inverse_inertia, h, escape, slow
+    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
+    inverse_mass, inverse_inertia, h, escape, slow
 ):  # fmt: skip
     """Begin a substep for points begin to end - 1."""
     for p in range(begin, end):
@@ -136,27 +139,29 @@ def start_some(
         target = 0.0
         if law[p, 3] == 0.0 and gap < 0.0:
             target = gap + min(-RECOVERY * gap, escape * h)
-        if law[p, 2] > 0.0 and speed < -slow:
-            target = gap - law[p, 2] * speed * h
+        bounces = law[p, 2] > 0.0 and speed < -slow
+        fast[p] = speed if bounces else 0.0
+        if bounces:
+            target += max(law[p, 2] * (-speed * h - max(gap, 0.0)), 0.0)
         wanted[p] = target
         set_vector(load, p, vector(force, p))
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def meet(
-    parts, count, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
-    element_frames, element_arms
+    parts, count, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x,
+    q, x0, q0, element_frames, element_arms
 ):  # fmt: skip
     """Measure gap and slip at the predicted pose, and write the arms of the elements."""
     for t in numba.prange(parts):
-        meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, arms, wanted,
-                  gaps, slips, turns, law, status, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
+        meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, geoms, curved,
+                  arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
 
 
 @steady
 def meet_some(
-    begin, end, first, frames, core, radius, normals, arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0,
-    element_frames, element_arms
+    begin, end, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x, q,
+    x0, q0, element_frames, element_arms
 ):  # fmt: skip
     """Measure points begin to end - 1."""
     for p in range(begin, end):
@@ -175,6 +180,17 @@ def meet_some(
         new_b = rb if radius[p, 1] == 0.0 else rotate(qb, rotate_back(quaternion(q0, b), old_b))
         slip = sub(add(way_a, sub(new_a, old_a)), add(way_b, sub(new_b, old_b)))
         set_vector(slips, p, sub(slip, scale(n, dot(n, slip))))
+        # a round side without a core rolls away under its point, which stays where it was
+        if curved[geoms[p, 0]] or curved[geoms[p, 1]]:
+            turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
+            lag = 0.0
+            if curved[geoms[p, 0]]:
+                lag += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))
+                ra = old_a
+            if curved[geoms[p, 1]]:
+                lag -= dot(n, sub(add(old_b, cross(turn_b, old_b)), rb))
+                rb = old_b
+            gaps[p] += lag
         if law[p, 4] > 0.0 or law[p, 5] > 0.0:
             turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
             set_vector(turns, p, sub(turn_a, turn_b))

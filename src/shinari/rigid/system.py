@@ -2,15 +2,17 @@
 
 import numpy as np
 
+from shinari.contact.solid.shapes import CONE, CYLINDER
 from shinari.model import Model
+from shinari.rigid.bounce import drop_pulls, speed_up, write_bounces
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.direct import shares_of, solve_direct
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Graph, Places, graph_of, places_of
 from shinari.rigid.joints.joints import Joints
-from shinari.rigid.joints.table import DRIVE, FIRST, FLAGS, NO_DRIVE, SECOND, HAS_SWING, HAS_TRAVEL, HAS_TWIST
-from shinari.rigid.line_search import tighten
+from shinari.rigid.joints.table import DRIVE, FIRST, FLAGS, HAS_SWING, HAS_TRAVEL, HAS_TWIST, NO_DRIVE, SECOND
+from shinari.rigid.line_search import APART, tighten
 from shinari.rigid.model import RigidModel
 from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
 from shinari.rigid.report import PointLog
@@ -50,6 +52,7 @@ class System:
         self.contacts = BodyContacts(
             rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
+        self._curved = np.isin(rigid.geoms.shapes.kind, (CYLINDER, CONE))
         self._joint_count = len(rigid.joints)
         self._elements = Elements.zeros(self._joint_count)
         self._bars = Bars.zeros(self.joints.bars)
@@ -101,8 +104,9 @@ class System:
         w = self._work
         parts = self._parts(threads, points.count)
         start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law,
-                     points.force, w.arms, w.wanted, w.stiff, w.load, w.mu, w.limit, frames.x, frames.q, frames.v, frames.w, frames.inverse_mass,
-                     frames.inverse_inertia, h, self._settings.depenetration_speed, slow)  # fmt: skip
+                     points.force, w.arms, w.wanted, w.stiff, w.load, w.mu, w.limit, w.fast,
+                     frames.x, frames.q, frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia, h,
+                     self._settings.depenetration_speed, slow)  # fmt: skip
 
     def predicted(self) -> None:
         """The poses are predicted: nothing has been solved yet."""
@@ -113,8 +117,9 @@ class System:
         points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
         count, joints, h = points.count, self._joint_count, self._settings.substep
         parts = self._parts(threads, count)
-        meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, w.arms, w.wanted, w.gap,
-             w.slip, w.turn, points.law, w.status, frames.x, frames.q, frames.x0, frames.q0, el.frames, el.arms)  # fmt: skip
+        meet(parts, count, joints, points.frames, points.core, points.radius, points.normal, points.geoms,
+             self._curved, w.arms, w.wanted, w.gap, w.slip, w.turn, points.law, w.status, frames.x, frames.q, frames.x0,
+             frames.q0, el.frames, el.arms)  # fmt: skip
         self.joints.evaluate(frames, h, el, self._bars)
         graph, places = self._arrange(count)
         if len(graph.nodes) == 0:
@@ -124,8 +129,8 @@ class System:
         turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
-        point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff, w.load, w.limit,
-                           w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
+        point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff,
+                           w.load, w.limit, w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
         judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
         self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
@@ -133,13 +138,7 @@ class System:
             unfinished = np.where(graph.direct, 1, 0)
         renewals = 0
         for self.steps in range(1, MOST_STEPS + 1):
-            solve_direct(
-                threads, shares, unfinished, graph.direct, joints + count, graph.nodes, graph.starts, graph.columns,
-                graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes, el.arms,
-                el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, frames.x,
-                frames.q, frames.inverse_mass, frames.moments, self._moved, self._d, self._blocks, self._g, turns, pulls, h, joints, points.normal, points.law, w.mu, w.gap, w.slip,
-                w.stiff, w.load, w.limit, w.status, w.way
-            )  # fmt: skip
+            self._factor(threads, shares, unfinished, graph, places, turns, pulls, joints, count)
             judge(*point_arguments[:3], False, *point_arguments[3:], unfinished)
             # a step that was cut short goes on; so does one that turned a joint far
             unfinished[((turns > FAR) if joints else (turns == np.inf)) & (unfinished > 0)] = 2
@@ -152,6 +151,55 @@ class System:
                 break
             if renewed:
                 judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
+
+    def _factor(
+        self,
+        threads: int,
+        shares: np.ndarray,
+        unfinished: np.ndarray,
+        graph: Graph,
+        places: Places,
+        turns: np.ndarray,
+        pulls: np.ndarray,
+        first_point: int,
+        count: int,
+        bouncing: tuple | None = None,
+    ) -> None:
+        """A Newton step of the components that are unfinished; `bouncing`: poses and motions to write in place of ours."""
+        frames, el, bars, w, points = self._frames, self._elements, self._bars, self._work, self.contacts.table
+        x, q, moved = (frames.x, frames.q, self._moved) if bouncing is None else bouncing
+        solve_direct(
+            threads, shares, unfinished, graph.direct, self._joint_count + count, graph.nodes, graph.starts,
+            graph.columns, graph.rows, graph.targets, graph.target_starts, places.starts, places.order, places.nodes,
+            el.arms, el.force, el.stiffness, el.motion, bars.jacobian, bars.force, bars.stiffness, bars.motion, x, q,
+            frames.inverse_mass, frames.moments, moved, self._d, self._blocks, self._g, turns, pulls,
+            self._settings.substep, first_point, points.normal, points.law, w.mu, w.gap, w.slip, w.stiff, w.load,
+            w.limit, w.status, w.way
+        )  # fmt: skip
+
+    def bounce(self, threads: int) -> None:
+        """The velocities of the substep are known: let go with the speed of restitution what has come too fast."""
+        points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
+        count, joints, h = points.count, self._joint_count, self._settings.substep
+        if self._graph is None or self._places is None:
+            return
+        bounced = np.flatnonzero((w.fast[:count] < 0.0) & (w.status[:count] != APART))
+        homes = self._places.homes[joints + bounced]
+        chosen = np.zeros(len(self._graph.direct), np.int64)
+        chosen[homes[homes >= 0]] = 1
+        if not chosen.any():
+            return
+        el.force[:joints], self._bars.force[...] = 0.0, 0.0
+        write_bounces(count, joints, points.normal, points.law, w.fast, w.stiff, w.status, frames.v, frames.w,
+                      el.frames, el.arms, h, el.force, el.stiffness)  # fmt: skip
+        shares = shares_of(np.ones(len(chosen)), threads)
+        for _ in range(2):
+            moved = np.zeros_like(self._moved)
+            self._factor(threads, shares, chosen, self._graph, self._places, np.zeros(len(chosen)), np.zeros((0, 3)),
+                         joints + count, count, (frames.x.copy(), frames.q.copy(), moved))  # fmt: skip
+            if not drop_pulls(count, joints, points.normal, el.force, el.stiffness, el.motion):
+                break
+        speed_up(frames.v, frames.w, moved, h)
 
     def _renew_limits(self, count: int, unfinished: np.ndarray, places: Places) -> bool:
         """Take the limits of friction anew in components whose points keep their states; whether that changes any."""
