@@ -124,6 +124,11 @@ class Simulation(BodyAnswers):
             self.state = start(self.model, scene)
             self._work = Workspace(scene, self.model, self.state, self.settings)
             warn_of_overlaps(scene, self.model)
+            if self.model.rigid is not None:
+                # imported here: a scene without bodies does not wait for their kernels
+                from shinari.rigid.contact.overlaps import warn_of_body_overlaps
+
+                warn_of_body_overlaps(self.model.rigid)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._announced = False
@@ -503,6 +508,5 @@ class Simulation(BodyAnswers):
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
             values[...] = 0.0
-        for name, values in state.lasting().items():
-            values[...] = before[name]
+        state.take(before)
         self._work = Workspace(self.scene, model, state, self.settings)
