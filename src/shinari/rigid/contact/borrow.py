@@ -15,8 +15,7 @@ from shinari.maths.function import steady
 from shinari.rigid.contact.shapes import Shapes
 
 
-@intrinsic
-def borrow(typing: Any, array: Any) -> Any:
+def _borrow(typing: Any, array: Any) -> Any:
     """The same array without an owner."""
     if not isinstance(array, types.Array):
         return None
@@ -28,6 +27,9 @@ def borrow(typing: Any, array: Any) -> Any:
         return impl_ret_untracked(context, builder, signature.return_type, view._getvalue())
 
     return array(array), generate
+
+
+borrow: Any = intrinsic(_borrow)
 
 
 @steady

@@ -17,8 +17,8 @@ UPRIGHT = 1e-5
 """Tilt of a cap under which the corners of its polygon are fixed in it, instead of following the lowest point."""
 HALF = np.sqrt(0.5)
 NONE, SECOND = np.int64(0), np.int64(4)
-"""No vertices, or the first columns; and those of the second face. To Numba a plain constant would be a type of its own,
-and it would compile what is called with it once more."""
+"""No vertices, or the first columns; and those of the second face. To Numba a plain constant is a type of its own, and
+it compiles what is called with it once more."""
 LARGEST_LABEL = 512
 """Numbers of vertices are below this one; larger ones start again at 0."""
 

@@ -100,9 +100,10 @@ def _plane(corners: np.ndarray) -> np.ndarray:
 
 def walls_of(box: Box) -> list[Plane]:
     """The six half spaces around a container."""
+    x, y, z = box.size
     return [
-        Plane(tuple(-s if k == axis else 0.0 for k in range(3)), -0.5 * box.size[axis])
-        for axis in range(3)
+        Plane((s * (axis == 0), s * (axis == 1), s * (axis == 2)), -0.5 * length)
+        for axis, length in enumerate((x, y, z))
         for s in (1.0, -1.0)
     ]
 
