@@ -19,7 +19,9 @@ PRECISIONS = ("float64", "float32")
 SUBJECTS = (
     "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending", "stability",
     "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
-    "attachments", "volumes", "failure", "rods", "shape_matching",
+    "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
+    "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
+    "rigid_structures",
 )  # fmt: skip
 
 

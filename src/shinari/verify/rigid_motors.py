@@ -127,6 +127,7 @@ def reaction(_: str) -> Iterator[Measurement]:
     yield equal("speed about the axis [rad/s]", 20.0, float(speeds @ n), relative=1e-3, theory="its target")
     size = 2.0 * math.sqrt(2.0 * sim.energy().kinetic * 20.0)
     yield equal("angular momentum over a bound of its terms", 0.0, float(np.linalg.norm(sim.angular_momentum())) / size,
-                absolute=1e-3, theory="an axis that turns by w h in a substep")  # fmt: skip
+                absolute=float(np.linalg.norm(spin(sim, base))) * sim.settings.substep,
+                theory="an axis that turns by w h in a substep")  # fmt: skip
     yield equal("momentum [kg m/s]", 0.0, float(np.linalg.norm(sim.momentum())), absolute=1e-9, theory="roundings")
     yield at_least("energy [J]", 1.0, sim.energy().kinetic, theory="it turns")
