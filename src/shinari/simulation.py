@@ -41,6 +41,8 @@ REACH = 64.0
 # Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
 # and far more when something else runs on the machine.
 WORTH_A_THREAD = 5000
+# A rigid body with its contacts takes about as long as so many rows.
+WORTH_OF_A_BODY = 50
 
 
 class Simulation(BodyAnswers):
@@ -164,6 +166,7 @@ class Simulation(BodyAnswers):
         if self.settings.threads is not None:
             return min(self.settings.threads, most)
         work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
+        work += 0 if self.model.rigid is None else WORTH_OF_A_BODY * len(self.model.rigid.bodies)
         return min(max(work // WORTH_A_THREAD, 1), most)
 
     def _take_steps(self, count: int) -> None:
@@ -492,12 +495,15 @@ class Simulation(BodyAnswers):
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
         first = int(np.argmax(bad)) if bad.any() else 0
         thing = next((name for name, members in model.things if first in members), "?")
+        where = f"particle {first}: its position"
+        if not bad.any() and self._work.bodies is not None:
+            thing, where = self._work.bodies.lost(), "its pose or velocity"
         worst = self._diagnostics.worst_block(state)
         frame = state.frame + 1
         self._restore_published(before)
         raise DivergenceError(
-            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, particle {first}: its position is no "
-            f"finite number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
+            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, {where} is no finite "
+            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
             f"a smaller dt or a larger compliance may help."
         )
 

@@ -10,6 +10,15 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 
 
+# Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
+VARIABLE = ("parts/bodies/contacts",)
+
+
+def layout_of_arrays(arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
+    """Shape and type of each array by name, but for the number of rows of what is `VARIABLE`."""
+    return {name: (array.shape[1:] if name in VARIABLE else array.shape, array.dtype) for name, array in arrays.items()}
+
+
 @dataclass(eq=False)
 class State:
     """State of a simulation.
@@ -108,6 +117,15 @@ class State:
         result = {f"broken/{name}": values for name, values in self.broken.items()}
         return result | {f"parts/{name}": values for name, values in self.parts.items()}
 
+    def take(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take over the values of arrays by name, in place; what is `VARIABLE` is replaced by a copy."""
+        mine = self.arrays()
+        for name, values in arrays.items():
+            if name in VARIABLE:
+                self.parts[name.removeprefix("parts/")] = values.copy()
+            else:
+                mine[name][...] = values
+
     def copy(self) -> "State":
         """An independent copy."""
         return State(
@@ -131,10 +149,9 @@ class State:
         if not isinstance(other, State):
             raise SceneError(f"state: restore: expected a State, got {other!r}")
         mine, theirs = self.arrays(), other.arrays()
-        if {k: v.shape for k, v in mine.items()} != {k: v.shape for k, v in theirs.items()}:
+        if layout_of_arrays(mine) != layout_of_arrays(theirs):
             raise SceneError("state: restore: the other state belongs to another model")
-        for name, values in mine.items():
-            values[...] = theirs[name]
+        self.take(theirs)
         self.frame = other.frame
 
     def __eq__(self, other: object) -> bool:

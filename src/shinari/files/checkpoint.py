@@ -34,6 +34,7 @@ from shinari.files.vtkhdf import Stream, VtkhdfWriter
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
+from shinari.state import layout_of_arrays
 
 FORMAT = 2
 SEAL = b"\nshinari checkpoint, sha256: "
@@ -202,11 +203,9 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
     state = simulation.state.copy()
-    own = {name: (array.shape, array.dtype) for name, array in state.arrays().items()}
-    if own != {name: (array.shape, array.dtype) for name, array in content.state.items()}:
+    if layout_of_arrays(state.arrays()) != layout_of_arrays(content.state):
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
-    for name, array in state.arrays().items():
-        array[...] = content.state[name]
+    state.take(content.state)
     state.frame = content.frame
     simulation.restore(state, left_over=content.left_over)
     return simulation

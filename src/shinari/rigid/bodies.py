@@ -41,6 +41,7 @@ class Bodies:
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
         self._pushed = 0.0
+        self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
     def begin(self, time: float, threads: int) -> None:
@@ -87,6 +88,12 @@ class Bodies:
         named = [b.name for b in rigid.bodies] + ["world"] + [c.name for c in rigid.colliders]
         return self.system.log.contacts(np.array(named), self._settings.dt)
 
+    def lost(self) -> str:
+        """Name of the first body with a pose or velocity that is no finite number."""
+        count, f = len(self._rigid.bodies), self.frames
+        good = np.isfinite(np.concatenate([f.x, f.q, f.v, f.w], axis=1)[:count]).all(axis=1)
+        return self._rigid.bodies[int(np.argmin(good))].name
+
     def publish(self) -> bool:
         """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
@@ -96,6 +103,7 @@ class Bodies:
         if self._settings.sleeping:
             self._tire()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
+        parts["bodies/contacts"] = self.system.remembered()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():

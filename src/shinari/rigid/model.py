@@ -62,6 +62,8 @@ class RigidModel:
             "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
+            # what the points of contact carry from the last substep
+            "bodies/contacts": np.zeros((0, 8)),
         } | start_joints(self.joints)
 
     def frames(self) -> Frames:

@@ -24,6 +24,8 @@ from shinari.state import State
 MOST_STEPS = 30
 # How often the limits of friction are taken anew in a substep, and how close they have to be.
 MOST_RENEWALS, CLOSE = 4, 1e-2
+# A key in two halves, each of which a float64 holds exactly.
+HALF_KEY = 1 << 32
 # A joint whose stiffness has changed by more than this part has come to a limit or off it.
 OTHERWISE = 1e-2
 # Points for which it pays to wake one more thread.
@@ -88,6 +90,16 @@ class System:
         """From now on these frames can move, (F,)."""
         if not np.array_equal(free, self._free):
             self._free, self._graph, self._places = free, None, None
+
+    def remembered(self) -> np.ndarray:
+        """What `recall` goes on from: the halves of the key of each point of contact, and what it carries, (P, 8)."""
+        keys, rows = self.contacts.carried()
+        return np.concatenate([(keys // HALF_KEY)[:, None], (keys % HALF_KEY)[:, None], rows], axis=1)
+
+    def recall(self, remembered: np.ndarray) -> None:
+        """Go on with the forces of points of contact that were remembered."""
+        high, low = remembered[:, 0].astype(np.int64), remembered[:, 1].astype(np.int64)
+        self.contacts.recall(high * HALF_KEY + low, remembered[:, 2:])
 
     def pushing_pairs(self) -> np.ndarray:
         """Frames that a joint or a pushing contact connects, (P, 2)."""
