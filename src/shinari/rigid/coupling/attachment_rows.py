@@ -8,6 +8,11 @@ the particle acts as -P on the body, at an arm that makes the two moments cancel
 `shinari.rigid.coupling.response`: for what is held the place of the particle at the start of the substep. What is kept
 at a distance is pushed along the line that both ends had at the start, as SHAKE does (Ryckaert, Ciccotti and Berendsen
 1977), so that both moments are those of one line; Newton steps bring the distance there.
+
+Rows are solved in order and then back again. Of one sweep alone the eigenvalues may be complex, since many rows share a
+body, and z^2 = s (2 z - 1), which a substep does to an error with the eigenvalue s of a sweep, then has solutions
+beyond the unit circle: a light body with ten heavy particles welded to it gained energy without end. There and back the
+sweep is symmetric in the norm of the masses, s lies between 0 and 1, and |z|^2 = s.
 """
 
 import numba
@@ -88,10 +93,13 @@ def solve_attachments(
     """
     rate = ONE / h
     begin_turns(before, fq, torques, moved)
-    for m in range(len(particles)):
+    count = len(particles)
+    for turn in range(2 * count):
+        # there and back: see above
+        m = turn if turn < count else 2 * count - 1 - turn
         i, b = np.int64(particles[m]), bodies[m]
         w = np.float64(x[i, 3])
-        if first:
+        if first and turn < count:
             multipliers[m, 0] = multipliers[m, 1] = multipliers[m, 2] = ZERO
         if broken[m] or not w + inverse_mass[b] > ZERO:
             continue

@@ -95,7 +95,7 @@ class BodyParticles:
         self._elements = [np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1), elements]
         self._elements = self._elements[: len(self._lists)]
         self._steadies = [np.ones(0, bool) for _ in self._lists]
-        self._fresh = True
+        self._fresh, self._back = True, False
         self.exclude(np.zeros((0, 2), np.int64) if held is None else held)
 
     @property
@@ -130,29 +130,34 @@ class BodyParticles:
 
     def project(self, threads: int, first: bool) -> float:
         """Keep all particles and elements out of all bodies."""
-        model, settings, frames, pieces = self._model, self._settings, self._frames, self._pieces
         if not self._valid or self._left(threads):
             self._find()
-        bodies = (frames.x, frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia,
-                  frames.moments, frames.impulses, self._before)  # fmt: skip
-        shapes = (pieces.kinds, pieces.sizes, pieces.fields, pieces.places, pieces.frames, pieces.surfaces)
-        things = (*self._motion, model.radii, model.owners, model.surfaces, model.groups, self._state.origins)
-        escape = settings.depenetration_speed if first else 0.0
+        escape = self._settings.depenetration_speed if first else 0.0
         sweeps = 1
         if first:
             sweeps = FIRST_SWEEPS if self._fresh else 1
-            self._fresh = False
+            self._fresh = self._back = False
             self._repeat()
-        for near, steadies in list(zip(self._lists, self._steadies, strict=True)) * sweeps:
+        for _ in range(sweeps):
+            self._sweep(escape)
+            escape, self._back = 0.0, not self._back
+        return 0.0
+
+    def _sweep(self, escape: float) -> None:
+        """Solve every contact once, there or back."""
+        model, settings, frames, pieces = self._model, self._settings, self._frames, self._pieces
+        bodies = (frames.x, frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia,
+                  frames.moments, frames.impulses, self._before, self._back)  # fmt: skip
+        shapes = (pieces.kinds, pieces.sizes, pieces.fields, pieces.places, pieces.frames, pieces.surfaces)
+        things = (*self._motion, model.radii, model.owners, model.surfaces, model.groups, self._state.origins)
+        both = list(zip(self._lists, self._steadies, strict=True))
+        for near, steadies in reversed(both) if self._back else both:
             if near.count:
                 ways = (self._gone, self._ways, steadies) if near.elements else (self._gone,)
                 near.push(*near.table[1:], *ways, self._travels, pieces.reaches, self._moved, self._torques,
                           *near.elements, *things, *shapes, *bodies, settings.substep,
                           escape)  # fmt: skip
                 self._measure_pieces()
-            if near is self._lists[-1]:
-                escape = 0.0
-        return 0.0
 
     def settle(self, threads: int) -> None:
         """Nothing to undo."""
@@ -178,8 +183,9 @@ class BodyParticles:
         for near, elements, steadies in zip(self._lists, self._elements, self._steadies, strict=True):
             if near.count:
                 repeat_all(*near.table[1:], self._gone, self._ways, steadies, elements, self._moved, self._torques,
-                           *self._motion, model.groups, state.origins, self._pieces.frames, frames.x, frames.q, frames.x0, frames.q0,
-                           frames.inverse_mass, frames.inverse_inertia, frames.moments, frames.impulses, self._before,
+                           *self._motion, model.groups, state.origins, self._pieces.frames, frames.x, frames.q,
+                           frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia, frames.moments,
+                           frames.impulses, self._before,
                            self._settings.substep)  # fmt: skip
         self._measure_pieces()
 

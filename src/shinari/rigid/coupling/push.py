@@ -5,7 +5,8 @@ particles of a scene, and in this order the result is the same whatever the numb
 
 A substep begins with the pushes of the last one, and each sweep brings them nearer to what it takes: a push can become
 smaller again, down to nothing. What rests then has a few sweeps for each of many substeps, not for each alone; without
-it a box on four points would be tilted by the first, turned back by the last, and walk.
+it a box on four points would be tilted by the first, turned back by the last, and walk. Sweeps go there and back in
+turn, which keeps them from feeding energy, see `shinari.rigid.coupling.attachment_rows`.
 """
 
 import numba
@@ -96,7 +97,7 @@ def repeat_all(
 def push_particles(
     distance_and_normal, items, offsets, solids, memory, impulses, gone, travels, reaches, moved, torques, x, predicted,
     velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places, piece_frames, theirs, fx, fq, fx0,
-    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h, speed
+    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, back, h, speed
 ):  # fmt: skip
     """Keep listed particles out of the pieces near them.
 
@@ -135,16 +136,19 @@ def push_particles(
         moments: Of the frames, (F, 3).
         frame_impulses: What the frames received in this step, (F, 6).
         before: Scratch, (F, 4).
+        back: Whether to go from the last to the first.
         h: Substep [s].
         speed: Speed at which what was inside comes out [m/s].
     """
     rate = ONE / h
     begin_turns(before, fq, torques, moved)
-    for p in range(len(items)):
+    for turn in range(len(items)):
+        p = len(items) - 1 - turn if back else turn
         i = np.int64(items[p])
         w = np.float64(x[i, 3])
         origin = vector(origins, groups[i])
-        for m in range(offsets[p], offsets[p + 1]):
+        for item in range(offsets[p + 1] - offsets[p]):
+            m = offsets[p + 1] - 1 - item if back else offsets[p] + item
             k = np.int64(solids[m])
             b = piece_frames[k]
             far = gone[i] + travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
@@ -182,16 +186,19 @@ def push_particles(
 def push_elements(
     distance_and_normal, items, offsets, solids, memory, impulses, gone, ways, steadies, travels, reaches, moved,
     torques, elements, x, predicted, velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places,
-    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h, speed
+    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, back, h,
+    speed
 ):  # fmt: skip
     """Keep the deepest points of listed elements out of the pieces near them; arguments as of `push_particles`."""
     rate = ONE / h
     begin_turns(before, fq, torques, moved)
-    for p in range(len(items)):
+    for turn in range(len(items)):
+        p = len(items) - 1 - turn if back else turn
         e = np.int64(items[p])
         i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
         origin = vector(origins, groups[i0])
-        for m in range(offsets[p], offsets[p + 1]):
+        for item in range(offsets[p + 1] - offsets[p]):
+            m = offsets[p + 1] - 1 - item if back else offsets[p] + item
             k = np.int64(solids[m])
             b = piece_frames[k]
             travel = travels[k] + TWO * (moved[b, 0] + moved[b, 1] * reaches[k])
