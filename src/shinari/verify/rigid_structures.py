@@ -133,6 +133,7 @@ def dominoes(_: str) -> Iterator[Measurement]:
         row = [
             scene.add_rigid_body(
                 Box((thick, height, 0.025)), position=(i * pitch, 0.5 * height, 0), friction=0.2,
+                velocity=(3.0 * height, 0, 0) if i == 0 else (0, 0, 0),
                 angular_velocity=(0, 0, -6.0) if i == 0 else (0, 0, 0)
             )
             for i in range(count)
