@@ -33,6 +33,8 @@ STEPS = 24
 THROUGH = 0.1
 # How far the centre of a ball is moved to see what else touches it, in radii.
 ASIDE = 0.3
+# How far from the surface the foot of a ball on a plane may lie, in radii.
+FOOT = 0.01
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -150,7 +152,7 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
     unit = scale(along, 1.0 / length) if not vertex else along
     samples = 1 if spacing == 0.0 else min(max(int(np.ceil(length / spacing)), 2), MOST_SAMPLES)
     radius_y = shapes.size[y, 0] if kind in (SPHERE, CAPSULE) else 0.0
-    t0, d0, g0, s0 = 0.0, 0.0, unit, 0.0
+    last = (0.0, 0.0, unit, 0.0)
     i = 0 if vertex else -1
     while i <= samples:
         # first the middle: most edges are too far away
@@ -158,33 +160,44 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
         d, g = solid_at(y, add(start, scale(along, t)), shapes, fields)
         if i < 0 and d - 0.5 * length - radius >= limit:
             break
-        s = dot(g, unit)
-        found, at, gap, normal = vertex, 0.0, d, g
-        for stage in range(2):
-            level = -EVEN if stage == 0 else EVEN
-            if i > 0 and s0 < level and s > level and min(d0, d) - length * (t - t0) < limit + radius:
-                low, high = (t0, d0, g0, s0), (t, d, g, s)
+        now = (t, d, g, dot(g, unit))
+        one, two = vertex, False
+        first, second = (0.0, d, g), (t, d, g)
+        if i > 0 and min(last[1], d) - length * (t - last[0]) < limit + radius:
+            # where it begins to be even, where it ceases to be, and the deepest place between if it is curved there
+            even, uneven, jump = last, now, False
+            for stage in range(3):
+                level = -EVEN if stage == 0 else (EVEN if stage == 1 else 0.0)
+                low, high = (even, uneven) if stage == 2 else (last, now)
+                if stage == 2 and (jump or high[3] - low[3] < EVEN):
+                    break
+                if not (low[3] < level and high[3] > level):
+                    continue
                 for _ in range(STEPS):
                     middle = 0.5 * (low[0] + high[0])
                     dm, gm = solid_at(y, add(start, scale(along, middle)), shapes, fields)
-                    sm = dot(gm, unit)
-                    low = (middle, dm, gm, sm) if sm < level else low
-                    high = high if sm < level else (middle, dm, gm, sm)
-                if low[3] < -EVEN and high[3] > EVEN:
-                    found, at, gap, normal = deepest_between(length, low, high)
-                    found &= stage == 0  # both levels are passed at one place
+                    between = (middle, dm, gm, dot(gm, unit))
+                    low, high = (between, high) if between[3] < level else (low, between)
+                sharp = low[3] < -EVEN and high[3] > EVEN
+                if sharp or stage == 2:
+                    one, at, gap, normal = deepest_between(length, low, high)
+                    first, two, jump = (at, gap, normal), False, True
                 elif stage == 0:
-                    found, at, gap, normal = True, high[0], high[1], high[2]
+                    one, first, even = True, (high[0], high[1], high[2]), high
                 else:
-                    found, at, gap, normal = True, low[0], low[1], low[2]
-            if found and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
+                    two, second, uneven = True, (low[0], low[1], low[2]), low
+                if sharp:
+                    break
+        for which in range(2):
+            at, gap, normal = first if which == 0 else second
+            there = one if which == 0 else two
+            if there and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
                 p = add(start, scale(along, at))
-                number = NUMBERS * k + 2 * max(i, 0) + stage
+                number = NUMBERS * k + 2 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, pose_y)
-            found = False
         if vertex or kind in (PLANE, CONTAINER):
             break
-        t0, d0, g0, s0 = t, d, g, s
+        last = now
         i += 1
     return n
 
@@ -240,30 +253,38 @@ def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fie
     sheet = shapes.kind[y] == MESH_SHEET
     middle = placed(rel, scale(add(triple(geoms.low, x, 0), triple(geoms.high, x, 0)), 0.5))
     for k in range(corner_count(x, shapes)):
-        first = (0.0, 0.0, 0.0)
-        on_rim, c = corner(x, k, first, shapes)
+        pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
+        on_rim, c = corner(x, k, pushed, shapes)
         q = placed(rel, c)
-        from_q = q
+        at = q
         look = -1 if on_rim else 0
-        while look < (3 if radius > 0.0 else 1):
-            d, normal = solid_at(y, from_q, shapes, fields)
+        while look < (5 if radius > 0.0 else 1):
+            d, g = solid_at(y, at, shapes, fields)
+            if sheet:
+                d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * geoms.size[x])
             if look < 0:
                 # the lowest place of a rim is known once it is known where down is
-                _, c = corner(x, k, turn_back(rel, neg(normal)), shapes)
+                _, c = corner(x, k, turn_back(rel, neg(g)), shapes)
                 q = placed(rel, c)
-                from_q = q
-                look = 0
-                continue
-            if sheet:
-                d, normal = beside_sheet(d, normal, from_q, middle, thickness, THROUGH * geoms.size[x])
-            d -= dot(normal, sub(from_q, q))
-            if d - radius >= limit or dot(normal, first) > SAME:
-                break
-            if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
-                n = offer(pool, n, limit, q, normal, d - radius, radius, 0.0, NUMBERS * k + look, swapped, pose_y)
-            # another face that touches a ball is the nearest from where the ball has left the first
-            first = normal
-            from_q = add(q, scale(normal, ASIDE * radius))
+                at = q
+            elif look % 2 == 1:
+                # from where a ball has left one face another is the nearest: its plane may touch the ball as well
+                normal, plane = g, d - dot(g, sub(at, q))
+                if plane - radius >= limit or dot(pushed, g) > SAME * norm(pushed):
+                    break
+                at = sub(q, scale(g, plane))
+            else:
+                if look == 0:
+                    normal, plane = g, d
+                # ... if the foot on that plane lies on the face
+                if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
+                    break
+                if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
+                    n = offer(
+                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, pose_y
+                    )
+                pushed = add(pushed, normal)
+                at = add(q, scale(pushed, ASIDE * radius))
             look += 1
     return n
 
