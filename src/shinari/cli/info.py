@@ -64,8 +64,6 @@ def _scene(path: Path) -> dict[str, Any]:
     things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
     things |= {body.name: _body(body) for body in scene.bodies}
     things |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
-    things |= {body.name: _body(body) for body in scene.bodies}
-    things |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
     return {
         "kind": "scene",
         "title": options.title,
@@ -102,6 +100,7 @@ def _thing(group: Any) -> str:
 def _body(body: Any) -> str:
     """What a rigid body is made of."""
     shapes = ", ".join(type(piece.shape).__name__.lower() for piece in body.pieces) or "no shape"
+    shapes = shapes if len(body.pieces) <= 3 else f"{len(body.pieces)} shapes"
     return f"rigid body, {shapes}, {'kinematic' if body.kinematic else f'{body.mass:g} kg'}"
 
 
@@ -110,20 +109,6 @@ def _joint(joint: Any, bodies: Any) -> str:
     second = "the world" if joint.second == WORLD else bodies[joint.second].name
     driven = "" if joint.drive is None else f", {joint.drive.kind} motor"
     return f"{joint.kind} joint between {bodies[joint.first].name} and {second}{driven}"
-
-
-def _body(body: Any) -> str:
-    """What a rigid body consists of."""
-    shapes = " and ".join(type(piece.shape).__name__.lower() for piece in body.pieces[:3]) or "no shape"
-    if len(body.pieces) > 3:
-        shapes = f"{len(body.pieces)} shapes"
-    return f"kinematic body, {shapes}" if body.kinematic else f"body, {shapes}, {body.mass:.4g} kg"
-
-
-def _joint(joint: Any, bodies: list[Any]) -> str:
-    """What a joint joins."""
-    first, second = ("the world" if index < 0 else bodies[index].name for index in (joint.first, joint.second))
-    return f"joint, {joint.kind} of {first} and {second}"
 
 
 def _mesh(path: Path) -> dict[str, Any]:
