@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 EXTRAS = {"cache": ("h5py", "h5py"), "usd": ("pxr", "usd-core"), "view": ("viser", "viser"),
           "plot": ("matplotlib", "matplotlib"), "mesh": ("meshio", "meshio"),
-          "tet": ("pytetwild", "pytetwild")}  # fmt: skip
+          "tet": ("pytetwild", "pytetwild"), "robot": ("mujoco", "mujoco")}  # fmt: skip
 """Module and distribution of each extra."""
 
 
