@@ -123,7 +123,7 @@ def signed_distance(first, pose_a, second, pose_b, rng, starts=6):
     return best, best_n
 
 
-@numba.njit(cache=True, **STEADY)
+@numba.njit(**STEADY)  # not cached: Numba would not see that what it calls was edited
 def many(shapes, a, pose_a, b, pose_b, margin, out, counts):
     """Manifolds of many pairs."""
     for i in range(len(a)):

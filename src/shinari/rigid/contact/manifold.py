@@ -9,6 +9,9 @@ What a pair is asked, from the cheapest on:
    it is the right one: the faces, or a face and an edge, touch there.
 4. Else the direction is improved from the farthest points (`shinari.rigid.contact.gjk`), and the nearest points are a
    contact if no corner is as deep.
+5. Of shapes other than two boxes that overlap by more than `DEEP`, a second way out is sought from centre to centre. What
+   is found parts them and is the least of those around it; where they overlap by a third of their size or so, there
+   may be a shorter one elsewhere.
 
 The order of kinds is fixed inside, so that a pair and its mirror image have the same contacts.
 """
@@ -28,10 +31,13 @@ from shinari.rigid.contact.poses import origin, tangents
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import WIDTH, mirror, write_row
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONTAINER, SPHERE, core_radius, extent
-from shinari.rigid.contact.vectors import add, sub
+from shinari.rigid.contact.support import lowest_pair
+from shinari.rigid.contact.vectors import add, direction_and_length, dot, sub
 
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
+DEEP = 2e-3
+"""Overlap over the size of the smaller shape from which the way out is also sought from centre to centre."""
 TOLERANCE = 1e-5
 """Length by which gaps may differ and count as equal, over the size of the smaller shape."""
 
@@ -84,7 +90,8 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     offset = sub(origin(pose_a), origin(pose_b))
     size = min(extent(kind_a, size_a), extent(kind_b, size_b))
     slack = TOLERANCE * size
-    if kind_a == BOX and kind_b == BOX:
+    exact = kind_a == BOX and kind_b == BOX
+    if exact:
         gap, way, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, limit, slack)
         if gap >= limit:
             return 0
@@ -106,13 +113,21 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     for attempt in range(2):
         t1, t2 = tangents(n)
         count, lowest, side = overlap(shapes, a, pose_a, b, pose_b, offset, (t1, t2, n), of_a, limit, slack, table)
-        if lowest <= gap + slack:
+        fits = lowest <= gap + slack
+        if attempt == 1 or (fits and (exact or gap > -DEEP * size)):
             break
-        if attempt == 0:
-            n, gap, near_a, near_b = refine(shapes, a, pose_a, b, pose_b, offset, n, gap, size)
-            of_a = False
-            if gap >= limit:
-                return 0
+        from_n, from_gap = n, gap
+        if fits:
+            from_n, length = direction_and_length(offset)
+            from_n = from_n if length > 0.0 else n
+            on_a, on_b = lowest_pair(shapes, a, pose_a, b, pose_b, from_n)
+            from_gap = dot(from_n, add(offset, sub(on_a, on_b)))
+        m, found, on_a, on_b = refine(shapes, a, pose_a, b, pose_b, offset, from_n, from_gap, size)
+        if found >= limit:
+            return 0
+        if fits and found <= gap + slack:
+            break
+        n, gap, near_a, near_b, of_a = m, found, on_a, on_b, False
     t1, t2 = tangents(n)
     start, radii = origin(pose_b), (radius_a, radius_b)
     missed = lowest > gap + slack
