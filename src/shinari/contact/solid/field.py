@@ -152,6 +152,12 @@ def pseudonormal(normals, i, feature):
 @steady
 def mesh_distance_and_normal(q, m, fields):
     """Signed distance [m] of q from mesh m and its gradient; a sheet is solid within half its thickness."""
+    return mesh_distance_within(q, m, ZERO * q[0], fields)
+
+
+@steady
+def mesh_distance_within(q, m, reach, fields):
+    """`mesh_distance_and_normal`, exact at least up to a distance [m]."""
     frames, extents, cells, boxes, links, triangles, normals = fields
     cell, centre, holds = cell_of(q, m, frames, extents)
     start, node, end = np.int64(cells[cell, 0]), np.int64(cells[cell, 1]), np.int64(cells[cell, 2])
@@ -161,7 +167,7 @@ def mesh_distance_and_normal(q, m, fields):
         from_start, square, feature = to_triangle(centre, start, triangles)
         centre_side = dot(from_start, pseudonormal(normals, start, feature)) if holds else ONE
         certain = max(np.sqrt(square) - norm(sub(q, centre)), np.sqrt(square_to_box(q, first, boxes)))
-        visits = 0 if certain > FAR * frames[m, 3] else VISITS
+        visits = 0 if certain > max(FAR * frames[m, 3], reach) else VISITS
         node, end = first, last
     near, complete = search(q, start, node, end, visits, boxes, links, triangles)
     w, square, feature = to_triangle(q, near, triangles)

@@ -11,7 +11,8 @@ A point counts only if the direction into the other shape lies in the normal con
 
 import numpy as np
 
-from shinari.contact.solid.all_shapes import distance_and_normal
+from shinari.contact.solid.field import mesh_distance_within
+from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import inlined, steady
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
@@ -25,9 +26,9 @@ POOL = 256
 OUTSIDE = 0.05
 # Slope of the distance along an edge below which it is even.
 EVEN = 0.02
-# Samples on an edge against a mesh, at most; numbers of a feature, two for each; steps of a bisection.
+# Samples on an edge against a mesh, at most; numbers of a feature, three for each; steps of a bisection.
 MOST_SAMPLES = 31
-NUMBERS = 64
+NUMBERS = 96
 STEPS = 24
 # Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
 THROUGH = 0.1
@@ -40,8 +41,8 @@ SAME = 0.98
 
 
 @steady
-def solid_at(y, q, shapes, fields):
-    """Signed distance [m] of q from geom y and the unit vector out of it, in the axes of y."""
+def solid_at(y, q, reach, shapes, fields):
+    """Signed distance [m] of q from geom y, exact at least up to a reach, and the unit vector out of it; axes of y."""
     kind = shapes.kind[y]
     if kind == HULL:
         h = shapes.hull[y]
@@ -53,7 +54,9 @@ def solid_at(y, q, shapes, fields):
                 most, best = d, i
         return most, (shapes.planes[best, 0], shapes.planes[best, 1], shapes.planes[best, 2])
     s = (shapes.size[y, 0], shapes.size[y, 1], shapes.size[y, 2], shapes.size[y, 3])
-    return distance_and_normal(kind, q, s, fields)
+    if kind in (MESH, MESH_SHEET):
+        return mesh_distance_within(q, np.int64(s[0]), reach, fields)
+    return distance_and_normal(kind, q, s, ())
 
 
 @steady
@@ -157,12 +160,12 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
     while i <= samples:
         # first the middle: most edges are too far away
         t = 0.5 if i < 0 else i / samples
-        d, g = solid_at(y, add(start, scale(along, t)), shapes, fields)
+        d, g = solid_at(y, add(start, scale(along, t)), limit + radius, shapes, fields)
         if i < 0 and d - 0.5 * length - radius >= limit:
             break
         now = (t, d, g, dot(g, unit))
-        one, two = vertex, False
-        first, second = (0.0, d, g), (t, d, g)
+        one, two, three = vertex, False, False
+        first, second, third = (0.0, d, g), (t, d, g), (t, d, g)
         if i > 0 and min(last[1], d) - length * (t - last[0]) < limit + radius:
             # where it begins to be even, where it ceases to be, and the deepest place between if it is curved there
             even, uneven, jump = last, now, False
@@ -175,25 +178,25 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
                     continue
                 for _ in range(STEPS):
                     middle = 0.5 * (low[0] + high[0])
-                    dm, gm = solid_at(y, add(start, scale(along, middle)), shapes, fields)
+                    dm, gm = solid_at(y, add(start, scale(along, middle)), limit + radius, shapes, fields)
                     between = (middle, dm, gm, dot(gm, unit))
                     low, high = (between, high) if between[3] < level else (low, between)
                 sharp = low[3] < -EVEN and high[3] > EVEN
                 if sharp or stage == 2:
-                    one, at, gap, normal = deepest_between(length, low, high)
-                    first, two, jump = (at, gap, normal), False, True
+                    three, at, gap, normal = deepest_between(length, low, high)
+                    third, jump = (at, gap, normal), True
                 elif stage == 0:
                     one, first, even = True, (high[0], high[1], high[2]), high
                 else:
                     two, second, uneven = True, (low[0], low[1], low[2]), low
                 if sharp:
                     break
-        for which in range(2):
-            at, gap, normal = first if which == 0 else second
-            there = one if which == 0 else two
+        for which in range(3):
+            at, gap, normal = first if which == 0 else (second if which == 1 else third)
+            there = one if which == 0 else (two if which == 1 else three)
             if there and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
                 p = add(start, scale(along, at))
-                number = NUMBERS * k + 2 * max(i, 0) + which
+                number = NUMBERS * k + 3 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, pose_y)
         if vertex or kind in (PLANE, CONTAINER):
             break
@@ -227,7 +230,7 @@ def touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fi
         far = norm(half)
         # looking a large box up in a field decides little
         if near and (not rough or far < 0.25 * geoms.size[y]):
-            near = solid_at(y, q, shapes, fields)[0] <= far + reach
+            near = solid_at(y, q, reach, shapes, fields)[0] <= far + reach
         if near:
             following = node + 1
             for k in range(links[node, 1], links[node, 2]):
@@ -250,6 +253,8 @@ def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fie
     rel = relative(pose_x, pose_y)
     radius = corner_radius(x, shapes)
     thickness = features.thickness[np.int64(shapes.size[y, 0])]
+    # a ball is looked up at its centre, and from aside
+    reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
     middle = placed(rel, scale(add(triple(geoms.low, x, 0), triple(geoms.high, x, 0)), 0.5))
     for k in range(corner_count(x, shapes)):
@@ -259,7 +264,7 @@ def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fie
         at = q
         look = -1 if on_rim else 0
         while look < (5 if radius > 0.0 else 1):
-            d, g = solid_at(y, at, shapes, fields)
+            d, g = solid_at(y, at, reach, shapes, fields)
             if sheet:
                 d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * geoms.size[x])
             if look < 0:
