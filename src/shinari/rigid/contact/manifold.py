@@ -9,9 +9,9 @@ What a pair is asked, from the cheapest on:
    it is the right one: the faces, or a face and an edge, touch there.
 4. Else the direction is improved from the farthest points (`shinari.rigid.contact.gjk`), and the nearest points are a
    contact if no corner is as deep.
-5. Of shapes other than two boxes that overlap by more than `DEEP`, a second way out is sought from centre to centre. What
-   is found parts them and is the least of those around it; where they overlap by a third of their size or so, there
-   may be a shorter one elsewhere.
+5. Of shapes other than two boxes that overlap by more than `DEEP`, a second way out is sought from centre to centre.
+   What is found parts them and is the least of those around it; where they overlap by a third of their size or so,
+   there may be a shorter one elsewhere.
 
 The order of kinds is fixed inside, so that a pair and its mirror image have the same contacts.
 """
