@@ -1,6 +1,6 @@
 """The state: everything that changes while a scene runs, and all that is needed to go on from it exactly."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ class State:
         broken: Rows that have let go by block, in solver order.
         parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
-        loose: Arrays whose first length changes from step to step, by name: replaced, never written into.
     """
 
     _positions: np.ndarray
@@ -47,7 +46,6 @@ class State:
     broken: dict[str, np.ndarray]
     parts: dict[str, np.ndarray]
     frame: int = 0
-    loose: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def positions(self) -> np.ndarray:
@@ -112,11 +110,7 @@ class State:
         result = {"positions": self._positions, "velocities": self._velocities, "x": self.x, "v": self.v}
         result["origins"] = self.origins
         result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
-        return result | self.lasting() | {f"loose/{name}": values for name, values in self.loose.items()}
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of all arrays by name, of loose ones without the first length: the same in all states of a model."""
-        return {name: v.shape[1:] if name.startswith("loose/") else v.shape for name, v in self.arrays().items()}
+        return result | self.lasting()
 
     def lasting(self) -> dict[str, np.ndarray]:
         """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
@@ -144,7 +138,6 @@ class State:
             {name: values.copy() for name, values in self.broken.items()},
             {name: values.copy() for name, values in self.parts.items()},
             self.frame,
-            dict(self.loose),
         )
 
     def restore(self, other: "State") -> None:
@@ -155,20 +148,11 @@ class State:
         """
         if not isinstance(other, State):
             raise SceneError(f"state: restore: expected a State, got {other!r}")
-<<<<<<< HEAD
         mine, theirs = self.arrays(), other.arrays()
         if layout_of_arrays(mine) != layout_of_arrays(theirs):
             raise SceneError("state: restore: the other state belongs to another model")
         self.take(theirs)
         self.frame = other.frame
-=======
-        if self.shapes() != other.shapes():
-            raise SceneError("state: restore: the other state belongs to another model")
-        theirs, self.loose = other.arrays(), {}
-        for name, values in self.arrays().items():
-            values[...] = theirs[name]
-        self.frame, self.loose = other.frame, dict(other.loose)
->>>>>>> 595d579 (Keep what contacts between bodies carry in the state: a run goes on from a checkpoint bit by bit while things rest on each other)
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same bits."""
@@ -220,7 +204,6 @@ def start(model: Model, scene: Scene) -> State:
         multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
         broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
         parts=parts,
-        loose={} if model.rigid is None else model.rigid.start_contacts(),
     )
 
 

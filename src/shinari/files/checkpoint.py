@@ -203,13 +203,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
     state = simulation.state.copy()
-<<<<<<< HEAD
     if layout_of_arrays(state.arrays()) != layout_of_arrays(content.state):
-=======
-    state.loose = {name: content.state.get(f"loose/{name}", array) for name, array in state.loose.items()}
-    own = {name: (array.shape, array.dtype) for name, array in state.arrays().items()}
-    if own != {name: (array.shape, array.dtype) for name, array in content.state.items()}:
->>>>>>> 595d579 (Keep what contacts between bodies carry in the state: a run goes on from a checkpoint bit by bit while things rest on each other)
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
     state.take(content.state)
     state.frame = content.frame

@@ -40,7 +40,6 @@ class Bodies:
         seen = rigid.published(state.parts["bodies/x"], state.parts["bodies/q"])
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
-        self.system.contacts.recall(state.loose[names.KEYS], state.loose[names.CARRIED])
         self._pushed = 0.0
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
@@ -109,8 +108,6 @@ class Bodies:
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
             shown[...] = parts[name]
-        loose = self._state.loose
-        loose[names.KEYS], loose[names.CARRIED] = self.system.contacts.carried()
         return True
 
     def _rest(self) -> None:

@@ -18,7 +18,6 @@ from shinari.state import State
 
 POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
 VELOCITIES, SPINS = "bodies/velocities", "bodies/angular_velocities"
-KEYS, CARRIED = "bodies/contact_keys", "bodies/contact_carried"
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,6 @@ class RigidModel:
             # what the points of contact carry from the last substep
             "bodies/contacts": np.zeros((0, 8)),
         } | start_joints(self.joints)
-
-    def start_contacts(self) -> dict[str, np.ndarray]:
-        """What points of contact carry from step to step before there are any, see `BodyContacts.carried`."""
-        return {KEYS: np.zeros(0, np.int64), CARRIED: np.zeros((0, 6))}
 
     def frames(self) -> Frames:
         """Frames with the masses and moments of the bodies, at the origin."""
