@@ -60,8 +60,7 @@ class Bodies:
         frames, h = self.frames, self._settings.substep
         frames.x0[...], frames.q0[...] = frames.x, frames.q
         self.system.find(threads, SLOW * h * float(np.linalg.norm(self._gravity)))
-        decay = math.exp(-self._damping * h)
-        accelerate(frames.v, frames.inverse_mass, self._asleep, h * self._gravity, decay, frames.w)
+        accelerate(frames.v, frames.inverse_mass, self._asleep, h * self._gravity)
         predict(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
                 frames.inverse_inertia, self._asleep, len(self._rigid.bodies), h)  # fmt: skip
         self._drive(end)
@@ -76,9 +75,9 @@ class Bodies:
 
     def finish(self, threads: int) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
-        frames = self.frames
+        frames, h = self.frames, self._settings.substep
         derive(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
-               self._asleep, len(self._rigid.bodies), self._settings.substep)  # fmt: skip
+               self._asleep, len(self._rigid.bodies), h, math.exp(-self._damping * h))  # fmt: skip
         self.system.finish()
         self.system.bounce(threads)
 
@@ -176,5 +175,5 @@ class Bodies:
             chosen, f = np.array(which), self.frames
             x, q, v, w, x0, q0 = (a[chosen] for a in (f.x, f.q, f.v, f.w, f.x0, f.q0))
             ones = np.ones(len(chosen))
-            derive(x, q, v, w, x0, q0, ones, np.ones((len(chosen), 3)), ones == 0.0, len(chosen), h)
+            derive(x, q, v, w, x0, q0, ones, np.ones((len(chosen), 3)), ones == 0.0, len(chosen), h, 1.0)
             f.v[chosen], f.w[chosen] = v, w

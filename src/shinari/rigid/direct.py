@@ -192,7 +192,8 @@ def factor_and_solve(first, last, columns, rows, targets, target_starts, d, bloc
 def solve_component(
     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order, places,
     arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion,
-    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
+    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips,
+    stiff, load, limits, status, ways
 ):  # fmt: skip
     """Assemble, factor, solve and move a component; `turns` (C,): square of the largest turn [rad^2]."""
     first, last = starts[c], starts[c + 1]
@@ -220,8 +221,8 @@ def solve_component(
             bar_motion[e - first_bar] = bar_way(e - first_bar, a, b, jacobian, g)
     t = part_of_step(
         element_starts[c], element_starts[c + 1], first, last, first_point, first_bar, element_order, nodes, q,
-        inverse_mass, moments, moved, g, h, force, stiffness, motion, bar_force, bar_stiffness, bar_motion, normals, law,
-        mus, gaps, slips, stiff, load, limits, status, ways
+        inverse_mass, moments, moved, g, h, force, stiffness, motion, bar_force, bar_stiffness, bar_motion, normals,
+        law, mus, gaps, slips, stiff, load, limits, status, ways
     )  # fmt: skip
     if t < 1.0:
         for p in range(element_starts[c], element_starts[c + 1]):
@@ -285,25 +286,18 @@ def move(i, j, x, q, moved, g):
 def solve_direct(
     threads, shares, unfinished, direct, first_bar, nodes, starts, columns, rows, targets, target_starts,
     element_starts, element_order, places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness,
-    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
+    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps,
+    slips, stiff, load, limits, status, ways
 ):  # fmt: skip
     """Solve all components that are unfinished and worth it; thread t takes shares[t] to shares[t + 1] - 1."""
-    if threads == 1:
-        for c in range(len(direct)):
-            if direct[c] and unfinished[c]:
-                solve_component(
-                    c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
-                    places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
-                )  # fmt: skip
-        return
     for t in numba.prange(threads):
         for c in range(shares[t], shares[t + 1]):
             if direct[c] and unfinished[c]:
                 solve_component(
                     c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
                     places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips, stiff, load, limits, status, ways
+                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps,
+                    slips, stiff, load, limits, status, ways
                 )  # fmt: skip
 
 

@@ -129,13 +129,12 @@ def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
 
 
 @numba.njit(cache=True, **STEADY)
-def accelerate(v, inverse_mass, asleep, kick, decay, w):
-    """Let gravity act on the velocities, and the damping of the scene."""
+def accelerate(v, inverse_mass, asleep, kick):
+    """Let gravity act on the velocities."""
     for i in range(len(inverse_mass)):
         if inverse_mass[i] > 0.0 and not asleep[i]:
             for k in range(3):
-                v[i, k] = (v[i, k] + kick[k]) * decay
-                w[i, k] *= decay
+                v[i, k] += kick[k]
 
 
 @numba.njit(cache=True, **STEADY)
@@ -162,8 +161,8 @@ def write_inertia(inverse_inertia, inverse_mass, moments, q):
 
 
 @numba.njit(cache=True, **STEADY)
-def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h):
-    """Velocities of the first `count` frames from their poses at both ends of the substep."""
+def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h, decay):
+    """Velocities of the first `count` frames from their poses at both ends of the substep, and their damping."""
     for i in range(count):
         if inverse_mass[i] > 0.0 and not asleep[i]:
             a, b = vector(x, i), vector(x0, i)
@@ -172,7 +171,8 @@ def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h):
             free = normalised(turned_by(before, scale(mean_spin(before, moments, i, spin, h), h)))
             turn = turn_between(free, after)
             momentum = add(momentum_of(before, moments, i, spin), momentum_of(free, moments, i, scale(turn, 1.0 / h)))
-            set_vector(w, i, spin_of(after, moments, i, momentum))
+            set_vector(w, i, scale(spin_of(after, moments, i, momentum), decay))
+            set_vector(v, i, scale(vector(v, i), decay))
 
 
 @steady

@@ -155,13 +155,14 @@ def meet(
     """Measure gap and slip at the predicted pose, and write the arms of the elements."""
     for t in numba.prange(parts):
         meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, geoms, curved,
-                  arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0, element_frames, element_arms)  # fmt: skip
+                  arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0, element_frames,
+                  element_arms)  # fmt: skip
 
 
 @steady
 def meet_some(
-    begin, end, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x, q,
-    x0, q0, element_frames, element_arms
+    begin, end, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x,
+    q, x0, q0, element_frames, element_arms
 ):  # fmt: skip
     """Measure points begin to end - 1."""
     for p in range(begin, end):

@@ -70,7 +70,7 @@ class System:
         self._places: Places | None = None
         self._placed = np.zeros((0, 2), np.int64)
         self._fresh, self._grown = True, False
-        self.steps = 0
+        self.steps, self._open = 0, np.zeros(0, np.int64)
         self._d = self._blocks = self._g = np.zeros((0, 6))
         self._kept, self._bar_kept = np.zeros((self._joint_count, 6)), np.zeros(len(self._bars.force))
 
@@ -110,6 +110,7 @@ class System:
     def find(self, threads: int, slow: float) -> None:
         """A substep begins: find the points of contact at its start."""
         frames, h = self._frames, self._settings.substep
+        self._open = np.zeros(0, np.int64)
         self.contacts.find(threads)
         points = self.contacts.table
         self._room(points.count)
@@ -136,19 +137,19 @@ class System:
         graph, places = self._arrange(count)
         if len(graph.nodes) == 0:
             return
-        bars = self._bars
         unfinished = np.ones(len(graph.direct), np.int64)
         turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
         weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
         shares = shares_of(weights, threads)
         point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff,
-                           w.load, w.limit, w.push, w.way, w.status, el.motion, el.force, el.stiffness, places.homes)  # fmt: skip
+                           w.load, w.limit, w.push, w.way, w.status, el.motion, el.force, el.stiffness,
+                           places.homes)  # fmt: skip
         judge(*point_arguments[:3], True, *point_arguments[3:], unfinished)
         self.joints.swept[...] = ~np.append(graph.direct, True)[places.homes[:joints]]
         if not graph.direct.all():
             self._sweep(graph, places, count)
             unfinished = np.where(graph.direct, 1, 0)
-        renewals = 0
+        renewals, self._open = 0, np.zeros_like(unfinished)
         for self.steps in range(1, MOST_STEPS + 1):
             self._factor(threads, shares, unfinished, graph, places, turns, pulls, joints, count)
             judge(*point_arguments[:3], False, *point_arguments[3:], unfinished)
@@ -159,6 +160,7 @@ class System:
             if joints and (self._bounded or (unfinished == 2).any()):
                 self._reconsider(unfinished, places.homes[:joints], places.homes[joints + count :])
             unfinished = np.where(unfinished == 2, 1, 0)
+            self._open = unfinished
             if not unfinished.any():
                 break
             if renewed:
@@ -177,7 +179,7 @@ class System:
         count: int,
         bouncing: tuple | None = None,
     ) -> None:
-        """A Newton step of the components that are unfinished; `bouncing`: poses and motions to write in place of ours."""
+        """A Newton step of unfinished components; `bouncing`: poses and motions to write in place of ours."""
         frames, el, bars, w, points = self._frames, self._elements, self._bars, self._work, self.contacts.table
         x, q, moved = (frames.x, frames.q, self._moved) if bouncing is None else bouncing
         solve_direct(
@@ -261,6 +263,10 @@ class System:
         """The substep is over: its forces are the multipliers of the next."""
         points = self.contacts.table
         keep_forces(points.count, self._work.push, points.force)
+        if self._open.any() and self._places is not None:
+            # forces that were not found are no guess for the next substep
+            homes = self._places.homes[self._joint_count : self._joint_count + points.count]
+            points.force[: points.count][(homes >= 0) & (self._open[homes] > 0)] = 0.0
         self.log.add(points, self._work.arms, self._work.push, self._frames, self._settings.substep)
         self.joints.settle(self._frames, self._settings.substep, self._elements, self._bars)
         if self.joints.break_over():
@@ -302,5 +308,5 @@ class System:
                 self._blocks = np.zeros((len(self._graph.rows), 36))
             self._places, self._placed = places_of(self._graph, used), used
         self._fresh = False
-        assert self._graph is not None and self._places is not None
+        assert self._graph is not None
         return self._graph, self._places
