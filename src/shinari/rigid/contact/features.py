@@ -51,7 +51,7 @@ def features_of(meshes: list[Mesh]) -> Features:
             ends = own[:, :3] + own[:, 3:]
             order, own_boxes, own_links = box_tree(np.stack([own[:, :3], ends, ends], axis=1))
             starts = np.concatenate([[0], np.cumsum(sizes)])
-            rows = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in order])
+            rows = np.concatenate([np.arange(int(starts[k]), int(starts[k + 1])) for k in order])
             shift = np.array([node_starts[-1], first_feature, first_feature])
             lines.append(own[order])
             counts.append(sizes[order])
