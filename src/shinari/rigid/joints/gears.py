@@ -10,10 +10,9 @@ import numba
 
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import dot
-from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.laws import held
 from shinari.rigid.joints.measures import axes_of, joint_frame, quaternion_at
-from shinari.rigid.joints.table import ANGULAR_COMPLIANCE, FIRST, FRAME_A, FRAME_B, REST, SECOND, TURN_MASS
+from shinari.rigid.joints.table import ANGULAR_COMPLIANCE, FIRST, FRAME_A, FRAME_B, REST, SECOND, STIFF, TURN_MASS
 from shinari.rigid.motion import turn_between
 
 
@@ -30,7 +29,7 @@ def mesh(j, codes, numbers, angles, q, q0):
 
 @numba.njit(cache=True, **STEADY)
 def evaluate_gears(
-    gears, codes, numbers, broken, angles, multipliers, q, q0, h, frames, jacobian, force, stiffness
+    gears, codes, numbers, broken, angles, q, q0, h, frames, jacobian, force, stiffness
 ):  # fmt: skip
     """Write a bar for each gear, where the bodies are now.
 
@@ -40,7 +39,6 @@ def evaluate_gears(
         numbers: See there, (J, NUMBERS).
         broken: Joints that have let go, (J,).
         angles: C of each gear at the start of the substep [rad], (J,).
-        multipliers: Column 3: moment on a in the last substep [N m], (J, MULTIPLIERS).
         q: Rotations of the frames now, (F, 4).
         q0: Rotations at the start of the substep, (F, 4).
         h: Substep [s].
@@ -58,19 +56,18 @@ def evaluate_gears(
             jacobian[g, i] = jacobian[g, 6 + i] = 0.0
             jacobian[g, 3 + i], jacobian[g, 9 + i] = ua[i], -ratio * ub[i]
         k = STIFF / (h * h) * numbers[j, TURN_MASS]
-        f, s = held(multipliers[j, 3], k, c, numbers[j, ANGULAR_COMPLIANCE])
+        f, s = held(k, c, numbers[j, ANGULAR_COMPLIANCE])
         force[g], stiffness[g] = (0.0, 0.0) if broken[j] else (f, s)
 
 
 @numba.njit(cache=True, **STEADY)
 def settle_gears(
-    gears, codes, numbers, broken, angles, multipliers, loads, q, q0, jacobian, force, stiffness, motion
+    gears, codes, numbers, broken, angles, loads, q, q0, jacobian, force, stiffness, motion
 ):  # fmt: skip
     """After the last solution of a substep: moments, turns and loads of gears; arguments as for `evaluate_gears`."""
     for g in range(len(gears)):
         j = gears[g]
         f = force[g] - stiffness[g] * motion[g]
-        multipliers[j, 3] = f
         c, _, _ = mesh(j, codes, numbers, angles, q, q0)
         angles[j] = c
         for i in range(3):

@@ -25,7 +25,6 @@ from shinari.rigid.joints.table import (
     HAS_LIMITS,
     HAS_PAST,
     KIND,
-    MULTIPLIERS,
     NO_DRIVE,
     SECOND,
     JointTable,
@@ -70,7 +69,7 @@ def start_joints(joints: Sequence[Joint]) -> dict[str, np.ndarray]:
     """Arrays of joints that change while the scene runs, by name: they are part of the state."""
     count = len(joints)
     return {
-        "joints/multipliers": np.zeros((count, MULTIPLIERS)),
+        "joints/saturated": np.zeros(count),
         "joints/angles": np.zeros(count),
         "joints/broken": np.zeros(count, np.bool_),
         "joints/targets": np.array([0.0 if joint.drive is None else joint.drive.target for joint in joints]),
@@ -95,7 +94,7 @@ class Joints:
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
         self.table = table
-        self.multipliers, self.angles = arrays["joints/multipliers"], arrays["joints/angles"]
+        self.saturated, self.angles = arrays["joints/saturated"], arrays["joints/angles"]
         self.broken, self.targets = arrays["joints/broken"], arrays["joints/targets"]
         self.loads = arrays["joints/loads"]
         self.rows = np.zeros((len(table.codes), ROWS))
@@ -121,18 +120,18 @@ class Joints:
         if len(which):
             measure(which, table.codes, self.rows, elements.motion, self._results)
         evaluate(
-            table.codes, table.numbers, self.broken, self.multipliers, self.rows, frames.x, frames.q, h,
+            table.codes, table.numbers, self.broken, self.rows, frames.x, frames.q, h,
             elements.frames, elements.arms, elements.force, elements.stiffness,
         )  # fmt: skip
         if len(which):
             restrain(
                 which, self._results, table.codes, table.numbers, self.targets, self.broken, self.angles,
-                self.multipliers, self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.force,
+                self.saturated, self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.force,
                 elements.stiffness,
             )  # fmt: skip
         if len(table.gears):
             evaluate_gears(
-                table.gears, table.codes, table.numbers, self.broken, self.angles, self.multipliers, frames.q,
+                table.gears, table.codes, table.numbers, self.broken, self.angles, frames.q,
                 frames.q0, h, bars.frames, bars.jacobian, bars.force, bars.stiffness,
             )  # fmt: skip
         self._first = False
@@ -141,17 +140,16 @@ class Joints:
         """After the last solution of a substep, with its motions written and the bodies moved: keep what it gave."""
         table = self.table
         settle(
-            table.codes, table.numbers, self.broken, self.swept, self.multipliers, self.rows, self.loads,
-            elements.force, elements.stiffness, elements.motion,
+            table.codes, self.loads, elements.force, elements.stiffness, elements.motion,
         )  # fmt: skip
         if len(self._followed):
             settle_restraints(
-                self._followed, table.codes, table.numbers, self.broken, self.swept, self.angles, self.multipliers,
+                self._followed, table.codes, table.numbers, self.broken, self.swept, self.angles, self.saturated,
                 self.rows, frames.q, elements.motion,
             )  # fmt: skip
         if len(table.gears):
             settle_gears(
-                table.gears, table.codes, table.numbers, self.broken, self.angles, self.multipliers, self.loads,
+                table.gears, table.codes, table.numbers, self.broken, self.angles, self.loads,
                 frames.q, frames.q0, bars.jacobian, bars.force, bars.stiffness, bars.motion,
             )  # fmt: skip
         self._first = True
@@ -163,7 +161,7 @@ class Joints:
         carried = np.linalg.norm(self.loads.reshape(-1, 2, 3), axis=2)
         gone = (carried > self.table.strengths).any(axis=1) & ~self.broken
         self.broken |= gone
-        self.multipliers[gone] = 0.0
+        self.loads[gone] = 0.0
         return bool(gone.any())
 
     def load(self, index: int) -> JointLoad:

@@ -1,7 +1,6 @@
 """Force and stiffness of single rows: held, bounded on one side or both, driven up to a largest force.
 
-A row with compliance alpha and stiffness k of the solver gives f = (lambda - k C) / (1 + k alpha), lambda being its
-force of the last substep. Where it comes to rest, f = lambda = -C / alpha; with alpha = 0, C = 0.
+A row with compliance alpha and stiffness k of the solver gives f = -k C / (1 + k alpha) = -C / (alpha + 1 / k).
 """
 
 import math
@@ -10,10 +9,10 @@ from shinari.maths.function import steady
 
 
 @steady
-def held(multiplier, k, c, compliance):
+def held(k, c, compliance):
     """Force and stiffness of a row that holds C at zero."""
     s = 1.0 / (1.0 + k * compliance)
-    return s * (multiplier - k * c), s * k
+    return -s * k * c, s * k
 
 
 @steady
@@ -34,27 +33,20 @@ def side_of(low, high, was, after, first):
 
 
 @steady
-def bounded(multiplier, k, value, least, most, compliance, was, after, first):
+def bounded(k, value, least, most, compliance, was, after, first):
     """Force, stiffness and side of a row that keeps a value between its bounds, which may be infinite.
 
     Two bounds that are one hold the value: their side is 2.
     """
-    low, stiffness = held(max(multiplier, 0.0), k, value - least, compliance)
-    high, _ = held(min(multiplier, 0.0), k, value - most, compliance)
-    both, _ = held(multiplier, k, value - least, compliance)
+    low, stiffness = held(k, value - least, compliance)
+    high, _ = held(k, value - most, compliance)
     side = 2.0 if least == most else side_of(low, high, was, after, first)
-    force = low if side == 1.0 else (high if side == -1.0 else (both if side == 2.0 else 0.0))
+    force = low if side > 0.0 else (high if side < 0.0 else 0.0)
     return force, stiffness if side != 0.0 else 0.0, side
 
 
 @steady
-def one_sided(side, force):
-    """Force of a limit after its motion: it never changes its sign."""
-    return max(force, 0.0) if side == 1.0 else (min(force, 0.0) if side == -1.0 else (force if side == 2.0 else 0.0))
-
-
-@steady
-def driven(multiplier, was, after, k, c, compliance, damping, rate, h, most, first):
+def driven(was, after, k, c, compliance, damping, rate, h, most, first):
     """A motor: force and stiffness of all of it, of its row without the damping, and whether it is at its limit.
 
     At its limit a motor has no stiffness, so that nobody knows yet where it leads to. Where the bodies were predicted
@@ -62,7 +54,7 @@ def driven(multiplier, was, after, k, c, compliance, damping, rate, h, most, fir
     was in the last substep, unless that cannot be, then for what the last solution of this substep makes of it: `after`
     is what its row pushed with there.
     """
-    force, stiffness = held(multiplier, k, c, compliance)
+    force, stiffness = held(k, c, compliance)
     total = force - damping * rate
     judged = total if first or was != 0.0 else after - damping * rate
     over = 1.0 if judged > most else (-1.0 if judged < -most else 0.0)

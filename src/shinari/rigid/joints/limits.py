@@ -7,7 +7,6 @@ import numba
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
-from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.laws import bounded, driven, nearest_turn
 from shinari.rigid.joints.measures import (
     NO_TWIST,
@@ -50,9 +49,9 @@ from shinari.rigid.joints.table import (
     MOTOR,
     NO_DRIVE,
     POINT_MASS,
-    SATURATED,
     SECOND,
     SLIDER,
+    STIFF,
     SWING,
     TRAVEL,
     TURN_MASS,
@@ -75,10 +74,10 @@ def set_vector_at(rows, j, at, v):
 
 
 @steady
-def limit(j, slot, numbers, least, multipliers, rows, k, value, after, first):
+def limit(j, slot, numbers, least, rows, k, value, after, first):
     """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`."""
     force, stiffness, side = bounded(
-        multipliers[j, slot], k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
+        k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
         rows[j, ACTIVE + slot - TRAVEL], after[slot - TRAVEL], first,
     )  # fmt: skip
     note(rows, j, slot, force, stiffness)
@@ -117,7 +116,7 @@ def servo_goal(j, numbers, start, target, h):
 
 
 @steady
-def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p, k, kt, past, after, h, first):
+def act_on_axis(j, codes, numbers, saturated, rows, angles, targets, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
     flags, drive = codes[j, FLAGS], codes[j, DRIVE]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
@@ -125,9 +124,9 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
     if flags & (HAS_TWIST | HAS_ANGLE):
         angle = nearest_turn(twist_of(p), angles[j])
     if flags & HAS_TRAVEL:
-        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, multipliers, rows, k, travel, after, first)
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after, first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
-        about, against = limit(j, TWIST, numbers, LEAST_TWIST, multipliers, rows, kt, angle, after, first)
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after, first)
     if drive != NO_DRIVE:
         slides = codes[j, KIND] == SLIDER
         moved = past[0][0] if slides else past[1][0]
@@ -137,9 +136,9 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
             if drive == VELOCITY
             else place - servo_goal(j, numbers, place - moved, targets[j], h)
         )
-        was = multipliers[j, SATURATED] if first else rows[j, ACTIVE + 3]
+        was = saturated[j] if first else rows[j, ACTIVE + 3]
         total, stiffness, force, held_stiffness, state = driven(
-            multipliers[j, MOTOR], was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
+            was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
             numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
         )  # fmt: skip
         rows[j, ACTIVE + 3] = state
@@ -150,7 +149,7 @@ def act_on_axis(j, codes, numbers, multipliers, rows, angles, targets, travel, p
 
 
 @steady
-def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after, first):
+def act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, first):
     """Limits of swing and twist: moment and stiffness in the world."""
     flags = codes[j, FLAGS]
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -159,7 +158,7 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after
     cosine = math.cos(swing)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
-        f, s = limit(j, SWING, numbers, LEAST_SWING, multipliers, rows, kt, swing, after, first)
+        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after, first)
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -168,7 +167,7 @@ def act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
         angle = nearest_turn(twist_of(p), angles[j])
-        f, s = limit(j, TWIST, numbers, LEAST_TWIST, multipliers, rows, k, angle, after, first)
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after, first)
         if not some:
             f, s = 0.0, 0.0
             note(rows, j, TWIST, f, s)
@@ -217,7 +216,7 @@ def add_to_element(j, force, moment, k, r, forces, stiffness):
 
 @steady
 def restrain_joint(
-    j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, after, forces, stiffness
+    j, codes, numbers, targets, angles, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
 ):  # fmt: skip
     """Limits, motor and damping of a joint that is measured in the axes of the joint on b."""
     gap, _, _ = apart(codes, numbers, j, x, q)
@@ -227,13 +226,13 @@ def restrain_joint(
     past = past_of(j, codes, numbers, gap, p, x0, q0, axes, h)
     force, stiff, moment, against = damp(j, numbers, past)
     f, s, t, r = act_on_axis(
-        j, codes, numbers, multipliers, rows, angles, targets, dot(axes[0], gap), p, k, kt, past, after, h, first
+        j, codes, numbers, saturated, rows, angles, targets, dot(axes[0], gap), p, k, kt, past, after, h, first
     )
     turning, turn_stiffness = from_axes(axes, (moment[0] + t, moment[1], moment[2])), along_axes(
         axes, (against[0] + r, against[1], against[2])
     )  # fmt: skip
     if codes[j, KIND] == BALL:
-        t, r = act_on_ball(j, codes, numbers, multipliers, rows, angles, axes, p, kt, after, first)
+        t, r = act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, first)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
     add_to_element(
         j, from_axes(axes, (force[0] + f, force[1], force[2])), turning,
@@ -243,7 +242,7 @@ def restrain_joint(
 
 @steady
 def restrain_distance(
-    j, codes, numbers, multipliers, rows, x, q, x0, q0, h, first, after, forces, stiffness
+    j, codes, numbers, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
 ):  # fmt: skip
     """Limits and damping of a distance, along its line."""
     gap, _, _ = apart(codes, numbers, j, x, q)
@@ -251,7 +250,7 @@ def restrain_distance(
     k = STIFF / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0
     if codes[j, FLAGS] & HAS_TRAVEL:
-        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, multipliers, rows, k, length, after, first)
+        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, length, after, first)
     if codes[j, FLAGS] & HAS_PAST:
         old, _, _ = apart(codes, numbers, j, x0, q0)
         _, before = direction_and_length(old)
@@ -271,7 +270,7 @@ def measure(which, codes, rows, motion, results):
 
 @numba.njit(cache=True, **STEADY)
 def restrain(
-    which, results, codes, numbers, targets, broken, angles, multipliers, rows, x, q, x0, q0, h, first, forces,
+    which, results, codes, numbers, targets, broken, angles, saturated, rows, x, q, x0, q0, h, first, forces,
     stiffness
 ):  # fmt: skip
     """Add limits, motors and damping to elements that `evaluate` has written.
@@ -284,7 +283,7 @@ def restrain(
         targets: What motors aim at, (J,).
         broken: Joints that have let go, (J,).
         angles: Angles about the axes at the start of the substep, over several turns [rad], (J,).
-        multipliers: Forces and moments of the rows in the last substep, (J, MULTIPLIERS).
+        saturated: Whether motors were at their limit in the last substep, -1, 0 or 1, (J,).
         rows: What `settle` needs, (J, ROWS), overwritten.
         x: Origins of the frames now [m], (F, 3).
         q: Their rotations now, (F, 4).
@@ -302,9 +301,9 @@ def restrain(
         after = (results[w, 0], results[w, 1], results[w, 2], results[w, 3])
         if codes[j, KIND] == DISTANCE:
             restrain_distance(
-                j, codes, numbers, multipliers, rows, x, q, x0, q0, h, first, after, forces, stiffness
+                j, codes, numbers, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
             )  # fmt: skip
         else:
             restrain_joint(
-                j, codes, numbers, targets, angles, multipliers, rows, x, q, x0, q0, h, first, after, forces, stiffness
+                j, codes, numbers, targets, angles, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
             )  # fmt: skip

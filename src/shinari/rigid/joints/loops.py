@@ -22,7 +22,6 @@ from shinari.rigid.joints.table import (
     FLAGS,
     GEAR,
     KIND,
-    MULTIPLIERS,
     SECOND,
     JointTable,
     joints_of,
@@ -127,16 +126,15 @@ def _rows_held(table: JointTable, bodies: Sequence[Body], j: int) -> np.ndarray:
     x, q = np.array([p for p, _ in poses] + [np.zeros(3)]), np.array([r for _, r in poses] + [[1.0, 0.0, 0.0, 0.0]])
     codes[0, FLAGS], codes[0, DRIVE], numbers[0, DAMPING : DAMPING + 6] = 0, 0, 0.0
     none, one, zeros = np.zeros(1, np.bool_), np.zeros(1, np.int64), np.zeros(1)
-    state = np.zeros((1, MULTIPLIERS))
     if codes[0, KIND] == GEAR:
         bar = Bars.zeros(1)
-        evaluate_gears(one, codes, numbers, none, zeros, state, q, q, 1.0, bar.frames, bar.jacobian, bar.force,
+        evaluate_gears(one, codes, numbers, none, zeros, q, q, 1.0, bar.frames, bar.jacobian, bar.force,
                        bar.stiffness)  # fmt: skip
         return (
             bar.jacobian / np.linalg.norm(bar.jacobian) if numbers[0, ANGULAR_COMPLIANCE] == 0.0 else np.zeros((0, 12))
         )
     element = Elements.zeros(1)
-    evaluate(codes, numbers, none, state, np.zeros((1, ROWS)), x, q, 1.0, element.frames, element.arms, element.force,
+    evaluate(codes, numbers, none, np.zeros((1, ROWS)), x, q, 1.0, element.frames, element.arms, element.force,
              element.stiffness)  # fmt: skip
     ra, rb = element.arms[0, :3], element.arms[0, 3:]
     motion = np.zeros((6, 12))

@@ -18,7 +18,6 @@ import numba
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import conjugate, multiply, rotate
 from shinari.maths.vec3 import add, direction_and_length, scale, sub
-from shinari.rigid.elements import STIFF
 from shinari.rigid.joints.measures import (
     aligned_turn,
     along_axes,
@@ -47,13 +46,13 @@ from shinari.rigid.joints.table import (
     REST,
     SECOND,
     SLIDER,
+    STIFF,
     TURN_MASS,
     UNIVERSAL,
 )  # fmt: skip
 
 # Columns of `rows`, what `settle` has to know: axes of the joint on b (of a distance its line and nothing), directions
-# of the rows beyond them (swing or universal; twist), forces and stiffnesses of ten rows in the order of the
-# multipliers.
+# of the rows beyond them (swing or universal; twist), forces and stiffnesses of ten rows.
 AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
 # On which side limits push, and whether the motor is at its own limit: -1, 0 or 1 each.
 ACTIVE = 35
@@ -87,19 +86,19 @@ def turns(kind, p, axes, rest):
 
 
 @steady
-def three_rows(multiplier, k, c, hold, compliance):
+def three_rows(k, c, hold, compliance):
     """Forces and stiffnesses of three rows, 0 for those that `hold` leaves out."""
-    s = 1.0 / (1.0 + k * compliance)
+    s = k / (1.0 + k * compliance)
     force = (
-        s * hold[0] * (multiplier[0] - k * c[0]),
-        s * hold[1] * (multiplier[1] - k * c[1]),
-        s * hold[2] * (multiplier[2] - k * c[2]),
+        -s * hold[0] * c[0],
+        -s * hold[1] * c[1],
+        -s * hold[2] * c[2],
     )
-    return force, (s * k * hold[0], s * k * hold[1], s * k * hold[2])
+    return force, (s * hold[0], s * hold[1], s * hold[2])
 
 
 @numba.njit(cache=True, **STEADY)
-def evaluate(codes, numbers, broken, multipliers, rows, x, q, h, frames, arms, forces, stiffness):
+def evaluate(codes, numbers, broken, rows, x, q, h, frames, arms, forces, stiffness):
     """Write the elements of joints where the bodies are now; those of gears and of broken joints do nothing.
 
     The loop reads and writes arrays itself: passed on, they cost more than the work.
@@ -108,7 +107,6 @@ def evaluate(codes, numbers, broken, multipliers, rows, x, q, h, frames, arms, f
         codes: See `shinari.rigid.joints.table`, (J, 5).
         numbers: See there, (J, NUMBERS).
         broken: Joints that have let go, (J,).
-        multipliers: Forces and moments of the rows in the last substep, (J, MULTIPLIERS).
         rows: What `settle` needs, (J, ROWS), overwritten.
         x: Origins of the frames now [m], (F, 3).
         q: Their rotations now, (F, 4).
@@ -142,11 +140,11 @@ def evaluate(codes, numbers, broken, multipliers, rows, x, q, h, frames, arms, f
         )  # fmt: skip
         turn, around = turns(kind, short(multiply(conjugate(frame_b), frame_a)), axes, numbers[j, REST])
         force, stiff = three_rows(
-            (multipliers[j, 0], multipliers[j, 1], multipliers[j, 2]), ease * numbers[j, POINT_MASS], c,
+            ease * numbers[j, POINT_MASS], c,
             (numbers[j, HOLDS], numbers[j, HOLDS + 1], numbers[j, HOLDS + 2]), numbers[j, COMPLIANCE],
         )  # fmt: skip
         moment, against = three_rows(
-            (multipliers[j, 3], multipliers[j, 4], multipliers[j, 5]), ease * numbers[j, TURN_MASS], turn,
+            ease * numbers[j, TURN_MASS], turn,
             (numbers[j, HOLDS + 3], numbers[j, HOLDS + 4], numbers[j, HOLDS + 5]), numbers[j, ANGULAR_COMPLIANCE],
         )  # fmt: skip
         f, t = from_axes(axes, force), from_axes(around, moment)
