@@ -239,12 +239,11 @@ def test_the_surface_that_the_simulation_shows_is_that_of_the_results(run: tuple
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    "steps",
-    [1, pytest.param(40, marks=pytest.mark.xfail(reason="the forces of contacts between bodies are not in the state"))],
-)
-def test_bodies_and_joints_go_on_from_a_checkpoint_bit_by_bit(tmp_path: Path, steps: int, threads: int) -> None:
-    """Before and after the bodies have met the ground and each other."""
+@pytest.mark.parametrize(("steps", "sleeping"), [(1, False), (40, False), (120, True)])
+def test_bodies_and_joints_go_on_from_a_checkpoint_bit_by_bit(
+    tmp_path: Path, steps: int, sleeping: bool, threads: int
+) -> None:
+    """Before and after the bodies have met the ground and each other, and when they have come to rest."""
     pytest.importorskip("h5py")
     scene = sn.Scene()
     scene.add_collider(sn.Plane(), friction=0.5)
@@ -255,7 +254,7 @@ def test_bodies_and_joints_go_on_from_a_checkpoint_bit_by_bit(tmp_path: Path, st
     joint = {"anchor": (2.0, 1.3, 0.0), "axis": (0.0, 0.0, 1.0), "limits": (-0.3, 0.3), "motor": motor}
     scene.add_joint("hinge", arm, **joint, name="pivot")
     scene.add_cloth(sn.grid(shape=(4, 4), size=(0.5, 0.5)), position=(0.0, 1.6, 0.0), name="sheet")
-    first = sn.Simulation(scene, substeps=5, threads=threads)
+    first = sn.Simulation(scene, substeps=5, threads=threads, sleeping=sleeping)
     first.step(steps)
     first.drive("pivot", -0.2)
     first.save(tmp_path / "state.checkpoint")
