@@ -58,10 +58,13 @@ RUNS = {
     "19_twisted_rod/twisted_rod": ([], ["twisted_rod.html", "twisted_rod.npz", "twisted_rod.png"]),
     "21_tearing_sheet/tearing_sheet": ([], ["tearing_sheet.html", "tearing_sheet.npz"]),
     "20_balloon/balloon": ([], ["balloon.html", "balloon.npz", "balloon.png"]),
+    "22_joints/joints": ([], ["joints.html", "joints.npz"]),
     "23_domino_run/domino_run": ([], ["domino_run.html", "domino_run.npz"]),
     "24_arch/arch": ([], ["arch.html", "arch.npz"]),
     "25_card_house/card_house": ([], ["card_house.html", "card_house.npz"]),
     "26_wing_nut/wing_nut": ([], ["wing_nut.html", "wing_nut.npz"]),
+    "27_car/car": ([], ["car.html", "car.npz"]),
+    "30_meshes_piled/meshes_piled": ([], ["meshes_piled.html", "meshes_piled.npz"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
