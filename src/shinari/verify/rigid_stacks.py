@@ -160,7 +160,8 @@ def asleep(_: str) -> Iterator[Measurement]:
     scene = Scene()
     boxes = _column(scene, (1000.0,) * 4, 0.2)
     scene.add_rigid_body(Cylinder(0.1, 0.3), position=(2, 0.1, 0), rotation=turn((1, 0, 0), np.pi / 2), friction=0.5)
-    ball = scene.add_rigid_body(Sphere(0.1), position=(0.03, 60.0, 0), density=8000.0)
+    # it comes down from the side after 3.5 s, at the height of the box on top
+    ball = scene.add_rigid_body(Sphere(0.1), position=(-28.2, 60.75, 0), velocity=(8.0, 0, 0), density=8000.0)
     sim = single(scene, substeps=10, sleeping=True)
     sim.step(120)
     before = _positions(sim)[:5]
@@ -168,7 +169,7 @@ def asleep(_: str) -> Iterator[Measurement]:
     yield equal("way of what sleeps in 1 s [m]", 0.0, float(np.abs(_positions(sim)[:5] - before).max()), absolute=0.0,
                 theory="it sleeps")  # fmt: skip
     sim.step(120)
-    yield at_least("way of the box that was hit [m]", 1e-6, float(np.linalg.norm(place(sim, boxes[3]) - before[3])),
+    yield at_least("way of the box that was hit [m]", 1e-2, float(np.linalg.norm(place(sim, boxes[3]) - before[3])),
                    theory="it woke")  # fmt: skip
     yield at_least("height of the ball [m]", 0.09, float(place(sim, ball)[1]), theory="it did not go through")
 
