@@ -157,7 +157,7 @@ def test_stays_together(kind):
         force, stiff = rows[15:21], rows[25:31]
         error = np.abs(np.where(stiff > 0.0, force / np.where(stiff > 0.0, stiff, 1.0), 0.0))
         worst = max(worst, error.max())
-    # k yields by a part 1e-8 of what a row would move in a substep, 10 m/s^2 h^2 = 7e-6 m; what is left is what a Newton
+    # k yields by a part 1e-8 of what a row would move in a substep, 10 m/s^2 h^2 = 7e-6 m; the rest is what a Newton
     # step leaves at second order
     assert worst < 1e-9
 
