@@ -7,9 +7,9 @@ An element is a force at a point and a moment between frames a and b, and how bo
 
 with the opposite on b, where dx and dtheta are the motion of the frames from where they are now. A joint is one
 element, a point of contact is one. A hard row has K = k n n^T with k = STIFF / (h^2 w), w the inverse mass that the row
-feels: it yields by a part 1 / STIFF of what it would move without a force, and the multiplier that it carries from one
-substep to the next takes even that away (augmented Lagrangian; compare Giles, Diaz and Yuksel 2025, Augmented Vertex
-Block Descent, who solve the same rows body by body).
+feels: it yields by a part 1 / STIFF of what it would move in a substep without a force. Giles, Diaz and Yuksel 2025
+(Augmented Vertex Block Descent) keep such rows softer and carry a multiplier on, since they solve body by body; here the
+system is solved at once and may be stiff, and a multiplier that is carried on would make soft modes grow.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 STIFF = 1.0e5
-"""Stiffness of a hard row, in units of what it moves over h^2."""
+"""Stiffness of a point of contact, in units of what it moves over h^2."""
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,16 @@ EDGE = 0.02
 ROUNDING = 1e-10
 APART, STICKING, SLIDING = 0, 1, 2
 # Stiffness against slip, over that against overlap. Softer, because the states of points that are about to slip are
-# found the harder the sharper the corner of Coulomb's law is; what gives way is taken back by the multiplier.
+# found the harder the sharper the corner of Coulomb's law is. The friction of the last substep is carried on, so that a
+# point that sticks is a spring at the place where it began to, and does not creep.
 GRIP = 1e-3
 
 
 @steady
 def force_of(gap, slip, n, k, ease, last, limit):
     """State of a point and its force, (n f_n, f_t), at a gap and a slip; `limit` [N] bounds the friction."""
-    held = dot(n, last)
-    normal = (held - k * gap) * ease
-    wish = sub(sub(last, scale(n, held)), scale(slip, GRIP * k))
+    normal = -k * gap * ease
+    wish = sub(sub(last, scale(n, dot(n, last))), scale(slip, GRIP * k))
     size = math.sqrt(dot(wish, wish))
     touches = normal > 0.0
     sticks = size <= limit and limit > 0.0

@@ -3,7 +3,7 @@
             a                    gap    C = n . (p_a - p_b) - r_a - r_b        n: from b to a
       ------+------  ^ n         slip   s = how far a's surface has gone past b's in the substep, across n
       ------+------  |
-            b                    f_n = lambda_n - k (C - C*)  >= 0,    f_t = lambda_t - k s,    |f_t| <= mu f_n
+            b                    f_n = -k (C - C*)  >= 0,    f_t = f_t,0 - k_t s,    |f_t| <= mu f_n
 
 The way of a substep is small, so arms and normal are those of the predicted pose, and the gap and the slip follow the
 motions that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
@@ -49,7 +49,7 @@ class PointWork:
         turn: Relative turn of the bodies in the substep [rad], (P, 3).
         fast: Speed along the normal at the start of a substep of what may bounce, negative, else 0 [m/s].
         stiff: k of the row [N/m].
-        load: Multiplier: the force of the last substep, (P, 3).
+        load: The force of the last substep, (P, 3).
         mu: Coefficient of friction that holds in the substep.
         limit: Normal force that the limit of friction is taken from [N].
         push: Force now [N], (P, 3).
@@ -106,7 +106,7 @@ def start_points(
     parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
     inverse_mass, inverse_inertia, h, escape, slow
 ):  # fmt: skip
-    """Begin a substep, at its start pose: arms, where the gap is to be, and the multiplier."""
+    """Begin a substep, at its start pose: arms, and where the gap is to be."""
     for t in numba.prange(parts):
         start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
                    wanted, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia, h, escape,
@@ -298,7 +298,7 @@ def resist(p, e, n, law, turns, k, bound, force, stiffness):
 
 @numba.njit(cache=True, **STEADY)
 def keep_forces(count, push, force):
-    """The forces of the substep become the multipliers of the next."""
+    """The forces of the substep are carried on to the next."""
     for p in range(count):
         for c in range(3):
             force[p, c] = push[p, c]

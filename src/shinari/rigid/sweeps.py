@@ -112,7 +112,7 @@ def sweep_point(
     held, had = dot(n, last), dot(n, old)
     soft = 1.0 / (1.0 + k * law[p, 3])
     w = ease * weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
-    goal = soft * (held - k * (gaps[p] + dot(n, vector(motion, e))))
+    goal = -soft * k * (gaps[p] + dot(n, vector(motion, e)))
     push = max(had + (goal - had) / (1.0 + soft * k * w), 0.0)
     give_both(e, places, frames, arms, scale(n, push - had), none, inverse_mass, inverse_inertia, g, ease)
     motion_of(e, places[e, 0], places[e, 1], arms, g, motion)

@@ -260,7 +260,7 @@ class System:
         )  # fmt: skip
 
     def finish(self) -> None:
-        """The substep is over: its forces are the multipliers of the next."""
+        """The substep is over: carry its forces on to the next."""
         points = self.contacts.table
         keep_forces(points.count, self._work.push, points.force)
         if self._open.any() and self._places is not None:
