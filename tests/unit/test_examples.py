@@ -64,6 +64,10 @@ RUNS = {
     "25_card_house/card_house": ([], ["card_house.html", "card_house.npz"]),
     "26_wing_nut/wing_nut": ([], ["wing_nut.html", "wing_nut.npz"]),
     "27_car/car": ([], ["car.html", "car.npz"]),
+    "28_cloth_and_rope_on_bodies/cloth_and_rope_on_bodies": (
+        [],
+        ["cloth_and_rope_on_bodies.html", "cloth_and_rope_on_bodies.npz"],
+    ),
     "29_soft_body_on_hinge/soft_body_on_hinge": ([], ["soft_body_on_hinge.html", "soft_body_on_hinge.npz"]),
     "30_meshes_piled/meshes_piled": ([], ["meshes_piled.html", "meshes_piled.npz"]),
 }
