@@ -60,7 +60,7 @@ def hold_push(error, w, inverse_mass, inverse_inertia, b, arm, soft, multiplier)
 @numba.njit(cache=True, **STEADY)
 def solve_attachments(
     particles, bodies, places, lengths, compliances, broken, multipliers, x, predicted, velocities, groups, origins, fx,
-    fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, moved, torques, first, h
+    fq, fx0, fq0, inverse_mass, inverse_inertia, moments, fw, frame_impulses, before, moved, torques, first, h
 ):  # fmt: skip
     """Solve all attachments once.
 
@@ -84,6 +84,7 @@ def solve_attachments(
         inverse_mass: Of the frames, (F,).
         inverse_inertia: Of the frames, (F, 6).
         moments: Of the frames, (F, 3).
+        fw: Angular velocities at the start of the substep, (F, 3).
         frame_impulses: What the frames received in this step, (F, 6).
         before: Scratch, (F, 4).
         moved: Scratch, (F, 2).
@@ -130,7 +131,7 @@ def solve_attachments(
             apply(x, i, push, fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b, arm, rate)
             for c in range(3):
                 multipliers[m, c] += push[c]
-    finish_turns(before, fq, fq0, moments, torques, h)
+    finish_turns(before, fq, fq0, moments, fw, torques, h)
 
 
 @numba.njit(cache=True, **STEADY)

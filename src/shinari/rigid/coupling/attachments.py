@@ -107,7 +107,7 @@ class Attachments:
             rows.particles, rows.bodies, rows.places, rows.lengths, rows.compliances, state.parts[BROKEN],
             state.parts[MULTIPLIERS], state.x, self._predicted, state.v, model.groups, state.origins, frames.x,
             frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia, frames.moments,
-            frames.impulses, *self._scratch, first, self._settings.substep
+            frames.w, frames.impulses, *self._scratch, first, self._settings.substep
         )  # fmt: skip
 
     def finish(self, threads: int) -> None:

@@ -1,4 +1,9 @@
-"""Restitution of particles and elements that touched bodies, once the velocities of a substep are known."""
+"""Particles and elements that touched bodies, once the velocities of a substep are known: restitution, and no approach.
+
+What heavy things on both sides of a light one leave of an overlap goes out without velocity in the next substep. The
+velocity that brought it in has to go too, or it would stay for ever: what touches a rigid surface and still approaches
+it is stopped by an impulse that both share.
+"""
 
 import numba
 import numpy as np
@@ -7,7 +12,7 @@ from shinari.contact.solid.collide import law_of, place, recoil, record
 from shinari.contact.solid.elements import blend, kick
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO
-from shinari.rigid.contact.vectors import add, cross, direction_and_length, scale, sub
+from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.coupling.response import yielding
 from shinari.rigid.motion import quaternion, spin_of, vector
 
@@ -33,7 +38,7 @@ def strike(fq, fv, fw, inverse_mass, moments, frame_impulses, b, arm, impulse):
 
 @steady
 def rebound(n, gap, w, b, arm, start, now, fv, fw, fv0, fw0, inverse_mass, inverse_inertia, law, gravity, weight, h):
-    """Impulse on a point by restitution, (0, 0, 0) where it does not bounce.
+    """Impulse on a point by restitution, or that stops it; (0, 0, 0) where it leaves.
 
     Both fall, so the point approaches by gravity only as far as one of the two is not pushed by it.
     """
@@ -42,7 +47,10 @@ def rebound(n, gap, w, b, arm, start, now, fv, fw, fv0, fw0, inverse_mass, inver
     pull = scale(gravity, one - other)
     still = (ZERO * w, ZERO * w, ZERO * w)
     approach = sub(start, velocity_at(fv0, fw0, b, arm))
-    change = recoil(n, gap, approach, sub(now, velocity_at(fv, fw, b, arm)), still, law, pull, weight, h)
+    speed = sub(now, velocity_at(fv, fw, b, arm))
+    change = recoil(n, gap, approach, speed, still, law, pull, weight, h) if law[2] > ZERO else still
+    rest = max(-dot(n, add(speed, change)), ZERO)
+    change = add(change, scale(n, rest))
     along, speed = direction_and_length(change)
     give = w + yielding(inverse_mass, inverse_inertia, b, arm, along)
     return scale(along, speed / give if give > ZERO else ZERO * speed)
@@ -66,7 +74,7 @@ def bounce_particles(
             k = np.int64(solids[m])
             b = piece_frames[k]
             law = law_of(mine, theirs, owners[i], k)
-            if memory[m, 0] <= ZERO or law[2] <= ZERO:
+            if memory[m, 0] <= ZERO or law[3] > ZERO:
                 continue
             n = (memory[m, 4], memory[m, 5], memory[m, 6])
             arm = sub(add(vector(origins, groups[i]), place(x, i)), vector(fx, b))
@@ -92,7 +100,7 @@ def bounce_elements(
             k = np.int64(solids[m])
             b = piece_frames[k]
             law = law_of(mine, theirs, owners[i0], k)
-            if memory[m, 0] <= ZERO or law[2] <= ZERO:
+            if memory[m, 0] <= ZERO or law[3] > ZERO:
                 continue
             weights = (memory[m, 8], memory[m, 9], memory[m, 10])
             b0 = weights[0]

@@ -17,11 +17,11 @@ from shinari.maths.function import STEADY
 
 @numba.njit(cache={cache}, **STEADY)
 def run({{arguments}}):
-    body(distance_and_normal, {{arguments}})
+    return body(distance_and_normal, {{arguments}})
 '''
 
 
-def serial(body: Any, *, meshes: bool) -> Callable[..., None]:
+def serial(body: Any, *, meshes: bool) -> Callable[..., float]:
     """Kernel that calls a function of `distance_and_normal` and more.
 
     Args:

@@ -71,7 +71,8 @@ def repeat(
 @numba.njit(cache=True, **STEADY)
 def repeat_all(
     items, offsets, solids, memory, impulses, gone, ways, steadies, elements, moved, torques, x, predicted, velocities,
-    groups, origins, piece_frames, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, h
+    groups, origins, piece_frames, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, fw, frame_impulses,
+    before, h
 ):  # fmt: skip
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
@@ -90,14 +91,14 @@ def repeat_all(
                 b = piece_frames[np.int64(solids[m])]
                 repeat(ONE, m, b, memory, impulses, gone, ways, elements, e, x, predicted, velocities, origin, fx, fq,
                        fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, h)  # fmt: skip
-    finish_turns(before, fq, fq0, moments, torques, h)
+    finish_turns(before, fq, fq0, moments, fw, torques, h)
 
 
 @steady
 def push_particles(
     distance_and_normal, items, offsets, solids, memory, impulses, gone, travels, reaches, moved, torques, x, predicted,
     velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places, piece_frames, theirs, fx, fq, fx0,
-    fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, back, h, speed
+    fq0, inverse_mass, inverse_inertia, moments, fw, frame_impulses, before, back, h, speed
 ):  # fmt: skip
     """Keep listed particles out of the pieces near them.
 
@@ -134,14 +135,19 @@ def push_particles(
         inverse_mass: Of the frames, (F,).
         inverse_inertia: Of the frames, (F, 6).
         moments: Of the frames, (F, 3).
+        fw: Angular velocities at the start of the substep, (F, 3).
         frame_impulses: What the frames received in this step, (F, 6).
         before: Scratch, (F, 4).
         back: Whether to go from the last to the first.
         h: Substep [s].
         speed: Speed at which what was inside comes out [m/s].
+
+    Returns:
+        The farthest that a push moved a point and a body against each other [m].
     """
     rate = ONE / h
     begin_turns(before, fq, torques, moved)
+    largest = ZERO * h
     for turn in range(len(items)):
         p = len(items) - 1 - turn if back else turn
         i = np.int64(items[p])
@@ -168,6 +174,7 @@ def push_particles(
             if not touches:
                 continue
             write_memory(memory, m, normal_push, hold, n, gap)
+            largest = max(largest, (w + inverse_mass[b]) * norm(push))
             apart = ONE / (w + inverse_mass[b])
             mine_out, their_out = scale(silent, w * apart), scale(silent, -inverse_mass[b] * apart)
             if w > ZERO:
@@ -179,19 +186,21 @@ def push_particles(
             speed_now = speed_of(x, predicted, velocities, i, rate)
             balance(torques, fx, fx0, inverse_mass, b, scale(silent, apart), speed_now, rate)
             record(impulses, m, push, rate)
-    finish_turns(before, fq, fq0, moments, torques, h)
+    finish_turns(before, fq, fq0, moments, fw, torques, h)
+    return largest
 
 
 @steady
 def push_elements(
     distance_and_normal, items, offsets, solids, memory, impulses, gone, ways, steadies, travels, reaches, moved,
     torques, elements, x, predicted, velocities, radii, owners, mine, groups, origins, kinds, sizes, fields, places,
-    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, frame_impulses, before, back, h,
+    piece_frames, theirs, fx, fq, fx0, fq0, inverse_mass, inverse_inertia, moments, fw, frame_impulses, before, back, h,
     speed
 ):  # fmt: skip
     """Keep the deepest points of listed elements out of the pieces near them; arguments as of `push_particles`."""
     rate = ONE / h
     begin_turns(before, fq, torques, moved)
+    largest = ZERO * h
     for turn in range(len(items)):
         p = len(items) - 1 - turn if back else turn
         e = np.int64(items[p])
@@ -282,6 +291,7 @@ def push_elements(
                     speed_of(x, predicted, velocities, i2, rate),
                 )
                 balance(torques, fx, fx0, inverse_mass, b, scale(silent, apart), speed_now, rate)
+                largest = max(largest, (w + inverse_mass[b]) * norm(push))
                 if not late and (w + inverse_mass[b]) * norm(push) <= SMALL * reach:
                     break
             if memory[m, 0] > ZERO and not done:
@@ -289,7 +299,8 @@ def push_elements(
                 repeat(-ONE, m, b, memory, impulses, gone, ways, elements, e, x, predicted, velocities, origin, fx, fq,
                        fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, h)  # fmt: skip
                 memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
-    finish_turns(before, fq, fq0, moments, torques, h)
+    finish_turns(before, fq, fq0, moments, fw, torques, h)
+    return largest
 
 
 @steady

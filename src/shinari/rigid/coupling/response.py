@@ -12,17 +12,12 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-import numpy as np
-
 from shinari.contact.solid.collide import into, out_of, touching_plane, turn
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.quaternion import normalised, rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, norm, reciprocal
 from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
-from shinari.rigid.motion import momentum_of, quaternion, spin_of, symmetric_times, turn_between, turned_by, vector
-
-HALF = np.float32(0.5)
-MIDPOINTS = 12
+from shinari.rigid.motion import mean_spin, quaternion, spin_of, symmetric_times, turn_between, turned_by, vector
 
 
 @steady
@@ -189,16 +184,18 @@ def begin_turns(before, q, torques, moved):
 
 
 @steady
-def finish_turns(before, q, q0, moments, torques, h):
+def finish_turns(before, q, q0, moments, w, torques, h):
     """Turn bodies by exactly what the moments of a sweep give to their angular momenta.
 
-    In the sweep turns add up to first order. The angular momentum of a turn is that of `shinari.rigid.motion.derive`.
+    In the sweep turns add up to first order. What a turn adds to the angular momentum is counted from the pose that the
+    body would have on its own, as in `shinari.rigid.motion.derive`.
 
     Args:
         before: Quaternions before the sweep, (F, 4).
         q: Quaternions after it; changed.
         q0: Quaternions at the start of the substep.
         moments: Principal moments, (F, 3).
+        w: Angular velocities at the start of the substep, (F, 3).
         torques: Moments of the impulses of the sweep [N m s], (F, 3).
         h: Substep [s].
     """
@@ -206,10 +203,7 @@ def finish_turns(before, q, q0, moments, torques, h):
         moment = vector(torques, b)
         if dot(moment, moment) > ZERO:
             start = quaternion(q0, b)
-            way = turn_between(start, quaternion(before, b))
-            momentum = momentum_of(turned_by(start, scale(way, HALF)), moments, b, scale(way, ONE / h))
-            momentum = add(momentum, moment)
-            way = turn_between(start, quaternion(q, b))
-            for _ in range(MIDPOINTS):
-                way = scale(spin_of(turned_by(start, scale(way, HALF)), moments, b, momentum), h)
-            q[b, 0], q[b, 1], q[b, 2], q[b, 3] = turned_by(start, way)
+            free = normalised(turned_by(start, scale(mean_spin(start, moments, b, vector(w, b), h), h)))
+            way = turn_between(free, quaternion(before, b))
+            way = add(way, scale(spin_of(free, moments, b, moment), h))
+            q[b, 0], q[b, 1], q[b, 2], q[b, 3] = turned_by(free, way)
