@@ -164,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
             simulation.step()
             recorder.record()
             most["swing"] = max(most["swing"], swing(simulation, "swing"))
-            most["twist"] = max(most["twist"], abs(axis(simulation, "crank", 0) @ (0.0, 0.0, 1.0)))
+            most["twist"] = max(most["twist"], abs(float(axis(simulation, "crank", 0)[2])))
     start = np.array([0.0, HEIGHT, PITCH * 9])
     most["way"] = float(np.linalg.norm(simulation.pose("sledge")[0] - start))
     check(simulation, most)

@@ -93,7 +93,7 @@ def apart(simulation: sn.Simulation) -> float:
     now, sewn = simulation.positions("curtain").astype(float), scene.groups[0].positions
     for name, edge in (("rail", slice(-COLUMNS, None)), ("hem", slice(0, COLUMNS))):
         position, rotation = simulation.pose(name)
-        start = scene.bodies[scene[name].index].position
+        start = next(body.position for body in scene.bodies if body.name == name)
         local = (now[edge] - position) @ rotation_matrix(rotation)
         worst = max(worst, float(np.linalg.norm(local - (sewn[edge] - start), axis=1).max()))
     return worst
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> None:
             if frame == REST:
                 check_levers(simulation, pulls)
                 still, _ = simulation.pose("rail")
-                simulation.state.body_velocities[scene["lantern"].index] = (0.0, 0.0, PUSH)
+                simulation.state.body_velocities[-1] = (0.0, 0.0, PUSH)  # the lantern was added last
             simulation.step()
             if frame % 2:
                 recorder.record()
