@@ -40,7 +40,7 @@ class Bodies:
         seen = rigid.published(state.parts["bodies/x"], state.parts["bodies/q"])
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
-        self._pushed = 0.0
+        self._pushed, self._lost = 0.0, False
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
@@ -58,6 +58,10 @@ class Bodies:
     def predict(self, end: float, threads: int) -> None:
         """A substep begins that ends at a time [s]: find the contacts, then predict the poses."""
         frames, h = self.frames, self._settings.substep
+        # contacts are not looked for among poses that are no numbers; the step will say so at its end
+        self._lost = self._lost or not self._finite()
+        if self._lost:
+            return
         frames.x0[...], frames.q0[...] = frames.x, frames.q
         self.system.find(threads, SLOW * h * float(np.linalg.norm(self._gravity)))
         accelerate(frames.v, frames.inverse_mass, self._asleep, h * self._gravity)
@@ -68,6 +72,8 @@ class Bodies:
 
     def project(self, threads: int, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
+        if self._lost:
+            return
         pushed = float(np.abs(self.frames.impulses).sum())
         if first or pushed != self._pushed:
             self.system.solve(threads)
@@ -75,6 +81,8 @@ class Bodies:
 
     def finish(self, threads: int) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
+        if self._lost:
+            return
         frames, h = self.frames, self._settings.substep
         derive(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
                self._asleep, len(self._rigid.bodies), h, math.exp(-self._damping * h))  # fmt: skip
@@ -97,7 +105,7 @@ class Bodies:
         """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
-        if not math.isfinite(float(x.sum()) + float(q.sum()) + float(v.sum()) + float(w.sum())):
+        if self._lost or not self._finite():
             return False
         if self._settings.sleeping:
             self._tire()
@@ -108,6 +116,11 @@ class Bodies:
         for name, shown in self._shown.items():
             shown[...] = parts[name]
         return True
+
+    def _finite(self) -> bool:
+        """Whether all poses and velocities are finite numbers."""
+        f = self.frames
+        return math.isfinite(float(f.x.sum()) + float(f.q.sum()) + float(f.v.sum()) + float(f.w.sum()))
 
     def _rest(self) -> None:
         """Let those sleep that have been idle for long enough, unless a user has given them a speed."""
