@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +160,8 @@ class BodyParticles:
         for near, steadies in reversed(both) if self._back else both:
             if near.count:
                 ways = (self._gone, self._ways, steadies) if near.elements else (self._gone,)
-                moved = near.push(*near.table[1:], *ways, self._travels, pieces.reaches, self._moved, self._torques,
+                push: Any = near.push
+                moved = push(*near.table[1:], *ways, self._travels, pieces.reaches, self._moved, self._torques,
                           *near.elements, *things, *shapes, *bodies, settings.substep,
                                   escape)  # fmt: skip
                 largest = max(largest, moved)
@@ -178,7 +180,7 @@ class BodyParticles:
         things = (self._state.x, self._state.v, starts, model.owners, model.surfaces, model.groups, self._state.origins)
         for near in self._lists:
             if near.count:
-                body = bounce_elements if near.elements else bounce_particles
+                body: Any = bounce_elements if near.elements else bounce_particles
                 body(*near.table[1:], *near.elements, *things, pieces.frames, pieces.surfaces, *bodies, model.gravity,
                      self._weight, self._settings.substep)  # fmt: skip
 
@@ -187,7 +189,8 @@ class BodyParticles:
         model, state, frames = self._model, self._state, self._frames
         for near, elements, steadies in zip(self._lists, self._elements, self._steadies, strict=True):
             if near.count:
-                repeat_all(*near.table[1:], self._gone, self._ways, steadies, elements, self._moved, self._torques,
+                again: Any = repeat_all
+                again(*near.table[1:], self._gone, self._ways, steadies, elements, self._moved, self._torques,
                            *self._motion, model.groups, state.origins, self._pieces.frames, frames.x, frames.q,
                            frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia, frames.moments, frames.w,
                            frames.impulses, self._before,
@@ -241,7 +244,7 @@ class BodyParticles:
                 pieces.highs, centres, pieces.radii, self._piece_margins, frames.x, frames.q,
                 frames.inverse_mass)  # fmt: skip
         for near, (rows, words, bits) in zip(self._lists, self._cleared, strict=True):
-            mark = mark_elements if near.elements else mark_particles
+            mark: Any = mark_elements if near.elements else mark_particles
             mark(near.marks, *near.elements, self._margins, offsets, candidates, self._state.x, *here)
             np.bitwise_and.at(near.marks, (rows, words), bits)
             near.renew()
