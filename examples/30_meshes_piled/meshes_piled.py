@@ -21,7 +21,7 @@ from shinari.scene.motion import rotation_matrix
 
 GRAVITY = 9.81  # [m/s^2]
 RADIUS, DENSITY = 0.1, 600.0  # of the belly of a lump [m], [kg/m^3]
-BIN = (0.5, 1.6, 0.5)  # [m]
+BIN = (0.5, 2.0, 0.5)  # [m]
 # what sticks out: direction, height as part of the radius, how narrow it is
 BUMPS = (
     ((0.3, 1.0, 0.4), 0.9, 14.0),
