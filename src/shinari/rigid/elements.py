@@ -8,8 +8,8 @@ An element is a force at a point and a moment between frames a and b, and how bo
 with the opposite on b, where dx and dtheta are the motion of the frames from where they are now. A joint is one
 element, a point of contact is one. A hard row has K = k n n^T with k = STIFF / (h^2 w), w the inverse mass that the row
 feels: it yields by a part 1 / STIFF of what it would move in a substep without a force. Giles, Diaz and Yuksel 2025
-(Augmented Vertex Block Descent) keep such rows softer and carry a multiplier on, since they solve body by body; here the
-system is solved at once and may be stiff, and a multiplier that is carried on would make soft modes grow.
+(Augmented Vertex Block Descent) keep such rows softer and carry a multiplier on, since they solve body by body; here
+the system is solved at once and may be stiff, and a multiplier that is carried on would make soft modes grow.
 """
 
 from dataclasses import dataclass

@@ -104,19 +104,19 @@ def velocity_at(v, w, i, r):
 @numba.njit(parallel=True, cache=True, **STEADY)
 def start_points(
     parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
-    inverse_mass, inverse_inertia, h, escape, slow
+    inverse_mass, inverse_inertia, gravity, h, escape, slow
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, and where the gap is to be."""
     for t in numba.prange(parts):
         start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
-                   wanted, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia, h, escape,
-                   slow)  # fmt: skip
+                   wanted, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia, gravity,
+                   h, escape, slow)  # fmt: skip
 
 
 @steady
 def start_some(
     begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
-    inverse_mass, inverse_inertia, h, escape, slow
+    inverse_mass, inverse_inertia, gravity, h, escape, slow
 ):  # fmt: skip
     """Begin a substep for points begin to end - 1."""
     for p in range(begin, end):
@@ -140,9 +140,11 @@ def start_some(
         if law[p, 3] == 0.0 and gap < 0.0:
             target = gap + min(-RECOVERY * gap, escape * h)
         bounces = law[p, 2] > 0.0 and speed < -slow
-        fast[p] = speed if bounces else 0.0
+        # the speed with which the substep will go: with it a perfect bounce goes back on the way on which it came
+        pull = (h if inverse_mass[a] > 0.0 else 0.0) - (h if inverse_mass[b] > 0.0 else 0.0)
+        fast[p] = speed + pull * dot(n, gravity) if bounces else 0.0
         if bounces:
-            target += max(law[p, 2] * (-speed * h - max(gap, 0.0)), 0.0)
+            target += max(law[p, 2] * (-fast[p] * h - max(gap, 0.0)), 0.0)
         wanted[p] = target
         set_vector(load, p, vector(force, p))
 
@@ -187,18 +189,17 @@ def meet_some(
             lag = 0.0
             if curved[geoms[p, 0]]:
                 lag += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))
-                ra = old_a
             if curved[geoms[p, 1]]:
                 lag -= dot(n, sub(add(old_b, cross(turn_b, old_b)), rb))
-                rb = old_b
             gaps[p] += lag
         if law[p, 4] > 0.0 or law[p, 5] > 0.0:
             turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
             set_vector(turns, p, sub(turn_a, turn_b))
         status[p] = APART
         element_frames[e, 0], element_frames[e, 1] = a, b
-        for c in range(3):
-            element_arms[e, c], element_arms[e, 3 + c] = ra[c], rb[c]
+        # the arms at the start of the substep: forces at one point of the world then turn the whole by nothing
+        for c in range(6):
+            element_arms[e, c] = arms[p, c]
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)

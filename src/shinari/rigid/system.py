@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.contact.solid.shapes import CONE, CYLINDER
 from shinari.model import Model
-from shinari.rigid.bounce import drop_pulls, speed_up, write_bounces
+from shinari.rigid.bounce import drop_pulls, rub, speed_up, write_bounces
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.direct import shares_of, solve_direct
 from shinari.rigid.elements import Bars, Elements
@@ -51,6 +51,7 @@ class System:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.parts)
         weight = float(np.linalg.norm(model.gravity))
+        self._gravity = tuple(model.gravity.tolist())
         self.contacts = BodyContacts(
             rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
@@ -118,8 +119,8 @@ class System:
         parts = self._parts(threads, points.count)
         start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law,
                      points.force, w.arms, w.wanted, w.stiff, w.load, w.mu, w.limit, w.fast,
-                     frames.x, frames.q, frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia, h,
-                     self._settings.depenetration_speed, slow)  # fmt: skip
+                     frames.x, frames.q, frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia,
+                     self._gravity, h, self._settings.depenetration_speed, slow)  # fmt: skip
 
     def predicted(self) -> None:
         """The poses are predicted: nothing has been solved yet."""
@@ -139,8 +140,9 @@ class System:
             return
         unfinished = np.ones(len(graph.direct), np.int64)
         turns, pulls = np.zeros(len(graph.direct)), -self.joints.loads[:, :3]
-        weights = np.diff(places.starts) + 4.0 * np.diff(graph.starts)
-        shares = shares_of(weights, threads)
+        shares = np.array([0, len(graph.direct)])
+        if threads > 1:
+            shares = shares_of(np.diff(places.starts) + 4.0 * np.diff(graph.starts), threads)
         point_arguments = (parts, count, joints, points.normal, points.law, w.mu, w.gap, w.slip, w.turn, w.stiff,
                            w.load, w.limit, w.push, w.way, w.status, el.motion, el.force, el.stiffness,
                            places.homes)  # fmt: skip
@@ -197,6 +199,8 @@ class System:
         count, joints, h = points.count, self._joint_count, self._settings.substep
         if self._graph is None or self._places is None:
             return
+        if not w.fast[:count].any():
+            return
         bounced = np.flatnonzero((w.fast[:count] < 0.0) & (w.status[:count] != APART))
         homes = self._places.homes[joints + bounced]
         chosen = np.zeros(len(self._graph.direct), np.int64)
@@ -214,6 +218,8 @@ class System:
             if not drop_pulls(count, joints, points.normal, el.force, el.stiffness, el.motion):
                 break
         speed_up(frames.v, frames.w, moved, h)
+        rub(count, joints, points.normal, w.mu, w.fast, el.frames, el.arms, el.force, el.stiffness, el.motion,
+            frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia, h)  # fmt: skip
 
     def _renew_limits(self, count: int, unfinished: np.ndarray, places: Places) -> bool:
         """Take the limits of friction anew in components whose points keep their states; whether that changes any."""
