@@ -70,8 +70,8 @@ STIFF = 1.0e6
 So large, a row yields by a millionth of what it would move in a substep without it, and needs no multiplier: to a load
 of a thousand times the weight of a body by 0.06 micrometres at 600 substeps a second. A multiplier carried from substep
 to substep is worse than none: it integrates C, and with K h^2 / m below 1 in any mode, such as the bending of a long
-chain of hinges, the mode grows, (z - 1)^3 + (K h^2 / m) z^3 = 0. What two bodies pass on to each other is rounded by the
-part 1e-16 STIFF in the solution; hence no more.
+chain of hinges, the mode grows, (z - 1)^3 + (K h^2 / m) z^3 = 0. What two bodies pass on to each other is rounded by
+the part 1e-16 STIFF in the solution; hence no more.
 """
 
 
