@@ -6,8 +6,8 @@ r"""Domino run: one push, and a wave runs through forty dominoes along a bend.
 The wave finds its own speed within a few dominoes and keeps it; it is of the order of sqrt(g h) for stones of height h,
 whatever the push was (Stronge 1987, Larham 2008).
 
-Checked: the dominoes go over one after another, in the order in which they stand, the second half of the wave is as fast
-as the first, every domino lies in the end, and what the floor carries is the weight of all.
+Checked: the dominoes go over one after another, in the order in which they stand, the second half of the wave is as
+fast as the first, every domino lies in the end, and what the floor carries is the weight of all.
 
 Look at the player: no domino is hit twice from behind in the front of the wave; behind it they slide together.
 """

@@ -20,12 +20,11 @@ from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
-from shinari.rods.model import RodLoads, RodModel
+from shinari.rods.answers import RodAnswers
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
-from shinari.scene.rod import RodHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.compiling import announce
@@ -45,7 +44,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers):
+class Simulation(BodyAnswers, RodAnswers):
     """A scene that runs.
 
     Args:
@@ -273,27 +272,6 @@ class Simulation(BodyAnswers):
         """
         return self.state.velocities[self._range(handle)]
 
-    def frames(self, rod: RodHandle | str) -> np.ndarray:
-        """Frames of a rod, unit quaternions w x y z with the third axis along each segment, (S, 4): a writable view.
-
-        A clamped frame goes, in the next step, evenly and on the short way from where it was to where it was written.
-
-        Raises:
-            SceneError: It is no rod of this scene.
-        """
-        segments = self._segments(rod)
-        return self.state.parts["rods/frames"][segments.start : segments.stop]
-
-    def rod_loads(self, rod: RodHandle | str) -> RodLoads:
-        """Internal forces and moments of a rod in the last substep, in world axes.
-
-        Raises:
-            SceneError: It is no rod of this scene.
-        """
-        segments = self._segments(rod)
-        rods = next(part for part in self.model.parts if isinstance(part, RodModel))
-        return rods.loads(self.state, self.settings.substep, segments)
-
     def surface(self, handle: Handle | BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """The surface of a thing as it is shown now, a copy.
 
@@ -310,8 +288,8 @@ class Simulation(BodyAnswers):
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if isinstance(thing, BodyHandle):
             return self.body_surface(thing)
-        particles = self._range(handle)
-        group = next(g for g in self.scene.groups if g.name == (handle if isinstance(handle, str) else handle.name))
+        particles = self._range(thing)
+        group = next(g for g in self.scene.groups if g.name == thing.name)
         left = elements_left(self.model, self.state, next(k for k, g in enumerate(self.scene.groups) if g is group))
         if group.visual is not None:
             members = range(particles.start, particles.stop)
@@ -341,7 +319,8 @@ class Simulation(BodyAnswers):
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
-                and ropes last); what `add_constraint` or `attach` returned, for its rows; a joint; or a thing, a body or a collider.
+                and ropes last); what `add_constraint` or `attach` returned, for its rows; a joint; or a thing, a body
+                or a collider.
 
         Returns:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
@@ -456,20 +435,13 @@ class Simulation(BodyAnswers):
 
         return load(path, scene)
 
-    def _range(self, handle: Handle | str) -> slice:
+    def _range(self, handle: object) -> slice:
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if not isinstance(thing, Handle):
             raise SceneError(f"simulation: {handle!r} has no particles")
         if thing._scene is not self.scene:
             raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
         return slice(thing.particles.start, thing.particles.stop)
-
-    def _segments(self, rod: RodHandle | str) -> range:
-        thing = self.scene[rod] if isinstance(rod, str) else rod
-        if not isinstance(thing, RodHandle):
-            raise SceneError(f"simulation: {rod!r} is no rod")
-        self._range(thing)
-        return thing.segments
 
     def _recentre(self) -> None:
         """Move the origins of things that have travelled far."""

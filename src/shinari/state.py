@@ -9,7 +9,6 @@ from shinari.errors import SceneError
 from shinari.model import Model
 from shinari.scene.scene import Scene
 
-
 # Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
 VARIABLE = ("parts/bodies/contacts",)
 

@@ -189,7 +189,7 @@ def eliminate(pairs, starts, worth):
 
 
 @numba.njit(**STEADY)
-def grown(values, count):
+def grown(values: np.ndarray, count: int) -> np.ndarray:
     """The values in an array with room for `count`."""
     if count <= len(values):
         return values

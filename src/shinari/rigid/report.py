@@ -63,8 +63,11 @@ class PointLog:
 
 def joined(first: Contacts, second: Contacts) -> Contacts:
     """Contacts of particles, and of bodies among each other."""
-    both = [
-        np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in ("positions", "normals", "forces", "first", "second")
-    ]
-    return Contacts(*both, first.particle_forces)
+    return Contacts(
+        positions=np.concatenate([first.positions, second.positions]),
+        normals=np.concatenate([first.normals, second.normals]),
+        forces=np.concatenate([first.forces, second.forces]),
+        first=np.concatenate([first.first, second.first]),
+        second=np.concatenate([first.second, second.second]),
+        particle_forces=first.particle_forces,
+    )

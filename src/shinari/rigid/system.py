@@ -315,4 +315,5 @@ class System:
             self._places, self._placed = places_of(self._graph, used), used
         self._fresh = False
         assert self._graph is not None
+        assert self._places is not None
         return self._graph, self._places

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.rigid.joints.table import STIFF
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box
@@ -131,5 +132,5 @@ def reaction(_: str) -> Iterator[Measurement]:
                 theory="an axis that turns by w h in a substep")  # fmt: skip
     size = math.sqrt(2.0 * sim.energy().kinetic * 28.0)
     yield equal("momentum over sqrt(2 E m)", 0.0, float(np.linalg.norm(sim.momentum())) / size,
-                absolute=1e8 * 2.0**-53, theory="rounding of a solve with rows 1e8 as stiff as inertia")  # fmt: skip
+                absolute=STIFF * 2.0**-53, theory="rounding of a solve with rows STIFF times as stiff as inertia")  # fmt: skip
     yield at_least("energy [J]", 1.0, sim.energy().kinetic, theory="it turns")

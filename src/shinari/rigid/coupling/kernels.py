@@ -1,8 +1,11 @@
 """Kernels of one thread, rendered with the distance functions that a scene needs, as in `solid_kernels`."""
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from shinari.contact.solid import all_shapes, shapes
 from shinari.solver.rendered import render
@@ -34,4 +37,12 @@ def serial(body: Any, *, meshes: bool) -> Callable[..., float]:
     arguments = ", ".join(list(inspect.signature(body.py_func).parameters)[1:])
     functions = {"body": body, "distance_and_normal": (all_shapes if meshes else shapes).distance_and_normal}
     source = _SERIAL.replace("{{name}}", body.py_func.__name__).replace("{{arguments}}", arguments)
-    return render(f"bodies_{body.py_func.__name__}", source, functions).run
+    kernel = render(f"bodies_{body.py_func.__name__}", source, functions).run
+
+    def quiet(*numbers: Any) -> float:
+        with warnings.catch_warnings():
+            # while it compiles Numba warns that functions which are passed on are an experiment
+            warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+            return kernel(*numbers)
+
+    return quiet
