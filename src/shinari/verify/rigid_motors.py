@@ -132,5 +132,6 @@ def reaction(_: str) -> Iterator[Measurement]:
                 theory="an axis that turns by w h in a substep")  # fmt: skip
     size = math.sqrt(2.0 * sim.energy().kinetic * 28.0)
     yield equal("momentum over sqrt(2 E m)", 0.0, float(np.linalg.norm(sim.momentum())) / size,
-                absolute=STIFF * 2.0**-53, theory="rounding of a solve with rows STIFF times as stiff as inertia")  # fmt: skip
+                absolute=STIFF * 2.0**-53,
+                theory="rounding of a solve with rows STIFF times as stiff as inertia")  # fmt: skip
     yield at_least("energy [J]", 1.0, sim.energy().kinetic, theory="it turns")
