@@ -133,5 +133,5 @@ def reaction(_: str) -> Iterator[Measurement]:
     size = math.sqrt(2.0 * sim.energy().kinetic * 28.0)
     yield equal("momentum over sqrt(2 E m)", 0.0, float(np.linalg.norm(sim.momentum())) / size,
                 absolute=STIFF * 2.0**-53,
-                theory="rounding of a solve with rows STIFF times as stiff as inertia")  # fmt: skip
+                theory="rounding of a solve with rows so much stiffer than inertia")  # fmt: skip
     yield at_least("energy [J]", 1.0, sim.energy().kinetic, theory="it turns")
