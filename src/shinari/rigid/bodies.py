@@ -111,6 +111,7 @@ class Bodies:
             self._tire()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.system.remembered()
+        self.system.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():

@@ -44,7 +44,7 @@ def force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, mo
     n, d, k = vector(normals, p), vector(motion, e), stiff[p]
     along = dot(n, d)
     slip = add(vector(slips, p), scale(sub(d, scale(n, along)), t))
-    ease = 1.0 / (1.0 + k * law[p, 3])
+    ease = 1.0 / max(1.0, k * law[p, 3])
     status, normal, hold, _ = force_of(gaps[p] + t * along, slip, n, k, ease, vector(load, p), mus[p] * limits[p])
     return status, normal * along + dot(hold, d), hold
 

@@ -243,7 +243,7 @@ def judge_point(
 ):  # fmt: skip
     """Decide the state of a point, and write its force and stiffness."""
     n, k = vector(normals, p), stiff[p]
-    ease = 1.0 / (1.0 + k * law[p, 3])
+    ease = 1.0 / max(1.0, k * law[p, 3])
     most = mus[p] * limits[p]
     status[p], normal, hold, size = force_of(gaps[p], vector(slips, p), n, k, ease, vector(load, p), most)
     total = add(scale(n, normal), hold)

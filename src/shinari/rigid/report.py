@@ -34,13 +34,18 @@ class PointLog:
         """Add the forces (P, 3) of a substep at arms (P, 6) of the frames."""
         count = points.count
         keys = points.key[:count]
-        last = self._entries[-1] if self._entries else None
-        if last is None or not np.array_equal(last.keys, keys):
-            last = _Entry(keys.copy(), points.frames[:count].copy(), np.zeros(0), np.zeros(0), np.zeros((count, 3)))
-            self._entries.append(last)
-        last.impulses += h * push[:count]
-        last.positions = frames.x[last.frames[:, 0]] + arms[:count, :3]
-        last.normals = points.normal[:count].copy()
+        if not self._entries or not np.array_equal(self._entries[-1].keys, keys):
+            none = np.zeros((count, 3))
+            self._entries.append(_Entry(keys.copy(), points.frames[:count].copy(), none, none, none.copy()))
+            self.place(points, arms, frames)
+        self._entries[-1].impulses += h * push[:count]
+
+    def place(self, points: Points, arms: np.ndarray, frames: Frames) -> None:
+        """Write down where the points of the last substep are."""
+        if self._entries:
+            last, count = self._entries[-1], points.count
+            last.positions = frames.x[last.frames[:, 0]] + arms[:count, :3]
+            last.normals = points.normal[:count].copy()
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
         """The contacts that pushed, with the mean force over the step; `names` are those of the frames, (F,)."""

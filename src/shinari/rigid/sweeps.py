@@ -110,7 +110,7 @@ def sweep_point(
     motion_of(e, places[e, 0], places[e, 1], arms, g, motion)
     last, old = vector(load, p), vector(kept, e)
     held, had = dot(n, last), dot(n, old)
-    soft = 1.0 / (1.0 + k * law[p, 3])
+    soft = 1.0 / max(1.0, k * law[p, 3])
     w = ease * weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
     goal = -soft * k * (gaps[p] + dot(n, vector(motion, e)))
     push = max(had + (goal - had) / (1.0 + soft * k * w), 0.0)

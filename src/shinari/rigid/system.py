@@ -79,6 +79,7 @@ class System:
         """A step begins."""
         self.contacts.begin(threads)
         self.log.begin()
+        self._kept[: self._joint_count] = -self.joints.loads
         self._fresh = True
 
     @property
@@ -91,6 +92,10 @@ class System:
         """From now on these frames can move, (F,)."""
         if not np.array_equal(free, self._free):
             self._free, self._graph, self._places = free, None, None
+
+    def end(self) -> None:
+        """A step is over."""
+        self.log.place(self.contacts.table, self._work.arms, self._frames)
 
     def remembered(self) -> np.ndarray:
         """What `recall` goes on from: the halves of the key of each point of contact, and what it carries, (P, 8)."""

@@ -1,6 +1,6 @@
 """Force and stiffness of single rows: held, bounded on one side or both, driven up to a largest force.
 
-A row with compliance alpha and stiffness k of the solver gives f = -k C / (1 + k alpha) = -C / (alpha + 1 / k).
+A row with compliance alpha and stiffness k of the solver gives f = -min(k, 1 / alpha) C.
 """
 
 import math
@@ -11,7 +11,7 @@ from shinari.maths.function import steady
 @steady
 def held(k, c, compliance):
     """Force and stiffness of a row that holds C at zero."""
-    s = 1.0 / (1.0 + k * compliance)
+    s = 1.0 / max(1.0, k * compliance)
     return -s * k * c, s * k
 
 

@@ -88,7 +88,7 @@ def turns(kind, p, axes, rest):
 @steady
 def three_rows(k, c, hold, compliance):
     """Forces and stiffnesses of three rows, 0 for those that `hold` leaves out."""
-    s = k / (1.0 + k * compliance)
+    s = k / max(1.0, k * compliance)
     force = (
         -s * hold[0] * c[0],
         -s * hold[1] * c[1],
