@@ -264,7 +264,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     said = report(capsys)
     assert said["failures"] == []
     assert said["threading_layer"] in ("omp", "tbb", "workqueue")
-    assert set(said["extras"]) == {"cache", "usd", "view", "plot", "mesh", "tet"}
+    assert set(said["extras"]) == {"cache", "usd", "view", "plot", "mesh", "tet", "robot"}
     assert cli.main(["doctor"]) == cli.OK
     assert "passed" in capsys.readouterr().out
 

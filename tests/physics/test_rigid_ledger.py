@@ -25,7 +25,7 @@ def linearised(x, q, v, w, x0, q0, inverse_mass, moments, inverse_inertia, aslee
         q[i] /= np.linalg.norm(q[i])
 
 
-def straight(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h):
+def straight(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h, decay):
     """The velocity update of the same algorithm."""
     for i in range(count):
         turn = product(q[i], q0[i] * [1, -1, -1, -1])

@@ -344,7 +344,7 @@ def test_schema_describes_every_property() -> None:
 def test_scenes_of_the_package_load(name: str, path: Path) -> None:
     scene, options = load_scene_file(path)
     assert options.title
-    assert scene.particle_count > 100
+    assert scene.particle_count > 100 or len(scene.bodies) > 30
 
 
 def test_the_kerchief_is_an_irregular_mesh_of_about_two_thousand_vertices() -> None:
