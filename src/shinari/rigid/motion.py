@@ -175,16 +175,6 @@ def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h, decay):
             set_vector(v, i, scale(vector(v, i), decay))
 
 
-@steady
-def push_frame(x, q, inverse_mass, inverse_inertia, b, r, push):
-    """Let a push [kg m] act at an arm [m] of a frame: move it and turn it at once."""
-    if inverse_mass[b] > 0.0:
-        set_vector(x, b, add(vector(x, b), scale(push, inverse_mass[b])))
-        moment = (r[1] * push[2] - r[2] * push[1], r[2] * push[0] - r[0] * push[2], r[0] * push[1] - r[1] * push[0])
-        turn = symmetric_times(inverse_inertia, b, moment)
-        set_quaternion(q, b, normalised(turned_by(quaternion(q, b), turn)))
-
-
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:
     """Origin and quaternion of the frame of a body from the pose of the body as described."""
     return position + np.array(rotate(tuple(rotation), tuple(centre))), np.array(multiply(tuple(rotation), tuple(axes)))

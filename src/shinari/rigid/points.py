@@ -5,8 +5,8 @@
       ------+------  |
             b                    f_n = -k (C - C*)  >= 0,    f_t = f_t,0 - k_t s,    |f_t| <= mu f_n
 
-The way of a substep is small, so arms and normal are those of the predicted pose, and the gap and the slip follow the
-motions that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
+The way of a substep is small, so arms and normal are those at its start, and the gap and the slip follow the motions
+that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
 the way out, no faster than the limit on such speeds; for what bounces, where the speed of restitution leads to.
 
 A point is apart, sticks or slides, and a Newton step is taken with the forces and stiffnesses of the states as they are

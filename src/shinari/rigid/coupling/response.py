@@ -12,7 +12,7 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-from shinari.contact.solid.collide import into, out_of, touching_plane, turn
+from shinari.contact.solid.collide import into, touching_plane, turn
 from shinari.maths.function import steady
 from shinari.maths.quaternion import normalised, rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, norm, reciprocal
@@ -31,12 +31,6 @@ def yielding(inverse_mass, inverse_inertia, b, r, n):
 def into_piece(places, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
     return into(places[k], rotate_back(q, sub(point, x)))
-
-
-@steady
-def out_of_piece(places, k, x, q, point):
-    """A point in the axes of piece k in the world."""
-    return add(x, rotate(q, out_of(places[k], point)))
 
 
 @steady
