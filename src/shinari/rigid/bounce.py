@@ -13,10 +13,10 @@ import numpy as np
 
 from shinari.maths.function import STEADY
 from shinari.maths.vec3 import dot, scale, sub
-from shinari.rigid.direct import cross
+from shinari.rigid.contact.vectors import cross
 from shinari.rigid.line_search import APART
-from shinari.rigid.motion import symmetric_times, vector
-from shinari.rigid.points import velocity_at, weight_along, write_point
+from shinari.rigid.motion import symmetric_times, vector, velocity_at
+from shinari.rigid.points import weight_along, write_point
 
 
 @numba.njit(cache=True, **STEADY)

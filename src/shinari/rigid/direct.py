@@ -23,15 +23,10 @@ from shinari.rigid.block import (
     subtract_times,
     subtract_transposed,
 )
+from shinari.rigid.contact.vectors import cross
 from shinari.rigid.joints.measures import arm_stiffness
 from shinari.rigid.line_search import part_of_step
 from shinari.rigid.motion import momentum_of, quaternion, set_quaternion, turned_by, vector
-
-
-@steady
-def cross(a, b):
-    """Vector product."""
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @steady

@@ -17,6 +17,7 @@ import numpy as np
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
 from shinari.maths.vec3 import add, scale
+from shinari.rigid.contact.vectors import cross
 
 MIDPOINTS = 12
 CLOSE = 1e-28
@@ -57,6 +58,12 @@ def symmetric_times(s, i, v):
         s[i, 5] * v[0] + s[i, 1] * v[1] + s[i, 3] * v[2],
         s[i, 4] * v[0] + s[i, 3] * v[1] + s[i, 2] * v[2],
     )
+
+
+@steady
+def velocity_at(v, w, i, r):
+    """Velocity of a frame at an arm from its origin."""
+    return add(vector(v, i), cross(vector(w, i), r))
 
 
 @steady

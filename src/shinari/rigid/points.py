@@ -24,10 +24,10 @@ import numpy as np
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.direct import cross
+from shinari.rigid.contact.vectors import cross
 from shinari.rigid.elements import STIFF
 from shinari.rigid.line_search import APART, GRIP, SLIDING, force_of
-from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector
+from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector, velocity_at
 
 # Part of an overlap that is taken out in a substep.
 RECOVERY = 0.2
@@ -93,12 +93,6 @@ def weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia):
     if inverse_mass[b] > 0.0:
         w += dot(tb, symmetric_times(inverse_inertia, b, tb))
     return w
-
-
-@steady
-def velocity_at(v, w, i, r):
-    """Velocity of a frame at an arm."""
-    return add(vector(v, i), cross(vector(w, i), r))
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)

@@ -12,7 +12,8 @@ import numba
 
 from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.direct import bar_way, cross, motion_of, move, row_of
+from shinari.rigid.contact.vectors import cross
+from shinari.rigid.direct import bar_way, motion_of, move, row_of
 from shinari.rigid.line_search import GRIP
 from shinari.rigid.motion import symmetric_times, vector
 from shinari.rigid.points import weight_along

@@ -14,13 +14,7 @@ from shinari.maths.function import STEADY, steady
 from shinari.maths.vec3 import ONE, ZERO
 from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.coupling.response import yielding
-from shinari.rigid.motion import quaternion, spin_of, vector
-
-
-@steady
-def velocity_at(v, w, b, arm):
-    """Velocity of a frame at an arm from its origin."""
-    return add(vector(v, b), cross(vector(w, b), arm))
+from shinari.rigid.motion import quaternion, spin_of, vector, velocity_at
 
 
 @steady
