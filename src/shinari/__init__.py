@@ -16,6 +16,7 @@ from shinari.errors import (
     TetrahedraWarning,
 )
 from shinari.scene.compound_shape import Compound
+from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
@@ -67,6 +68,7 @@ __all__ = [
     "Gusts",
     "Heightfield",
     "Keyframes",
+    "FluidMaterial",
     "LumpMaterial",
     "Mesh",
     "MissingExtraError",

@@ -9,6 +9,7 @@ import shinari.constraints  # noqa: F401  registers the types that come with the
 from shinari.build.clusters import build_lumps
 from shinari.build.colouring import colour, incidence
 from shinari.build.fabrics import build_fabrics
+from shinari.build.fluids import build_fluid
 from shinari.build.ordering import locality_order
 from shinari.build.overlaps import warn_of_starts_inside
 from shinari.build.rods import build_rods
@@ -107,6 +108,7 @@ def _parts(scene: Scene, slots: np.ndarray, settings: Settings, held: PartModel 
         build_lumps(scene, slots, real),
         build_volumes(scene, slots),
         held,
+        build_fluid(scene, slots),
     )
     return tuple(part for part in found if part is not None)
 
@@ -256,6 +258,9 @@ def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.
         kind = constraint_type(row.type)
         if not kind.translation_invariant and not kind.places:
             world.update(np.unique(things).tolist())
+    fluids = [k for k, group in enumerate(scene.groups) if group.kind == "fluid"]
+    for k in fluids[1:]:
+        parent[root(k)] = root(fluids[0])
     roots = np.array([root(k) for k in range(len(scene.groups))])
     names, groups = np.unique(roots, return_inverse=True)
     if len(names) > np.iinfo(np.uint16).max:

@@ -20,6 +20,7 @@ from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
+KINDS |= {"fluid": "points", "grains": "points"}
 """How things are drawn that have no surface of their own."""
 
 VELOCITY_SPAN = 1.0e-4

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shinari.scene.failure import Failure
+from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
@@ -17,9 +18,9 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
 
-Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial
+Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | FluidMaterial
 
-KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump")
+KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump", "fluid", "grains")
 """Kinds of things made of particles."""
 
 
@@ -42,6 +43,7 @@ class Particles:
         rod: Frames of a rod.
         clusters: Clusters of a lump.
         visual: What is shown in its place; None: its faces, or its particles.
+        sampling: How a fluid is sampled.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Particles:
     rod: Rod | None = None
     clusters: Clusters | None = None
     visual: Visual | None = None
+    sampling: Sampling | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Position based fluids: density, walls, viscosity, tension, emitters."""

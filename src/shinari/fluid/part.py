@@ -1,0 +1,195 @@
+"""The fluids of one simulation: the order of a density solve."""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from shinari.contact.broad.neighbours import NeighbourLists
+from shinari.contact.buffers import grown
+from shinari.contact.family import Touches
+from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
+from shinari.fluid.moves import bring, farthest, move, take
+from shinari.fluid.pressure import densities, displacements, solve, stiffnesses
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.settings import Settings
+    from shinari.state import State
+
+# Particles for which it is worth waking one more thread.
+SHARE = 1000
+# Part of a Jacobi step that is taken: the matrix over its diagonal has eigenvalues up to about 3.
+RELAXATION = 0.5
+# Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
+SOFTENED = 0.1
+# Part of the pressure of the last substep that a substep begins with.
+WARM = 1.0
+# Room around the support in which neighbours are looked for, as part of it: lists last until a particle has gone half.
+MARGIN = 0.1
+
+
+class Boundary(Protocol):
+    """Solids that a fluid lies against; all arrays are in the order of `Fluid`, see there."""
+
+    def find(self, fluid: "Fluid", threads: int) -> None:
+        """A substep begins, or the order of the particles has changed: find which particles are near."""
+        ...
+
+    def gather(self, fluid: "Fluid", threads: int) -> None:
+        """Add to `fluid.sums`, `fluid.pulls` and `fluid.stiffness` what the solids contribute where things are now."""
+        ...
+
+    def push(self, fluid: "Fluid", threads: int) -> None:
+        """The multipliers have changed by `fluid.x[:, 3]`: give the solids the opposite push of what particles get."""
+        ...
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step."""
+        ...
+
+
+class Fluid:
+    """The fluids of one simulation. Arrays are in the order of the grid, which changes with each detection.
+
+    Attributes:
+        model: What never changes.
+        order: Fluid particle (0 to P - 1) at each place, (n,): those that are there.
+        x: Positions relative to the origin of the fluids' group [m], and the last change of the multiplier, (n, 4).
+        v: Velocities [m/s], (n, 3), while velocities are changed.
+        inverse_masses: [1/kg], (n,).
+        offsets: Where the neighbours of each start, (n + 1,).
+        indices: The neighbours: places.
+        sums: Relative densities, (n,).
+        pulls: Gradient of C_i in x_i by solids [1/m], (n, 3).
+        stiffness: Sum of w |grad C|^2, (n,).
+        totals: Multipliers of the substep [kg m^2], (n,).
+        boundaries: Solids, in the order in which they are asked.
+        effects: What changes velocities, in the order in which it is called with this and the number of threads.
+    """
+
+    def __init__(
+        self, fluids: FluidModel, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray
+    ) -> None:
+        self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
+        self.predicted = predicted
+        real = model.real
+        smoothing = fluids.smoothing
+        self.h = settings.substep
+        self.inverse2 = real(1.0 / smoothing.support**2)
+        self.weight_scale, self.slope_scale = real(smoothing.weight_scale), real(smoothing.slope_scale)
+        self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
+        self._mean_inverse = 1.0 / (smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean())
+        self.pressure_scale = 1.0 / (smoothing.spacing**3 * self.h**2)
+        """Pressure by multiplier [Pa / (kg m^2)]."""
+        self.boundaries: list[Boundary] = []
+        self.effects: list = []
+        self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
+        self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
+        self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale
+        self._softness = self._softness.astype(real)
+
+    def predict(self, h: float) -> None:
+        """Nothing of its own moves."""
+
+    def project(self, threads: int, first: bool) -> None:
+        """One Jacobi iteration of all density constraints."""
+        threads = self.threads(threads)
+        if first:
+            self._begin(threads)
+        else:
+            bring(threads, self.particles, self.state.x, self.x)
+        self.pulls[:] = 0.0
+        if first:
+            self.stiffness[:] = 0.0
+            for boundary in self.boundaries:
+                boundary.gather(self, threads)
+            kernel, inverse2 = self.model.smoothing.kernel, self.inverse2
+            stiffnesses(
+                threads, kernel, inverse2, self.slope_scale, self.x, self.inverse_masses, self.offsets, self.indices,
+                self.pulls, self.stiffness,
+            )  # fmt: skip
+            self._warm_start(threads)
+            self.pulls[:] = 0.0
+        kernel = self.model.smoothing.kernel
+        densities(
+            threads, kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices, self.sums
+        )  # fmt: skip
+        for boundary in self.boundaries:
+            boundary.gather(self, threads)
+        solve(
+            self.x.dtype.type(RELAXATION), self._least, self.x, self.sums, self.stiffness, self.softness, self.floors,
+            self.totals,
+        )  # fmt: skip
+        self._move(threads)
+
+    def finish(self, threads: int) -> None:
+        """Keep pressures and densities; let viscosity and the like change the velocities."""
+        parts, order = self.state.parts, self.order
+        parts[PRESSURES][order] = self.totals * self.x.dtype.type(self.pressure_scale)
+        parts[DENSITIES][order] = self.sums
+        if self.effects:
+            threads = self.threads(threads)
+            bring(threads, self.particles, self.state.x, self.x)
+            np.take(self.state.v, self.particles, axis=0, out=self.v, mode="clip")
+            for effect in self.effects:
+                effect(self, threads)
+            self.state.v[self.particles] = self.v
+
+    def threads(self, threads: int) -> int:
+        """Threads worth waking."""
+        return max(1, min(threads, len(self.model.particles) // SHARE))
+
+    def _begin(self, threads: int) -> None:
+        """A substep begins: bring the particles, in a new order if they have moved too far."""
+        if self._frame == self.state.frame:
+            bring(threads, self.particles, self.state.x, self.x)
+            if farthest(self.x, self._found_at) > (0.5 * MARGIN * self.model.smoothing.support) ** 2:
+                self._detect(threads)
+        else:
+            self._frame = self.state.frame
+            self._detect(threads)
+        for boundary in self.boundaries:
+            boundary.find(self, threads)
+
+    def _detect(self, threads: int) -> None:
+        """Bring the particles that are there into the order of the grid, and list their neighbours."""
+        fluids, state, real = self.model, self.state, self.scene_model.real
+        there = np.flatnonzero(state.parts[ACTIVE])
+        x = self._array("given", len(there), 4)
+        take(threads, fluids.particles[there], state.x, x)
+        reach = fluids.smoothing.support * (1.0 + (MARGIN if self.settings.substeps > 1 else 0.0))
+        self.offsets, self.indices = self._lists.find(x, reach, threads)
+        count = len(there)
+        self.order = there[self._lists.grid.order[:count]]
+        self.particles = fluids.particles[self.order]
+        self.phases = fluids.phases[self.order]
+        for name, *columns in (("x", 4), ("v", 3), ("pulls", 3), ("ways", 3), ("sums",), ("stiffness",), ("totals",)):
+            setattr(self, name, self._array(name, count, *columns))
+        self.inverse_masses = self._all_inverse_masses[self.order]
+        self.floors, self.softness = self._floors[self.phases], self._softness[self.phases]
+        self._least = real(SOFTENED * fluids.smoothing.gradient_sum * self._mean_inverse)
+        bring(threads, self.particles, state.x, self.x)
+        self._found_at = self._array("found_at", count, 3)
+        self._found_at[:] = self.x[:, :3]
+
+    def _warm_start(self, threads: int) -> None:
+        """Begin with the pressures of the last substep."""
+        self.totals[:] = self.state.parts[PRESSURES][self.order]
+        self.totals *= self.totals.dtype.type(WARM / self.pressure_scale)
+        self.x[:, 3] = self.totals
+        self._move(threads)
+
+    def _move(self, threads: int) -> None:
+        """Push the particles by the changes of the multipliers, and the solids back."""
+        kernel = self.model.smoothing.kernel
+        displacements(
+            threads, kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses, self.offsets, self.indices,
+            self.pulls, self.ways,
+        )  # fmt: skip
+        for boundary in self.boundaries:
+            boundary.push(self, threads)
+        move(threads, self.particles, self.ways, self.x, self.state.x)
+
+    def _array(self, name: str, rows: int, *columns: int) -> np.ndarray:
+        self._buffers[name] = grown(self._buffers.get(name), rows, self.scene_model.real, *columns)
+        return self._buffers[name][:rows]

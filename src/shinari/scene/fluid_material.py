@@ -1,0 +1,113 @@
+"""Material of fluids, in SI units, and how they are sampled."""
+
+from dataclasses import dataclass, fields, replace
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.surface import checked_surface
+
+BOUNDARIES = ("walls", "particles")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a fluid is made of particles; the same for all fluids of a scene.
+
+    Attributes:
+        spacing: Distance of the particles at rest [m]; each fills a cube of this edge.
+        support: Distance at which the kernels end, in spacings.
+        kernel: One of `shinari.fluid.kernels.KERNELS`.
+        dimensions: 3; or 2 for a layer of particles in a plane of constant z.
+        boundary: How solids enter the density: `"walls"`, by their distance; `"particles"`, by particles on them.
+    """
+
+    spacing: float
+    support: float = 2.0
+    kernel: str = "poly6"
+    dimensions: int = 3
+    boundary: str = "walls"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FluidMaterial:
+    """Material of a fluid.
+
+    Attributes:
+        rest_density: Mass per volume [kg/m^3].
+        compressibility: Relative change of the volume by the pressure [1/Pa]; 0: incompressible.
+        viscosity: Dynamic viscosity [Pa s].
+        xsph: Part of the difference to the mean velocity around that a particle loses in a sixtieth of a second, 0 to
+            1 (Schechter and Bridson 2012).
+        vorticity: Strength of vorticity confinement; 0: none (Fedkiw, Stam, Jensen 2001).
+        surface_tension: [N/m].
+        adhesion: Attraction of solids, as part of the surface tension.
+        air_drag: Drag coefficient of the particles at a free surface against the air of the scene.
+        ambient_density: Density of what is around the fluid and is not simulated [kg/m^3]; it buoys up a gas.
+        cohesive: Whether pressures may be negative; else particles are never pulled together.
+        tensile_correction: Strength k of the artificial pressure that keeps particles from clumping; 0: none
+            (Monaghan 2000; Macklin and Mueller 2013, equation 13).
+        tensile_power: Its power n.
+        tensile_distance: Its distance, as part of the support.
+        friction: Coulomb coefficient on solids.
+        restitution: Ratio of the speeds after and before an impact on solids, 0 to 1.
+    """
+
+    rest_density: float = 1000.0
+    compressibility: float = 0.0
+    viscosity: float = 0.0
+    xsph: float = 0.01
+    vorticity: float = 0.0
+    surface_tension: float = 0.0
+    adhesion: float = 0.0
+    air_drag: float = 0.0
+    ambient_density: float = 0.0
+    cohesive: bool = False
+    tensile_correction: float = 0.0
+    tensile_power: int = 4
+    tensile_distance: float = 0.2
+    friction: float = 0.0
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        checked_surface("FluidMaterial", self.friction, None, self.restitution, 0.0)
+        check.choice("FluidMaterial", "cohesive", self.cohesive, (True, False))
+        check.count("FluidMaterial", "tensile_power", self.tensile_power)
+        bounds: dict[str, dict] = {
+            "rest_density": {"above": 0.0},
+            "compressibility": {"least": 0.0},
+            "viscosity": {"least": 0.0},
+            "xsph": {"least": 0.0, "most": 1.0},
+            "vorticity": {"least": 0.0},
+            "surface_tension": {"least": 0.0},
+            "adhesion": {"least": 0.0},
+            "air_drag": {"least": 0.0},
+            "ambient_density": {"least": 0.0},
+            "tensile_correction": {"least": 0.0},
+            "tensile_distance": {"above": 0.0, "most": 0.9},
+        }
+        for field, limits in bounds.items():
+            value = check.number("FluidMaterial", field, getattr(self, field), **limits)
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def preset(cls, name: str, **changes: float) -> "FluidMaterial":
+        """A preset by name, with fields changed as asked.
+
+        Raises:
+            SceneError: No such preset or no such field; the message lists those there are.
+        """
+        if name not in FLUID_PRESETS:
+            raise SceneError(f"FluidMaterial: preset {name!r} is unknown; known are {', '.join(sorted(FLUID_PRESETS))}")
+        known = [field.name for field in fields(cls)]
+        for field in changes:
+            if field not in known:
+                raise SceneError(f"FluidMaterial: {field}: unknown field; known are {', '.join(known)}")
+        return replace(FLUID_PRESETS[name], **changes)
+
+
+# At 20 degrees Celsius, rounded (Lide 2005, CRC Handbook of Chemistry and Physics).
+FLUID_PRESETS: dict[str, FluidMaterial] = {
+    "water": FluidMaterial(rest_density=998.0, viscosity=0.001),
+    "oil": FluidMaterial(rest_density=910.0, viscosity=0.08),
+    "honey": FluidMaterial(rest_density=1420.0, viscosity=10.0),
+}
