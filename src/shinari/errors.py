@@ -40,6 +40,10 @@ class OverconstrainedWarning(UserWarning):
     """Joints of closed loops that hold the same thing twice: how they share the load is not determined."""
 
 
+class FluidWarning(UserWarning):
+    """Fluids that are simulated, but outside of what is known to work, or that have met a limit of their own."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 
