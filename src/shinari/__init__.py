@@ -18,6 +18,7 @@ from shinari.errors import (
 )
 from shinari.scene.compound_shape import Compound
 from shinari.scene.fluid_material import FluidMaterial
+from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
@@ -68,6 +69,7 @@ __all__ = [
     "FileError",
     "FluidMaterial",
     "FluidWarning",
+    "GrainMaterial",
     "Gusts",
     "Heightfield",
     "Keyframes",

@@ -8,6 +8,7 @@ import numpy as np
 
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
+from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
@@ -18,7 +19,9 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
 
-Material: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | FluidMaterial
+Material: TypeAlias = (
+    ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | FluidMaterial | GrainMaterial
+)
 
 KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump", "fluid", "grains")
 """Kinds of things made of particles."""

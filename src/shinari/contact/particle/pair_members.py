@@ -1,9 +1,9 @@
 """Who takes part in contacts between particles, and which pairs keep another distance than the sum of their radii.
 
 Loose particles with a radius, those of lumps and the vertices of sheets whose self-collision is "particles" are balls.
-Two of them keep off each other when they belong to different things, or to one whose self-collision is "particles".
-Pairs that share a row are left out, and so are neighbours along an edge; balls of one thing that overlap at the start
-keep the distance that they have there.
+Two of them keep off each other when they belong to different things, or to one whose self-collision is "particles",
+as that of grains always is. Pairs that share a row are left out, and so are neighbours along an edge; balls of a sheet
+that overlap at the start keep the distance that they have there, while grains are pushed apart.
 """
 
 import itertools
@@ -20,6 +20,8 @@ from shinari.scene.scene import Scene
 
 # An overlap below this part of the sum of the radii is rounding, and no error of the user.
 ROUNDING = 1e-6
+# Grains that have settled overlap a little: no error either up to this part.
+SETTLED = 0.05
 # Types whose rows say how far two particles are from each other, also where a material made them.
 JOINING = ("distance", "coincidence")
 # With more things than this nobody asks which of them may meet.
@@ -67,7 +69,7 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
         ContactWarning: Two things overlap at the start.
     """
     takes_part = [
-        group.kind in ("particles", "lump") or (group.kind == "cloth" and group.self_collision == "particles")
+        group.kind in ("particles", "lump", "grains") or (group.kind == "cloth" and group.self_collision == "particles")
         for group in scene.groups
     ]
     particles = np.flatnonzero(np.array(takes_part)[model.owners] & (model.radii > 0.0)).astype(np.uint32)
@@ -102,9 +104,11 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
     distances = np.linalg.norm(points[close[:, 0]] - points[close[:, 1]], axis=1)
     joined = np.isin(_keys(close), _keys(apart))
     own = members.owners[close[:, 0]] == members.owners[close[:, 1]]
-    keep = own & ~joined & ~members.alone[members.owners[close[:, 0]]]
+    grains = np.array([group.kind == "grains" for group in scene.groups])[members.owners[close[:, 0]]]
+    keep = own & ~joined & ~grains & ~members.alone[members.owners[close[:, 0]]]
     fixed = (model.inverse_masses[particles[close]] == 0.0).all(axis=1)
-    _report(members, model, close, distances, ~own & ~joined & ~fixed)
+    deep = distances < (1.0 - SETTLED) * members.radii[close].sum(axis=1)
+    _report(members, model, close, distances, np.where(own, grains & deep, ~joined) & ~fixed)
     special = np.concatenate([apart, close[keep]])
     return _with_special(members, special, np.concatenate([np.zeros(len(apart)), distances[keep]]))
 
@@ -150,7 +154,7 @@ def _with_special(members: Members, pairs: np.ndarray, distances: np.ndarray) ->
 
 
 def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:
-    """Warn of each two things of which balls overlap."""
+    """Warn of each two things of which balls overlap, and of grains that do."""
     depths = members.radii[pairs].sum(axis=1) - distances
     cross &= depths > ROUNDING * members.radii[pairs].sum(axis=1)
     owners = np.sort(members.owners[pairs[cross]].astype(np.int64), axis=1)
@@ -163,8 +167,9 @@ def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.nda
         (one, particles), (other, _) = (model.things[k] for k in divmod(int(key), len(members.alone)))
         both = added[members.particles[cross_pairs[worst]]]
         index = next(int(p) for p in both if p in particles) - particles.start
+        who = f"{one!r} and {other!r} overlap" if one != other else f"grains {one!r} overlap each other"
         warnings.warn(
-            f"{one!r} and {other!r} overlap at the start, by {depths[worst]:.3g} m at particle {index} of {one!r}; "
+            f"{who} at the start, by {depths[worst]:.3g} m at particle {index} of {one!r}; "
             f"they are pushed apart slowly",
             ContactWarning,
             stacklevel=2,

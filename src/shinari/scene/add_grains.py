@@ -1,0 +1,93 @@
+"""Adds grains to a scene: sand, gravel, beads."""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.arguments import given_material, surface_of
+from shinari.scene.contents import Contents
+from shinari.scene.grain_material import GrainMaterial
+from shinari.scene.handle import Handle
+from shinari.scene.motion import NO_ROTATION
+from shinari.scene.things import Particles
+
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
+# The same random numbers on every machine and in every version of NumPy.
+SEED = 20140721
+# Cells of a random filling are this much wider than the largest grain.
+LOOSE = 1.15
+
+
+class Grains(Contents):
+    """Grains."""
+
+    def add_grains(
+        self,
+        shape_or_points: Any,
+        *,
+        radius: float,
+        material: GrainMaterial | None = None,
+        spread: float = 0.0,
+        packing: str = "random",
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = _NO_ROTATION,
+        velocity: Any = None,
+        name: str | None = None,
+    ) -> Handle:
+        """Add grains: balls that keep off each other and rub.
+
+        Their masses are those of balls of their radii. A filling is looser than a heap, and settles; `"lattice"` is a
+        cubic lattice of balls that touch, which stands as it is until something disturbs it.
+
+        Args:
+            shape_or_points: The centres of the grains, (N, 3) [m]; or what they fill: a shape such as `Box`, a closed
+                mesh as a tuple `(vertices, faces)`, an object with both, or the path of a mesh file.
+            radius: Radius of the grains [m].
+            material: Its material; None: `GrainMaterial()`.
+            spread: Radii differ from `radius` by up to this part of it, evenly distributed; 0 to 0.9.
+            packing: How a shape is filled: `"random"` or `"lattice"`.
+            position: Where the origin of the shape or of the points goes [m].
+            rotation: Rotation about that origin, a unit quaternion w x y z.
+            velocity: Velocity [m/s], (3,) or (N, 3) for the grains; None: at rest.
+            name: Name in messages and results.
+
+        Raises:
+            SceneError: No grain fits into the shape, the mesh is open, or a value is out of bounds; the message says
+                which.
+            FileError: The mesh file cannot be read.
+        """
+        name = self._name("grains", name)
+        thing = f"grains {name!r}"
+        grain = given_material(thing, material, GrainMaterial)
+        radius = check.number(thing, "radius", radius, above=0.0)
+        spread = check.number(thing, "spread", spread, least=0.0, most=0.9)
+        check.choice(thing, "packing", packing, ("random", "lattice"))
+        random = np.random.RandomState(SEED)
+        points, radii = _places(thing, shape_or_points, radius, spread, packing, random)
+        points = self._placed(thing, points, position, rotation)
+        masses = grain.density * 4.0 / 3.0 * np.pi * radii**3
+        return self._add_group(
+            Particles(
+                name,
+                "grains",
+                points,
+                masses,
+                self._velocities(thing, velocity, masses),
+                radii,
+                surface_of(grain),
+                self_collision="particles",
+                material=grain,
+            )
+        )
+
+
+def _places(
+    thing: str, given: Any, radius: float, spread: float, packing: str, random: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (N, 3) and radii (N,) of the grains [m]."""
+    points = check.array(thing, "points", given, (None, 3))
+    if len(points) == 0:
+        raise SceneError(f"{thing}: points: no grains were given")
+    return points, radius * (1.0 + spread * random.uniform(-1.0, 1.0, len(points)))

@@ -1,0 +1,71 @@
+"""Material of grains, in SI units."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.surface import checked_surface
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrainMaterial:
+    """Material of grains.
+
+    Grains are balls that do not turn: friction acts on their places alone, and nothing rolls. A heap of them is as
+    steep as one of angular grains; it is steeper than one of smooth balls of the same friction.
+
+    Attributes:
+        density: Mass per volume of a grain [kg/m^3]; a heap has about 0.6 of it.
+        friction: Coulomb coefficient of sliding in contact.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1.
+        contact_compliance: Inverse stiffness of a contact [m/N].
+        mass_scaling: Rate k [1/m] at which masses fall with the height y, as exp(-k y), where two grains push each
+            other apart; 0: not at all (Macklin et al. 2014, section 5.1). What is below then yields less, and a high
+            stack is stiffer for the same work. Each contact acts as if the upper grain were lighter than it is: the
+            momentum of grains that are not at rest is not conserved, and neither are the forces that are read out
+            those of the true masses. Take a fraction of the inverse height of the heap.
+    """
+
+    density: float = 2650.0
+    friction: float = 0.5
+    static_friction: float | None = None
+    restitution: float = 0.0
+    contact_compliance: float = 0.0
+    mass_scaling: float = 0.0
+
+    def __post_init__(self) -> None:
+        surface = (self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        checked_surface("GrainMaterial", *surface)
+        bounds: dict[str, dict] = {"density": {"above": 0.0}, "mass_scaling": {"least": 0.0}}
+        for field, limits in bounds.items():
+            value = check.number("GrainMaterial", field, getattr(self, field), **limits)
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> "GrainMaterial":
+        """A preset by name, with fields changed as asked.
+
+        Raises:
+            SceneError: No such preset or no such field; the message lists those there are.
+        """
+        if name not in GRAIN_PRESETS:
+            raise SceneError(f"GrainMaterial: preset {name!r} is unknown; known are {', '.join(sorted(GRAIN_PRESETS))}")
+        known = [field.name for field in fields(cls)]
+        for field in changes:
+            if field not in known:
+                raise SceneError(f"GrainMaterial: {field}: unknown field; known are {', '.join(known)}")
+        return replace(GRAIN_PRESETS[name], **changes)
+
+
+# Densities of the grains themselves: quartz and granite 2650 kg/m^3, soda-lime glass 2500, steel 7800 (handbook values,
+# rounded). Friction of minerals on each other: the tangent of the angle of sliding, about 26 degrees for quartz and 35
+# for crushed rock (Lambe and Whitman 1969, Soil Mechanics, chapter 6); of balls: glass 0.1 to 0.2 (Foerster, Louge,
+# Chang and Allia 1994, Measurements of the collision properties of small spheres), steel 0.2 (an estimate).
+GRAIN_PRESETS: dict[str, GrainMaterial] = {
+    "sand": GrainMaterial(density=2650.0, friction=0.5),
+    "gravel": GrainMaterial(density=2650.0, friction=0.7),
+    "glass beads": GrainMaterial(density=2500.0, friction=0.16),
+    "steel balls": GrainMaterial(density=7800.0, friction=0.2),
+}
