@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import given_material, surface_of
+from shinari.scene.arguments import given_material
+from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
-from shinari.scene.fluid_material import FluidMaterial, Sampling
-from shinari.scene.handle import Handle
+from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
+from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION
 from shinari.scene.surface import Surface
 from shinari.scene.things import Particles
@@ -25,6 +27,7 @@ class Fluids(Contents):
         *,
         spacing: float,
         material: FluidMaterial | None = None,
+        fill_to: float | None = None,
         position: Any = (0.0, 0.0, 0.0),
         rotation: Any = _NO_ROTATION,
         velocity: Any = None,
@@ -34,22 +37,123 @@ class Fluids(Contents):
         boundary: str = "walls",
         name: str | None = None,
     ) -> Handle:
-        """Add a fluid made of particles."""
+        """Add a fluid made of particles.
+
+        A shape is filled with a lattice of the spacing, centred in it: a `Box` of 10 x 5 x 4 spacings takes exactly 200
+        particles, the first half a spacing from its sides. Of a curved shape those points are taken that lie inside,
+        so that its volume is kept; their balls reach out of it by up to half a spacing. A container is filled from its
+        bottom up to a level, with particles half a spacing or more from its walls and from what stands in it, colliders
+        and rigid bodies. Each particle has the mass of a cube of the spacing, and is a ball as wide as the spacing for
+        whatever it touches.
+
+        All fluids of a scene have the same spacing, support, kernel, dimensions and boundary.
+
+        Args:
+            shape_or_points: What is to be filled: a `Box`, `Sphere`, `Cylinder`, `Capsule`, `Cone` or `ConvexHull`; a
+                closed mesh, as `Mesh`, as a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a
+                trimesh, or the path of a mesh file; or a container that is already in the scene, the handle of a
+                collider or a rigid body, or a list of those that are its walls. Or the particles themselves, points
+                (N, 3) [m].
+            spacing: Distance of the particles at rest [m].
+            material: Its material; None: `FluidMaterial()`.
+            fill_to: Height in the world [m] to which a shape or container is filled; None: all of it, an open
+                container to its brim.
+            position: Where the origin of the shape, mesh or points goes [m]; a container has a place of its own.
+            rotation: Rotation about that origin, a unit quaternion w x y z.
+            velocity: Velocity [m/s], (3,) or (N, 3) for the particles; None: at rest.
+            support: Distance at which the kernels end, in spacings, 1.2 to 4. With 2 a particle has about 33
+                neighbours; more make pressures smoother and cost more.
+            kernel: `"poly6"`, with the spiky gradient (Mueller, Charypar, Gross 2003; Macklin and Mueller 2013), or
+                `"cubic-spline"` (Monaghan 1992).
+            dimensions: 3; or 2 for one layer of particles, one spacing thick, in a plane of constant z: that of the
+                position, or of the points.
+            boundary: How solids enter the density: `"walls"`, by their distance, or `"particles"`, by particles on
+                their surface (Akinci et al. 2012).
+            name: Name in messages and results.
+
+        Returns:
+            Handle of its particles.
+
+        Raises:
+            SceneError: There is nothing to fill, the spacing does not fit, a container runs out below the level, or a
+                value is out of bounds; the message says which.
+            FileError: The mesh file cannot be read.
+        """
         name = self._name("fluid", name)
         thing = f"fluid {name!r}"
         material = given_material(thing, material, FluidMaterial)
-        points = self._placed(thing, check.array(thing, "points", shape_or_points, (None, 3)), position, rotation)
-        masses = np.full(len(points), material.rest_density * spacing**3)
+        sampling = checked_sampling(thing, spacing, support, kernel, dimensions, boundary)
+        level = None if fill_to is None else check.number(thing, "fill_to", fill_to)
+        containers = _containers(shape_or_points)
+        if containers:
+            points = self._filled_container(thing, containers, sampling, level, position, rotation)
+        else:
+            points = self._filled_shape(thing, shape_or_points, sampling, level, position, rotation)
+        masses = np.full(len(points), material.rest_density * sampling.volume)
+        velocities = self._velocities(thing, velocity, masses)
+        if dimensions == 2:
+            from shinari.build.fluid_fill import in_plane
+
+            in_plane(thing, points, sampling.spacing)
+            if velocities[:, 2].any():
+                raise SceneError(f"{thing}: velocity: with dimensions=2 nothing moves along z")
         return self._add_group(
             Particles(
                 name,
                 "fluid",
                 points,
                 masses,
-                self._velocities(thing, velocity, masses),
-                np.full(len(points), 0.5 * spacing),
+                velocities,
+                np.full(len(points), 0.5 * sampling.spacing),
                 Surface(material.friction, None, material.restitution, 0.0),
                 material=material,
-                sampling=Sampling(spacing, support, kernel, dimensions, boundary),
+                sampling=sampling,
             )
         )
+
+    def _filled_shape(
+        self, thing: str, given: Any, sampling: Sampling, level: float | None, position: Any, rotation: Any
+    ) -> np.ndarray:
+        """Particles as given or that fill a shape, (N, 3) [m]."""
+        from shinari.build.fluid_fill import ROUNDING, fill_points, is_solid
+
+        if level is not None and not is_solid(given):
+            raise SceneError(f"{thing}: fill_to: points are not filled; leave it out, or give a shape")
+        points = fill_points(thing, given, sampling.spacing, sampling.dimensions)
+        points = self._placed(thing, points, position, rotation)
+        if level is None:
+            return points
+        below = points[:, 1] + 0.5 * sampling.spacing <= level + ROUNDING * max(sampling.spacing, abs(level))
+        if not below.any():
+            lowest = points[:, 1].min() - 0.5 * sampling.spacing
+            raise SceneError(
+                f"{thing}: fill_to: {level:g} m is less than a spacing above the bottom of the shape, {lowest:.4g} m"
+            )
+        return points[below]
+
+    def _filled_container(
+        self, thing: str, handles: list, sampling: Sampling, level: float | None, position: Any, rotation: Any
+    ) -> np.ndarray:
+        """Particles in containers of the scene, (N, 3) [m]."""
+        from shinari.build.fluid_cavity import fill_containers, solids_of
+
+        for handle in handles:
+            if self.handles.get(handle.name) is not handle:
+                raise SceneError(f"{thing}: container: {handle!r} belongs to another scene")
+        place = check.vector(thing, "position", position)
+        flat = sampling.dimensions == 2
+        if place[: 2 if flat else 3].any():
+            raise SceneError(f"{thing}: position: a container has a place of its own; leave the position out")
+        if np.abs(check.unit_quaternion(thing, "rotation", rotation)[1:]).max() > 0.0:
+            raise SceneError(f"{thing}: rotation: a container has one of its own; leave the rotation out")
+        names = [handle.name for handle in handles]
+        return fill_containers(
+            thing, solids_of(self), names, sampling.spacing, level, float(place[2]) if flat else None
+        )
+
+
+def _containers(given: Any) -> list:
+    """Handles of colliders and bodies, when that is what was given; else none."""
+    handles = list(given) if isinstance(given, (list, tuple)) else [given]
+    solid = [isinstance(handle, (ColliderHandle, BodyHandle)) for handle in handles]
+    return handles if solid and all(solid) else []

@@ -7,6 +7,11 @@ from shinari.scene import check
 from shinari.scene.surface import checked_surface
 
 BOUNDARIES = ("walls", "particles")
+KERNELS = ("poly6", "cubic-spline")
+"""Kernels by number; see `shinari.fluid.kernels`."""
+# Supports in spacings. Below the first a particle at rest has no neighbours that count; above the second it has more
+# than 250, and what it costs buys nothing.
+LEAST_SUPPORT, MOST_SUPPORT = 1.2, 4.0
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Sampling:
     Attributes:
         spacing: Distance of the particles at rest [m]; each fills a cube of this edge.
         support: Distance at which the kernels end, in spacings.
-        kernel: One of `shinari.fluid.kernels.KERNELS`.
+        kernel: One of `KERNELS`.
         dimensions: 3; or 2 for a layer of particles in a plane of constant z.
         boundary: How solids enter the density: `"walls"`, by their distance; `"particles"`, by particles on them.
     """
@@ -26,6 +31,34 @@ class Sampling:
     kernel: str = "poly6"
     dimensions: int = 3
     boundary: str = "walls"
+
+    @property
+    def volume(self) -> float:
+        """Volume of a particle [m^3]; in two dimensions the layer is one spacing thick."""
+        return self.spacing**3
+
+
+def checked_sampling(
+    thing: str, spacing: float, support: float, kernel: str, dimensions: int, boundary: str
+) -> Sampling:
+    """How a fluid is sampled.
+
+    Raises:
+        SceneError: A value has the wrong type, or lies outside its bounds.
+    """
+    spacing = check.number(thing, "spacing", spacing, above=0.0)
+    support = check.number(thing, "support", support, above=0.0)
+    if not LEAST_SUPPORT <= support <= MOST_SUPPORT:
+        raise SceneError(
+            f"{thing}: support: is where the kernels end, in spacings of the particles: expected {LEAST_SUPPORT:g} to "
+            f"{MOST_SUPPORT:g}, got {support:g}; nearer than that a particle has no neighbours to be held by, farther "
+            f"it has more than 250"
+        )
+    check.choice(thing, "kernel", kernel, KERNELS)
+    check.choice(thing, "boundary", boundary, BOUNDARIES)
+    if check.count(thing, "dimensions", dimensions, least=2) > 3:
+        raise SceneError(f"{thing}: dimensions: expected 2 or 3, got {dimensions}")
+    return Sampling(spacing, support, kernel, int(dimensions), boundary)
 
 
 @dataclass(frozen=True, kw_only=True)
