@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import SceneError
+from shinari.fluid.waiting import waiting
 from shinari.model import ConstraintBlock, Model
 from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
@@ -85,7 +86,7 @@ class Diagnostics:
 
     def energy(self, state: State) -> Energy:
         """Energies [J]."""
-        m, free = self._model.masses[self._free], self._free
+        m, free = self._masses(state)[self._free], self._free
         x = self._world(state)[free]
         v = state.velocities[free].astype(np.float64)
         kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
@@ -98,6 +99,15 @@ class Diagnostics:
             kinetic += self._model.rigid.kinetic(state)
             gravitational += self._model.rigid.gravitational(state, self._model.gravity)
         return Energy(kinetic, gravitational, elastic)
+
+    def _masses(self, state: State) -> np.ndarray:
+        """Masses of the particles as added [kg], (N,); 0 for those of fluids that wait in an emitter or are gone."""
+        absent = waiting(self._model, state)
+        if len(absent) == 0:
+            return self._model.masses
+        masses = self._model.masses.copy()
+        masses[np.argsort(self._model.slots)[absent]] = 0.0
+        return masses
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.fluid.kernels import Smoothing
+from shinari.fluid.waiting import ACTIVE
+from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial
 
 if TYPE_CHECKING:
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from shinari.settings import Settings
     from shinari.state import State
 
-PRESSURES, DENSITIES, ACTIVE = "fluid/pressures", "fluid/densities", "fluid/active"
+PRESSURES, DENSITIES = "fluid/pressures", "fluid/densities"
+LAYERS, BIRTHS, SUNK = "fluid/layers", "fluid/births", "fluid/sunk"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,8 @@ class FluidModel:
         materials: Material of each fluid.
         smoothing: Kernel, support and spacing of all.
         boundary: How solids enter the density, see `Sampling`.
+        emitters: Emitter of each fluid, or None.
+        sinks: What takes particles away.
         name: What it is called in messages.
     """
 
@@ -37,16 +42,34 @@ class FluidModel:
     materials: tuple[FluidMaterial, ...]
     smoothing: Smoothing
     boundary: str
+    emitters: tuple[Emitter | None, ...] = ()
+    sinks: tuple[Sink, ...] = ()
     name: str = "fluid"
 
+    @property
+    def emitting(self) -> list[tuple[int, int, Emitter]]:
+        """Fluid, thing and emitter of each fluid that has one."""
+        rows = enumerate(zip(self.things, self.emitters, strict=False))
+        return [(phase, thing, emitter) for phase, (thing, emitter) in rows if emitter is not None]
+
     def start(self, model: "Model") -> dict[str, np.ndarray]:
-        """Pressure [Pa], relative density, and whether each particle is there (not waiting in an emitter)."""
+        """Pressure [Pa], relative density, and whether each particle is there (not waiting in an emitter).
+
+        And, where there are emitters or sinks: layers that have left each emitter, the turn in which each particle left
+        (counted by emitter, from 1), and the particles that each sink has taken.
+        """
         count = len(self.particles)
-        return {
+        arrays: dict[str, np.ndarray] = {
             PRESSURES: np.zeros(count, model.real),
             DENSITIES: np.zeros(count, model.real),
             ACTIVE: np.ones(count, bool),
         }
+        if self.emitting:
+            arrays[ACTIVE] = ~np.isin(self.phases, [phase for phase, _, _ in self.emitting])
+            arrays[LAYERS], arrays[BIRTHS] = np.zeros(len(self.emitting), np.int64), np.zeros(count, np.int64)
+        if self.sinks:
+            arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
+        return arrays
 
     def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Fluid":
         """The fluids of a simulation."""

@@ -1,8 +1,11 @@
 """Between the particles of the solver and those of the fluids, which have an order of their own."""
 
 import numba
+import numpy as np
 
 from shinari.maths.function import STEADY
+
+ZERO = np.float32(0.0)
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
@@ -35,7 +38,7 @@ def move(threads, particles, ways, own, x):
 @numba.njit(cache=True, **STEADY)
 def farthest(x, before):
     """Square of the largest way from (n, 3) to (n, 4) [m^2]."""
-    most = x[0, 0] * 0
+    most = ZERO
     for i in range(len(before)):
         dx, dy, dz = x[i, 0] - before[i, 0], x[i, 1] - before[i, 1], x[i, 2] - before[i, 2]
         most = max(most, dx * dx + dy * dy + dz * dz)

@@ -8,6 +8,7 @@ from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import Body, Joint
 from shinari.scene.body_handle import BodyHandle
+from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.things import BodyRows, Collider, ForceField, Particles, Rows, Volume
@@ -36,10 +37,11 @@ class Contents:
         self.force_fields: list[ForceField] = []
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
+        self.sinks: list[Sink] = []
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()
         self.ignored: set[tuple[str, str]] = set()
-        self.handles: dict[str, Handle | ColliderHandle | BodyHandle | JointHandle] = {}
+        self.handles: dict[str, Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle] = {}
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}
         self.revision = 0
@@ -62,7 +64,7 @@ class Contents:
             self._positions = joined
         return self._positions
 
-    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle | JointHandle:
+    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle:
         """The handle of that name.
 
         Raises:

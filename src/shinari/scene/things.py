@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shinari.scene.emitter import Emitter
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.grain_material import GrainMaterial
@@ -47,6 +48,7 @@ class Particles:
         clusters: Clusters of a lump.
         visual: What is shown in its place; None: its faces, or its particles.
         sampling: How a fluid is sampled.
+        emitter: What lets it out, when its particles wait at the start; None: they are there.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Particles:
     clusters: Clusters | None = None
     visual: Visual | None = None
     sampling: Sampling | None = None
+    emitter: Emitter | None = None
 
 
 @dataclass(frozen=True)

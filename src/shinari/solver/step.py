@@ -35,6 +35,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     kick, decay = (h * model.gravity).astype(real), real(math.exp(-model.damping * h))
     take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
     threads = numba.get_num_threads()
+    if work.emission is not None:
+        work.emission.begin(time)
     work.follow_tears(model, state, settings)
     if work.bodies is not None:
         work.bodies.begin(time, threads)

@@ -30,6 +30,7 @@ from shinari.solver.volume import Volumes
 from shinari.state import State
 
 if TYPE_CHECKING:
+    from shinari.fluid.emission import Emission
     from shinari.rigid.coupling.attachments import Attachments
 
 
@@ -47,6 +48,7 @@ class Workspace:
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
         contacts: Families of contacts, in the order in which they are solved.
+        emission: Emitters and sinks of fluids, or None.
         tears: What can tear, or None.
         flows: What can flow, or None.
         loosened: Whether rows have let go by force since the last step.
@@ -72,6 +74,7 @@ class Workspace:
             self.bodies = Bodies(model, model.rigid, state, settings)
         self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
+        self.emission = self._bind_emission(scene, model, state)
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
         self.loosened = False
@@ -92,6 +95,17 @@ class Workspace:
         if held is not None:
             held.join(self.bodies.frames)
         return held
+
+    @staticmethod
+    def _bind_emission(scene: Scene, model: Model, state: State) -> "Emission | None":
+        """What lets particles of fluids come and go; None when nothing does."""
+        for part in model.parts:
+            # a model of fluids; its modules are loaded only for a scene that has one
+            if part.name == "fluid" and (part.emitting or part.sinks):  # type: ignore[attr-defined]
+                from shinari.fluid.emission import Emission
+
+                return Emission(scene, part, model, state)  # type: ignore[arg-type]
+        return None
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
         """Bind the contacts, and the air, of what is there now."""

@@ -69,6 +69,7 @@ class Candidates:
         low: Low corner of the box of each particle, without its radius, (N, 3).
         high: High corner, (N, 3).
         free: Which particles can move, (N,) bool.
+        absent: Particles that are not there and touch nothing, (K,): those that wait in an emitter.
     """
 
     def __init__(self, model: Model, who: Participants) -> None:
@@ -76,6 +77,7 @@ class Candidates:
         n, real = model.particle_count, model.real
         self.low, self.high = np.zeros((n, 3), real), np.zeros((n, 3), real)
         self.free = model.inverse_masses > 0.0
+        self.absent = np.zeros(0, np.int64)
         self._inside = np.zeros(n, np.bool_)
         self._regions = np.zeros((len(who.members), 6), real)
         sides = [Side(table, model, who) for table in (who.points[:, None], who.triangles, who.edges, who.beads,
@@ -157,6 +159,8 @@ class Candidates:
             _filter(threads, raw, a.table, b.table, begin, model.radii, model.owners, self.low, self.high, self.free,
                     who.alone, who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
                     self._keep, self._gaps)  # fmt: skip
+            if len(self.absent):
+                self._keep[: len(raw)][np.isin(a.table[:, 0], self.absent)[raw[:, 0]]] = False
             count = int(np.count_nonzero(self._keep[: len(raw)]))
             rows.append(np.empty((count, 4), np.uint32))
             gaps.append(np.empty(count, model.real))

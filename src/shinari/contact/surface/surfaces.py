@@ -15,6 +15,7 @@ from shinari.contact.surface.crossing import find_impacts, join_zones, mean_of, 
 from shinari.contact.surface.participants import Participants
 from shinari.contact.surface.row_table import BLOCK, RowTable
 from shinari.contact.surface.rows import bounce, evaluate, project, refresh
+from shinari.fluid.waiting import waiting
 from shinari.maths.function import STEADY
 from shinari.model import Model
 from shinari.settings import Settings
@@ -49,7 +50,8 @@ class Surfaces:
     ) -> None:
         self._model, self._state, self._settings, self._predicted, self._who = model, state, settings, predicted, who
         real, n = model.real, model.particle_count
-        self._all = np.unique(np.concatenate([member for member in who.members if member is not None]))
+        self._members = np.unique(np.concatenate([member for member in who.members if member is not None]))
+        self._all = self._members
         self._candidates = Candidates(model, who)
         self.rows = RowTable(real, self._candidates.free)
         self._begin, self._lengths, self._astray = np.zeros((n, 3), real), np.zeros(n, real), np.zeros(n, np.bool_)
@@ -66,6 +68,9 @@ class Surfaces:
         self._travels[...] = 0.0
         self._left = self._settings.substeps
         self.detections = self.renewals = self.impacts = self.zones = self.unmended = 0
+        absent = waiting(self._model, self._state)
+        self._all = np.setdiff1d(self._members, absent) if len(absent) else self._members
+        self._candidates.absent = absent
         origins = self._state.origins
         self._origins = origins.astype(self._model.real)
         self._offsets = (origins - np.round(origins.mean(axis=0))).astype(self._model.real)[self._model.groups]

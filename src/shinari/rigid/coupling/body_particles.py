@@ -10,6 +10,7 @@ from shinari.contact.family import Touches
 from shinari.contact.solid.elements import elements_of
 from shinari.contact.solid.near import WORD, strayed
 from shinari.contact.solid.near_list import NearList
+from shinari.fluid.waiting import waiting
 from shinari.model import Model
 from shinari.rigid.coupling.bounce import bounce_elements, bounce_particles
 from shinari.rigid.coupling.kernels import serial
@@ -247,6 +248,8 @@ class BodyParticles:
             mark: Any = mark_elements if near.elements else mark_particles
             mark(near.marks, *near.elements, self._margins, offsets, candidates, self._state.x, *here)
             np.bitwise_and.at(near.marks, (rows, words), bits)
+            if not near.elements:
+                near.marks[waiting(model, self._state)] = 0
             near.renew()
         self._steadies = [np.ones(near.count, bool) for near in self._lists]
         self._valid, self._factor = True, 2.0 * self._factor

@@ -1,0 +1,47 @@
+"""Emitters of a scene: none may start inside a solid."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene.motion import rotation_matrix
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Shape
+
+
+def check_emitters(scene: Scene) -> None:
+    """Refuse emitters inside a solid.
+
+    Raises:
+        SceneError: A particle of the nozzle of an emitter begins with its middle in a collider or a body; the message
+            names both and the depth.
+    """
+    for group in scene.groups:
+        if group.emitter is None:
+            continue
+        nozzle = group.positions[: len(group.emitter.places)]
+        for name, shape, position, matrix in _solids(scene):
+            if (min(group.name, name), max(group.name, name)) not in scene.ignored:
+                depth = _depth(shape, (nozzle - position) @ matrix)
+                if depth > 1e-6 * group.radii[0]:
+                    raise SceneError(f"emitter {group.name!r}: position: its nozzle is {depth:.3g} m inside {name!r}")
+
+
+def _solids(scene: Scene) -> Iterator[tuple[str, Shape, np.ndarray, np.ndarray]]:
+    """Name, shape, place and rotation matrix of each solid at the start."""
+    for collider in scene.colliders:
+        yield collider.name, collider.shape, collider.position, rotation_matrix(collider.rotation)
+    for body in scene.bodies:
+        turn = rotation_matrix(body.rotation)
+        for piece in body.pieces:
+            yield body.name, piece.shape, body.position + turn @ piece.position, turn @ rotation_matrix(piece.rotation)
+
+
+def _depth(shape: Shape, points: np.ndarray) -> float:
+    """How deep the deepest of points in the axes of a shape lies in it [m]; at most 0 when none does."""
+    from shinari.contact.solid.encode import bounds, signed_distance
+
+    low, high = bounds(shape)
+    near = points[((points > low) & (points < high)).all(axis=1)]
+    return -float(signed_distance(shape, near).min()) if len(near) else 0.0
