@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.build.emitters import check_emitters
 from shinari.errors import SceneError
+from shinari.scene.fluid_material import KERNELS
 from shinari.scene.scene import Scene
 
 if TYPE_CHECKING:
@@ -21,9 +23,10 @@ def build_fluid(scene: Scene, slots: np.ndarray) -> "FluidModel | None":
     if not groups:
         return None
     # loaded only for a scene with fluids
-    from shinari.fluid.kernels import KERNELS, Smoothing
+    from shinari.fluid.kernels import Smoothing
     from shinari.fluid.model import FluidModel
 
+    check_emitters(scene)
     starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
     first = groups[0][1]
     sampling = first.sampling
@@ -45,4 +48,6 @@ def build_fluid(scene: Scene, slots: np.ndarray) -> "FluidModel | None":
             KERNELS.index(sampling.kernel), sampling.dimensions, sampling.spacing, sampling.support * sampling.spacing
         ),
         boundary=sampling.boundary,
+        emitters=tuple(group.emitter for _, group in groups),
+        sinks=tuple(scene.sinks),
     )

@@ -2,6 +2,7 @@
 
 from shinari.scene.add_bodies import Bodies
 from shinari.scene.add_colliders import Colliders
+from shinari.scene.add_emitters import Emitters
 from shinari.scene.add_fluids import Fluids
 from shinari.scene.add_grains import Grains
 from shinari.scene.add_joints import Joints
@@ -12,7 +13,7 @@ from shinari.scene.add_sheets import Sheets
 from shinari.scene.add_soft import SoftBodies
 
 
-class Scene(Sheets, SoftBodies, Rods, Lumps, Fluids, Grains, Joining, Colliders, Bodies, Joints):
+class Scene(Sheets, SoftBodies, Rods, Lumps, Fluids, Emitters, Grains, Joining, Colliders, Bodies, Joints):
     """A world to simulate. Units are SI and Y is up.
 
     Args:
