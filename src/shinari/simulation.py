@@ -18,6 +18,7 @@ from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
+from shinari.fluid.answers import FluidAnswers
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -44,7 +45,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers, RodAnswers):
+class Simulation(BodyAnswers, RodAnswers, FluidAnswers):
     """A scene that runs.
 
     Args:

@@ -135,6 +135,23 @@ class Fluid:
                 effect(self, threads)
             self.state.v[self.particles] = self.v
 
+    def measured(self, threads: int) -> np.ndarray:
+        """Relative densities where the particles are before the first step, (P,); the state stays as it is."""
+        threads = self.threads(threads)
+        self._detect(threads)
+        for boundary in self.boundaries:
+            boundary.find(self, threads)
+        self.pulls[:], self.stiffness[:] = 0.0, 0.0
+        densities(
+            threads, self.model.smoothing.kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices,
+            self.sums,
+        )  # fmt: skip
+        for boundary in self.boundaries:
+            boundary.gather(self, threads)
+        result = np.zeros(len(self.model.particles))
+        result[self.order] = self.sums
+        return result
+
     def threads(self, threads: int) -> int:
         """Threads worth waking."""
         return max(1, min(threads, len(self.model.particles) // SHARE))
