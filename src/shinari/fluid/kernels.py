@@ -20,9 +20,6 @@ f32 = np.float32
 ZERO, HALF, ONE, TWO, SIX = f32(0.0), f32(0.5), f32(1.0), f32(2.0), f32(6.0)
 FOUR, TWELVE, TINY = f32(4.0), f32(12.0), f32(1e-6)
 
-KERNELS = ("poly6", "cubic-spline")
-"""Kernels by number."""
-
 # Integral of each kernel over its support of radius 1: of poly6, of the spiky kernel, of the cubic spline.
 _INTEGRALS = {
     3: (64.0 * math.pi / 315.0, math.pi / 15.0, math.pi / 8.0),
