@@ -48,6 +48,11 @@ def fill_points(thing: str, given: Any, spacing: float, dimensions: int = 3, bal
     points = check.array(thing, "points", given, (None, 3))
     if len(points) == 0:
         raise SceneError(f"{thing}: points: no particles were given")
+    order = np.lexsort(points.T)
+    same = np.flatnonzero((points[order[1:]] == points[order[:-1]]).all(axis=1))
+    if len(same):
+        i, j = sorted(order[same[0] : same[0] + 2].tolist())
+        raise SceneError(f"{thing}: points: {i} and {j} are in the same place, {points[i].tolist()}")
     return points
 
 

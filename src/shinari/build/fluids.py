@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.build.emitters import check_emitters
-from shinari.errors import SceneError
+from shinari.build.fluid_checks import check_fluids
 from shinari.scene.fluid_material import KERNELS
 from shinari.scene.scene import Scene
 
@@ -13,32 +13,28 @@ if TYPE_CHECKING:
     from shinari.fluid.model import FluidModel
 
 
-def build_fluid(scene: Scene, slots: np.ndarray) -> "FluidModel | None":
+def build_fluid(scene: Scene, slots: np.ndarray, real: type) -> "FluidModel | None":
     """All fluids of a scene; None when there are none.
 
+    Args:
+        scene: The scene.
+        slots: Place of each particle in solver order, (N,).
+        real: Floating point type of the solver.
+
     Raises:
-        SceneError: Two fluids are sampled differently.
+        SceneError: They cannot be simulated together, see `shinari.build.fluid_checks`; or an emitter is in a solid.
     """
-    groups = [(k, group) for k, group in enumerate(scene.groups) if group.sampling is not None]
-    if not groups:
+    if not check_fluids(scene, real):
         return None
     # loaded only for a scene with fluids
     from shinari.fluid.kernels import Smoothing
     from shinari.fluid.model import FluidModel
 
     check_emitters(scene)
+    groups = [(k, group) for k, group in enumerate(scene.groups) if group.sampling is not None]
     starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
-    first = groups[0][1]
-    sampling = first.sampling
+    sampling = groups[0][1].sampling
     assert sampling is not None
-    for _, group in groups[1:]:
-        for field in ("spacing", "support", "kernel", "dimensions", "boundary"):
-            one, other = getattr(sampling, field), getattr(group.sampling, field)
-            if one != other:
-                raise SceneError(
-                    f"fluid {group.name!r}: {field}: {other!r} is not that of {first.name!r}, {one!r}; "
-                    "all fluids of a scene are sampled alike"
-                )
     return FluidModel(
         particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in groups]).astype(np.int64),
         phases=np.repeat(np.arange(len(groups)), [len(group.positions) for _, group in groups]).astype(np.uint8),

@@ -108,7 +108,7 @@ def _parts(scene: Scene, slots: np.ndarray, settings: Settings, held: PartModel 
         build_lumps(scene, slots, real),
         build_volumes(scene, slots),
         held,
-        build_fluid(scene, slots),
+        build_fluid(scene, slots, real),
     )
     return tuple(part for part in found if part is not None)
 

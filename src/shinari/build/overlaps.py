@@ -1,11 +1,12 @@
-"""What starts inside a collider: a scene that was probably not meant so."""
+"""What starts inside a solid: a scene that was probably not meant so."""
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
 from shinari.errors import ContactWarning
-from shinari.scene.motion import rotation_matrix
+from shinari.scene.motion import quaternion_product, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Plane
 from shinari.scene.things import Collider, Particles
@@ -15,26 +16,39 @@ ALLOWED, ROUNDING = 0.05, 1e-6
 
 
 def warn_of_starts_inside(scene: Scene, pinned: np.ndarray) -> None:
-    """Warn of particles that start inside a collider; they are pushed out at the depenetration speed.
+    """Warn of particles that start inside a collider, and of fluids and grains that start inside a rigid body.
+
+    They are pushed out at the depenetration speed.
 
     Args:
         scene: The scene.
         pinned: Which particles cannot move, as added, (N,) bool.
 
     Warns:
-        ContactWarning: A particle is deeper than 5 % of its radius: once for each thing and collider.
+        ContactWarning: A particle is deeper than 5 % of its radius: once for each thing and solid.
     """
-    start = 0
+    start, pieces = 0, list(_pieces(scene))
     for group in scene.groups:
         end = start + len(group.positions)
         free = ~pinned[start:end]
-        for collider in scene.colliders:
-            if (min(group.name, collider.name), max(group.name, collider.name)) not in scene.ignored:
-                _warn_of_pair(group, collider, free)
+        solids = [("collider", collider) for collider in scene.colliders]
+        solids += [("body", piece) for piece in pieces if group.kind in ("fluid", "grains")]
+        for what, solid in solids:
+            if (min(group.name, solid.name), max(group.name, solid.name)) not in scene.ignored:
+                _warn_of_pair(group, what, solid, free)
         start = end
 
 
-def _warn_of_pair(group: Particles, collider: Collider, free: np.ndarray) -> None:
+def _pieces(scene: Scene) -> Iterator[Collider]:
+    """The shapes of the rigid bodies, where they start."""
+    for body in scene.bodies:
+        turn = rotation_matrix(body.rotation)
+        for piece in body.pieces:
+            rotation = quaternion_product(body.rotation, piece.rotation)
+            yield Collider(body.name, piece.shape, body.position + turn @ piece.position, rotation, body.surface)
+
+
+def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndarray) -> None:
     from shinari.contact.solid.encode import bounds, signed_distance
 
     low, high = bounds(collider.shape)
@@ -54,7 +68,7 @@ def _warn_of_pair(group: Particles, collider: Collider, free: np.ndarray) -> Non
     if deep.any():
         worst = int(np.argmax(np.where(deep, depth, -np.inf)))
         warnings.warn(
-            f"{group.name!r} starts inside collider {collider.name!r}: {int(deep.sum())} particles, the deepest is "
+            f"{group.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
             f"particle {int(near[worst])} with {depth[worst]:.3g} m; they are pushed out at the depenetration speed",
             ContactWarning,
             stacklevel=4,

@@ -1,0 +1,120 @@
+"""Looks at the fluids of a scene before it runs: refuses what cannot be simulated, warns of what was hardly meant."""
+
+import warnings
+
+import numpy as np
+
+from shinari.build.fluid_fill import in_plane
+from shinari.errors import ContactWarning, FluidWarning, SceneError
+from shinari.scene.fluid_material import FluidMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.things import Particles
+
+MOST_FLUIDS = 256
+# Ratio of the rest densities of two fluids up to which their pressures are known to settle.
+MOST_RATIO = 20.0
+# Particles nearer than this part of the spacing lie in each other.
+NEAR = 0.5
+
+
+def check_fluids(scene: Scene, real: type) -> list[Particles]:
+    """The fluids of a scene.
+
+    Args:
+        scene: The scene.
+        real: Floating point type of the solver.
+
+    Raises:
+        SceneError: Two are sampled differently; or they have two dimensions and not all is in one plane.
+
+    Warns:
+        FluidWarning: The densities of two fluids differ by more than a factor of 20.
+        ContactWarning: Two fluids, or particles of one, lie in each other.
+    """
+    fluids = [group for group in scene.groups if group.sampling is not None]
+    if not fluids:
+        return fluids
+    if len(fluids) > MOST_FLUIDS:
+        raise SceneError(f"scene: {len(fluids)} fluids are more than the {MOST_FLUIDS} there can be")
+    _check_alike(fluids)
+    if fluids[0].sampling.dimensions == 2:  # type: ignore[union-attr]
+        _check_plane(scene, fluids)
+    _warn_of_ratio(fluids)
+    _warn_of_overlaps(scene, [fluid for fluid in fluids if fluid.emitter is None], real)
+    return fluids
+
+
+def _check_alike(fluids: list[Particles]) -> None:
+    first = fluids[0]
+    for fluid in fluids[1:]:
+        for field in ("spacing", "support", "kernel", "dimensions", "boundary"):
+            one, other = getattr(first.sampling, field), getattr(fluid.sampling, field)
+            if one != other:
+                raise SceneError(
+                    f"fluid {fluid.name!r}: {field}: {other!r} is not that of {first.name!r}, {one!r}; "
+                    f"all fluids of a scene are sampled alike"
+                )
+
+
+def _check_plane(scene: Scene, fluids: list[Particles]) -> None:
+    """Fluids of two dimensions share a plane and nothing pulls them out of it."""
+    spacing = fluids[0].sampling.spacing  # type: ignore[union-attr]
+    planes = [in_plane(f"fluid {fluid.name!r}", fluid.positions, spacing) for fluid in fluids]
+    for fluid, z in zip(fluids, planes, strict=True):
+        if abs(z - planes[0]) > 1e-6 * max(spacing, abs(z)):
+            raise SceneError(
+                f"fluid {fluid.name!r}: position: its plane z = {z:g} m is not that of {fluids[0].name!r}, "
+                f"{planes[0]:g} m; all fluids of two dimensions share one"
+            )
+    if scene.gravity[2] != 0.0:
+        raise SceneError(f"scene: gravity: pulls {fluids[0].name!r}, a fluid of two dimensions, out of its plane")
+
+
+def _warn_of_ratio(fluids: list[Particles]) -> None:
+    densities = [fluid.material.rest_density for fluid in fluids if isinstance(fluid.material, FluidMaterial)]
+    light, heavy = int(np.argmin(densities)), int(np.argmax(densities))
+    ratio = densities[heavy] / densities[light]
+    if ratio > MOST_RATIO:
+        warnings.warn(
+            f"{fluids[heavy].name!r} is {ratio:.3g} times as dense as {fluids[light].name!r}: above {MOST_RATIO:g} the "
+            f"lighter fluid is thrown about where they meet; leave out what hardly weighs, or take more substeps",
+            FluidWarning,
+            stacklevel=7,
+        )
+
+
+def _warn_of_overlaps(scene: Scene, fluids: list[Particles], real: type) -> None:
+    """Warn of particles nearer to each other than half a spacing, once for each two fluids, or one."""
+    from shinari.contact.broad.neighbours import NeighbourLists
+
+    sizes = [len(fluid.positions) for fluid in fluids]
+    if sum(sizes) < 2:
+        return
+    points = np.concatenate([fluid.positions for fluid in fluids])
+    owners = np.repeat(np.arange(len(fluids)), sizes)
+    starts = np.cumsum([0, *sizes])
+    x = np.zeros((len(points), 4), real)
+    x[:, :3] = points - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    lists = NeighbourLists()
+    offsets, indices = lists.find(x, NEAR * fluids[0].sampling.spacing * (1.0 - 1e-4), 1)  # type: ignore[union-attr]
+    order = lists.grid.order[: len(x)].astype(np.int64)
+    first, second = np.repeat(order, np.diff(offsets)), order[indices]
+    first, second = first[first < second], second[first < second]
+    keys = owners[first] * len(fluids) + owners[second]
+    for key in np.unique(keys):
+        a, b = divmod(int(key), len(fluids))
+        one, other = fluids[a].name, fluids[b].name
+        if (min(one, other), max(one, other)) in scene.ignored and a != b:
+            continue
+        pairs = np.stack([first[keys == key], second[keys == key]], axis=1)
+        gaps = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+        i, j = pairs[int(np.argmin(gaps))]
+        count = len(np.unique(pairs[:, 0]))
+        what = f"{one!r} and {other!r} overlap" if a != b else f"particles of {one!r} lie in each other"
+        warnings.warn(
+            f"{what} at the start: {count} particles have one nearer than half a spacing, the nearest "
+            f"{gaps.min():.3g} m away, particle {i - starts[a]} of {one!r} and particle {j - starts[b]} of {other!r}; "
+            f"they burst apart",
+            ContactWarning,
+            stacklevel=7,
+        )
