@@ -19,6 +19,7 @@ from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.fluid.answers import FluidAnswers
+from shinari.fluid.flow_answers import FlowAnswers
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -45,7 +46,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers, RodAnswers, FluidAnswers):
+class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers):
     """A scene that runs.
 
     Args:

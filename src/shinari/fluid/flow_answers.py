@@ -1,0 +1,75 @@
+"""What a simulation answers about fluids that flow in and out, and about their surface."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.fluid.surface import RESOLUTION, SMOOTHING, reconstruct
+from shinari.fluid.waiting import there
+from shinari.scene.emitter import SinkHandle
+from shinari.scene.handle import Handle
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.scene.scene import Scene
+    from shinari.state import State
+
+
+class FlowAnswers:
+    """Particles that are there, particles that are gone, and the surface of a fluid."""
+
+    scene: "Scene"
+    state: "State"
+    model: "Model"
+
+    def active(self, handle: Handle | str) -> np.ndarray:
+        """Which particles of a thing are there, (N,) bool: not those that wait in an emitter or that a sink has taken.
+
+        Raises:
+            SceneError: It is no thing with particles of this scene.
+        """
+        return there(self.model, self.state, self._particles(handle))
+
+    def sunk(self, sink: SinkHandle | str) -> int:
+        """Number of particles that a sink has taken since the start.
+
+        Raises:
+            SceneError: It is no sink of this scene.
+        """
+        thing = self.scene[sink] if isinstance(sink, str) else sink
+        if not isinstance(thing, SinkHandle) or self.scene.handles.get(thing.name) is not thing:
+            raise SceneError(f"sunk: {sink!r} is no sink of this scene")
+        taken = self.state.parts.get("fluid/sunk")
+        return 0 if taken is None else int(taken[thing.index])
+
+    def fluid_surface(
+        self, handle: Handle | str, *, resolution: float = RESOLUTION, smoothing: int = SMOOTHING
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The surface of a fluid as closed triangles; needs the extra [surface].
+
+        Args:
+            handle: The fluid.
+            resolution: Edge of a cube of the grid through which the surface is drawn, in spacings, 0.05 to 1.
+            smoothing: Rounds of smoothing.
+
+        Returns:
+            Vertices [m], (V, 3), and faces, (F, 3).
+
+        Raises:
+            MissingExtraError: pysplashsurf is not installed.
+            SceneError: It is no fluid of this scene, or a value is outside its bounds.
+        """
+        particles = self._particles(handle)
+        name = handle if isinstance(handle, str) else handle.name
+        group = next(group for group in self.scene.groups if group.name == name)
+        if group.sampling is None:
+            raise SceneError(f"fluid_surface: {name!r} is made of {group.kind} and is no fluid")
+        points = self.state.positions[particles.start : particles.stop][self.active(handle)]
+        return reconstruct(points, group.sampling.spacing, resolution=resolution, smoothing=smoothing)
+
+    def _particles(self, handle: Handle | str) -> range:
+        thing = self.scene[handle] if isinstance(handle, str) else handle
+        if not isinstance(thing, Handle) or self.scene.handles.get(thing.name) is not thing:
+            raise SceneError(f"simulation: {handle!r} is no thing with particles of this scene")
+        return thing.particles
