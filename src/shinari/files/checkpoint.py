@@ -25,7 +25,7 @@ import numpy as np
 
 import shinari
 from shinari.constraints.registry import ConstraintType
-from shinari.errors import ContactWarning, FileError, SceneError, ShinariError, require
+from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
 from shinari.files.pack import RECORDS, Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.record import frame_of, layout_of
@@ -36,7 +36,7 @@ from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.state import layout_of_arrays
 
-FORMAT = 2
+FORMAT = 3
 SEAL = b"\nshinari checkpoint, sha256: "
 _SEAL_LENGTH = len(SEAL) + 32
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -190,8 +190,9 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             raise FileError(f"{path}: the scene in the checkpoint is damaged: {reason(error)}") from error
     try:
         with warnings.catch_warnings():
-            # what overlapped at the start was said when the scene was first built
+            # what overlapped at the start, and so on, was said when the scene was first built
             warnings.simplefilter("ignore", ContactWarning)
+            warnings.simplefilter("ignore", FluidWarning)
             simulation = Simulation(scene, **content.settings)
     except TypeError as error:
         raise FileError(f"{path}: the settings in the checkpoint are not known: {error}") from error

@@ -20,7 +20,10 @@ import numpy as np
 
 from shinari.scene.body import Body, Drive, Joint, Piece
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
+from shinari.scene.fluid_material import FluidMaterial, Sampling
+from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
@@ -37,9 +40,9 @@ RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
         *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
-        *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial),
+        *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
         *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, ConvexHull),
-        *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows),
+        *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
     )
 }
 """What can be packed, by name."""

@@ -7,8 +7,10 @@ import numpy as np
 
 from shinari.files.pack import Packed
 from shinari.files.unpack_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
+from shinari.files.unpack_fluids import check_fluid, checked_sink
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
+from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
@@ -18,7 +20,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
 
 _WORLD = ("gravity", "wind", "air_density", "damping")
-_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows")
+_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows", "sinks")
 
 
 def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
     scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
     scene.body_rows = [checked_body_rows(rows, len(scene.bodies), count) for rows in unpack(node["body_rows"])]
+    scene.sinks = [checked_sink(sink) for sink in unpack(node["sinks"])]
     rods = _rod_segments(scene)
     for name, (kind, *place) in unpack(node["handles"]).items():
         if kind == "particles":
@@ -76,17 +79,17 @@ def _place(handle: Any) -> list:
     """Kind of a handle, and where in its list it is."""
     if isinstance(handle, Handle):
         return ["particles", handle.particles.start, handle.particles.stop]
-    kinds = {ColliderHandle: "collider", BodyHandle: "body", JointHandle: "joint"}
+    kinds = {ColliderHandle: "collider", BodyHandle: "body", JointHandle: "joint", SinkHandle: "sink"}
     return [kinds[type(handle)], handle.index]
 
 
 def _lists(scene: Scene) -> dict[str, list]:
-    return {"collider": scene.colliders, "body": scene.bodies, "joint": scene.joints}
+    return {"collider": scene.colliders, "body": scene.bodies, "joint": scene.joints, "sink": scene.sinks}
 
 
-def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | BodyHandle | JointHandle:
-    if kind == "collider":
-        return ColliderHandle(name, index)
+def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | BodyHandle | JointHandle | SinkHandle:
+    if kind in ("collider", "sink"):
+        return ColliderHandle(name, index) if kind == "collider" else SinkHandle(name, index)
     return BodyHandle(scene, name, index) if kind == "body" else JointHandle(scene, name, index)
 
 
@@ -108,6 +111,7 @@ def _group(group: Any) -> Particles:
     if group.kind == "lump" or group.clusters is not None:
         expect(group.material, LumpMaterial)
         expect(group.clusters, Clusters).check(group.name, n)
+    check_fluid(group)
     if group.faces is not None:
         check.index_rows(group.name, "faces", group.faces, 3, n)
     if group.tetrahedra is not None:
