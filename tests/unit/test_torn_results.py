@@ -67,21 +67,21 @@ def test_frames_draw_what_the_simulation_says_is_left(run: tuple) -> None:
     _, simulation, drawn, surfaces = run
     layout = layout_of(simulation.scene, 30.0)
     parts = {part.name: part for part in layout.parts}
-    assert [name for name, part in parts.items() if part.tears] == ["sheet", "rope", "bare", "dressed"]
+    assert [name for name, part in parts.items() if part.varies] == ["sheet", "rope", "bare", "dressed"]
     for there, surface in zip(drawn, surfaces, strict=True):
         for name, faces in surface.items():
-            assert rows(parts[name].faces[there[layout.tearing[name]]]) == rows(faces)
-    for name, where in layout.tearing.items():
+            assert rows(parts[name].faces[there[layout.varying[name]]]) == rows(faces)
+    for name, where in layout.varying.items():
         assert drawn[0][where].any()
         assert (drawn[-1][where] != drawn[0][where]).any(), f"{name} did not tear"
-    assert drawn[0][layout.tearing["rope"]].all()
+    assert drawn[0][layout.varying["rope"]].all()
 
 
 def test_npz(run: tuple) -> None:
     folder, simulation, drawn, _ = run
     arrays = read_npz(folder / "run.npz")
     layout = layout_of(simulation.scene, 30.0)
-    for name, where in layout.tearing.items():
+    for name, where in layout.varying.items():
         assert np.array_equal(arrays[f"drawn_{name}"], np.array(drawn)[:, where])
     assert "drawn_whole" not in arrays
 
@@ -91,7 +91,7 @@ def test_ply_has_the_faces_that_are_left(run: tuple) -> None:
     layout = layout_of(simulation.scene, 30.0)
     for index in (0, STEPS):
         _, faces = read_mesh(folder / f"run_{index:04d}.ply")
-        meshes = [where for name, where in layout.tearing.items() if name != "rope"]
+        meshes = [where for name, where in layout.varying.items() if name != "rope"]
         assert len(faces) == 24 + sum(int(drawn[index][where].sum()) for where in meshes)
 
 
@@ -100,7 +100,7 @@ def test_usd_samples_the_faces_and_the_segments_that_are_left(run: tuple) -> Non
     from pxr import UsdGeom
 
     folder, simulation, drawn, surfaces = run
-    where = layout_of(simulation.scene, 30.0).tearing["rope"]
+    where = layout_of(simulation.scene, 30.0).varying["rope"]
     for suffix in (".usdc", ".usda"):
         stage = usd.Stage.Open(str(folder / f"run{suffix}"))
         for index in (0, STEPS):
@@ -137,7 +137,7 @@ def test_paraview_sees_the_cells_that_are_left(run: tuple) -> None:
             own = corners[(corners[:, 0] >= starts[name]) & (corners[:, 0] < stop)]
             assert rows(own - starts[name]) == rows(faces)
         segments = sum(data.GetLines().GetCellSize(k) - 1 for k in range(data.GetNumberOfLines()))
-        assert segments == int(drawn[index][layout.tearing["rope"]].sum())
+        assert segments == int(drawn[index][layout.varying["rope"]].sum())
 
 
 def test_the_player_holds_the_run(run: tuple) -> None:
@@ -152,6 +152,6 @@ def test_exposed_faces_are_the_boundary_of_what_is_present(seed: int) -> None:
     assert rows(exposed) == rows(boundary_faces(tetrahedra[present]))
 
 
-def test_points_cannot_tear() -> None:
-    with pytest.raises(sn.SceneError, match="part 'a': tears: points have nothing that could tear"):
-        Layout((Part("a", "points", 0, 1, tears=True),), (), 1, 30.0)
+def test_a_fluid_is_drawn_as_points() -> None:
+    with pytest.raises(sn.SceneError, match="part 'a': fluid: a fluid is drawn as points, the kind is 'curve'"):
+        Layout((Part("a", "curve", 0, 1, fluid=True),), (), 1, 30.0)

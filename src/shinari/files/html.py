@@ -1,6 +1,7 @@
 """Web page `.html`: a player for any browser, in one file, without a network. Needs the extra [view].
 
-The page is viser's client with the motion inside: play, pause, time slider, orbit with the mouse. viser records the
+The page is viser's client with the motion inside: play, pause, time slider, orbit with the mouse. Fluids are coloured
+by speed, from their colour at rest to white at the largest speed of the run. viser records the
 messages that it would send to a browser; for that it opens a port on this machine alone while the page is being made.
 `docs/decisions/html_player.md` has the measurements.
 """
@@ -104,9 +105,10 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     scene.add_grid("/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle)
 
     first = frames[0]
-    tearing = layout.tearing
+    varying = layout.varying
     setters = [
-        _add_part(scene, index, part, first, size, tearing.get(part.name)) for index, part in enumerate(layout.parts)
+        _add_part(scene, index, part, first, size, varying.get(part.name), _fastest(part, frames))
+        for index, part in enumerate(layout.parts)
     ]
     setters += [
         _add_body(scene, layout, members[0], first)
@@ -124,7 +126,7 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
 
 
 def _add_part(
-    scene: Any, index: int, part: Part, first: Any, size: float, tearing: slice | None
+    scene: Any, index: int, part: Part, first: Any, size: float, varying: slice | None, fastest: float
 ) -> Callable[[Any], None]:
     name, color = f"/{index} {part.name.replace('/', '_')}", COLORS[index % len(COLORS)]
     color = tuple(round(255 * channel) for channel in color)
@@ -136,35 +138,81 @@ def _add_part(
     def segments(frame: Any) -> np.ndarray:
         chain = points(frame)
         pieces = np.stack([chain[:-1], chain[1:]], axis=1)
-        if tearing is not None:  # what has torn shrinks to a point: the number of segments stays
-            torn = ~frame["drawn"][tearing]
+        if varying is not None:  # what has torn shrinks to a point: the number of segments stays
+            torn = ~frame["drawn"][varying]
             pieces[torn, 1] = pieces[torn, 0]
         return pieces
 
     if part.kind == "mesh":
         faces = np.asarray(part.faces, np.int32)
-        there = faces if tearing is None else faces[first["drawn"][tearing]]
+        there = faces if varying is None else faces[first["drawn"][varying]]
         mesh = scene.add_mesh_simple(name, points(first), there, color=color, side="double")
-        return _mesh_setter(mesh, points, faces, tearing, first)
+        return _mesh_setter(mesh, points, faces, varying, first)
     if part.kind == "curve":
         lines = scene.add_line_segments(name, segments(first), color, thickness=2 * radius)
         return lambda frame: setattr(lines, "points", segments(frame))
+    if part.fluid:
+        return _add_fluid(scene, name, part, first, varying, np.array(color), fastest)
     cloud = scene.add_point_cloud(
         name, points(first), color, point_size=2 * radius, point_shape="circle", precision="float32"
     )
     return lambda frame: setattr(cloud, "points", points(frame))
 
 
+def _add_fluid(
+    scene: Any, name: str, part: Part, first: Any, varying: slice | None, color: np.ndarray, fastest: float
+) -> Callable[[Any], None]:
+    """Particles of a fluid, coloured by speed; those that are not there hide behind one that is."""
+
+    def points(frame: Any) -> tuple[np.ndarray, bool]:
+        places = np.ascontiguousarray(frame["positions"][part.start : part.stop])
+        if varying is None:
+            return places, True
+        there = frame["drawn"][varying]
+        return np.where(there[:, None], places, places[int(np.argmax(there))]), bool(there.any())
+
+    def colors(frame: Any) -> np.ndarray:
+        speeds = np.linalg.norm(frame["velocities"][part.start : part.stop], axis=1) / fastest
+        return np.round(color + np.minimum(speeds, 1.0)[:, None] * (255 - color)).astype(np.uint8)
+
+    start, visible = points(first)
+    cloud = scene.add_point_cloud(
+        name,
+        start,
+        colors(first),
+        point_size=2 * part.radius,
+        point_shape="circle",
+        precision="float32",
+        visible=visible,
+    )
+
+    def put(frame: Any) -> None:
+        cloud.points, shown = points(frame)
+        cloud.colors = colors(frame)
+        if cloud.visible != shown:
+            cloud.visible = shown
+
+    return put
+
+
+def _fastest(part: Part, frames: np.ndarray) -> float:
+    """Largest speed of a part in a run [m/s]; those of other parts than fluids nobody asks for."""
+    if not part.fluid:
+        return 1.0
+    squares = [np.square(frame["velocities"][part.start : part.stop]).sum(axis=1).max(initial=0.0) for frame in frames]
+    return max(float(np.sqrt(np.nanmax(squares))), 1e-9)
+
+
 def _mesh_setter(
-    mesh: Any, points: Callable[[Any], np.ndarray], faces: np.ndarray, tearing: slice | None, first: Any
+    mesh: Any, points: Callable[[Any], np.ndarray], faces: np.ndarray, varying: slice | None, first: Any
 ) -> Callable[[Any], None]:
     """Moves a mesh, and takes away what has torn in the frames in which something has."""
-    last: list[Any] = [None if tearing is None else first["drawn"][tearing].copy()]
+    last: list[Any] = [None if varying is None else first["drawn"][varying].copy()]
 
     def put(frame: Any) -> None:
         mesh.vertices = points(frame)
-        if tearing is not None and not np.array_equal(frame["drawn"][tearing], last[0]):
-            last[0] = frame["drawn"][tearing].copy()
+        if varying is not None and not np.array_equal(frame["drawn"][varying], last[0]):
+            last[0] = frame["drawn"][varying].copy()
             mesh.faces = faces[last[0]].astype(np.uint32)
 
     return put

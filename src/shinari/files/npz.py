@@ -4,7 +4,8 @@
 the vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`; `part_names`,
 `part_kinds`, `part_radii` and for each part `range_<name>` (start, stop) of its points and, for meshes, `faces_<name>`
 (F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says of a part that
-can tear what of it is there.
+can tear what of it is there, and (T, N) of a fluid that flows in and out which of its particles are: the others wait
+and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
 
 `body_positions (T, B, 3)` [m], `body_rotations (T, B, 4)` w x y z, `body_velocities (T, B, 3)` [m/s] of the origins of
 which the positions tell, `body_angular_velocities (T, B, 3)` [rad/s]: first the rigid bodies, then the colliders;
@@ -39,8 +40,10 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
         _put_frames(archive, "times", frames, "time")
         for name in ("positions", "velocities", *BODY_FIELDS):
             _put_frames(archive, name, frames, name)
-        for name, where in layout.tearing.items():
+        for name, where in layout.varying.items():
             _put_frames(archive, f"drawn_{name}", frames, "drawn", where)
+        for name, where in layout.fluids.items():
+            _put_frames(archive, f"density_{name}", frames, "densities", where)
         for name, array in _description(layout, title).items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)

@@ -2,7 +2,9 @@
 
 `cloth.ply` stands for `cloth_0000.ply`, `cloth_0001.ply`, ... in the same folder. Each file holds one mesh: the
 points of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
-meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces.
+meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces;
+those of fluids that wait in an emitter are left out. Where there is a fluid the vertices have velocities `vx vy vz`
+[m/s] and a `density` [kg/m^3], 0 for what is no fluid.
 
 While the run goes on the frames are in the folder `cloth.partial/`, each whole as soon as it has its name. When the run
 is over they move to their place, and together they replace an earlier sequence of the same name: its frames beyond the
@@ -33,6 +35,8 @@ class PlyWriter(FileWriter):
         if not np.array_equal(frame.drawn, self._drawn):
             self._cells(frame.drawn)
         vertices = merged_vertices(self.layout, self._bodies, frame)
+        if self.layout.fluids:
+            vertices = np.concatenate([vertices, _motion(self.layout, self._bodies, frame)], axis=1)
         name = self._folder / self._name(self.frame_count)
         unfinished = self._folder / "unfinished"
         with unfinished.open("wb", buffering=0) as stream:
@@ -46,7 +50,7 @@ class PlyWriter(FileWriter):
         """Header and cells of frames in which these triangles and segments are drawn."""
         self._drawn = np.array(drawn)
         faces, edges, count = _topology(self.layout, drawn)
-        self._header = _header(count, len(faces), len(edges), self.title)
+        self._header = _header(count, len(faces), len(edges), self.title, bool(self.layout.fluids))
         self._tail = face_bytes(faces) + edges.astype("<i4").tobytes()
 
     def _finish(self) -> None:
@@ -77,8 +81,29 @@ class PlyWriter(FileWriter):
 
 def merged_vertices(layout: Layout, bodies: BodyPoints, frame: Frame) -> np.ndarray:
     """Vertices of a frame [m], float32, shape (V, 3): the parts one after the other, then the bodies in the world."""
-    pieces = [np.asarray(frame.positions)[part.start : part.stop] for part in layout.parts]
-    return np.concatenate([np.zeros((0, 3)), *pieces, bodies.positions(frame)]).astype("<f4")
+    shown = np.asarray(frame.positions)[np.concatenate([np.zeros(0, np.int64), *_shown(layout, frame.drawn)])]
+    return np.concatenate([shown, bodies.positions(frame)]).astype("<f4")
+
+
+def _motion(layout: Layout, bodies: BodyPoints, frame: Frame) -> np.ndarray:
+    """Velocities [m/s] and densities [kg/m^3] of `merged_vertices`, float32, shape (V, 4)."""
+    densities, fluids = np.zeros((layout.point_count, 1)), layout.fluids
+    for part in layout.parts:
+        if part.fluid:
+            densities[part.start : part.stop, 0] = np.asarray(frame.densities)[fluids[part.name]]
+    shown = np.concatenate([np.zeros(0, np.int64), *_shown(layout, frame.drawn)])
+    points = np.concatenate([np.asarray(frame.velocities)[shown], densities[shown]], axis=1)
+    solid = bodies.velocities(frame, bodies.positions(frame))
+    return np.concatenate([points, np.pad(solid, ((0, 0), (0, 1)))]).astype("<f4")
+
+
+def _shown(layout: Layout, drawn: np.ndarray) -> list[np.ndarray]:
+    """Points of each part that are vertices: all but the particles of a fluid that are not there."""
+    points, varying = [np.arange(part.start, part.stop) for part in layout.parts], layout.varying
+    return [
+        own[np.asarray(drawn)[varying[part.name]]] if part.varies and part.kind == "points" else own
+        for part, own in zip(layout.parts, points, strict=True)
+    ]
 
 
 def face_bytes(faces: np.ndarray) -> bytes:
@@ -91,10 +116,10 @@ def face_bytes(faces: np.ndarray) -> bytes:
 
 def _topology(layout: Layout, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     faces, edges, first = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2), np.int64)], 0
-    tearing = layout.tearing
-    for part in layout.parts:
-        count = part.stop - part.start
-        there = drawn[tearing[part.name]] if part.tears else slice(None)
+    varying = layout.varying
+    for part, points in zip(layout.parts, _shown(layout, drawn), strict=True):
+        count = len(points)
+        there = drawn[varying[part.name]] if part.varies else slice(None)
         if part.faces is not None:
             faces.append(np.asarray(part.faces, np.int64)[there] + first)
         elif part.kind == "curve" and count > 1:
@@ -107,11 +132,12 @@ def _topology(layout: Layout, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return np.concatenate(faces), np.concatenate(edges), first
 
 
-def _header(vertex_count: int, face_count: int, edge_count: int, title: str) -> bytes:
+def _header(vertex_count: int, face_count: int, edge_count: int, title: str, motion: bool) -> bytes:
     lines = ["ply", "format binary_little_endian 1.0"]
     if title:
         lines.append("comment " + title.encode("ascii", "replace").decode().replace("\n", " ").replace("\r", " "))
     lines += [f"element vertex {vertex_count}", *(f"property float {axis}" for axis in "xyz")]
+    lines += [f"property float {name}" for name in ("vx", "vy", "vz", "density") if motion]
     lines += [f"element face {face_count}", "property list uchar int vertex_indices"]
     if edge_count:
         lines += [f"element edge {edge_count}", "property int vertex1", "property int vertex2"]

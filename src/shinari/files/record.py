@@ -12,7 +12,7 @@ from shinari.build.body_mesh import body_surface
 from shinari.build.shape_mesh import shape_mesh
 from shinari.errors import FileError
 from shinari.files.results import Body, Frame, Layout, Part, Writer
-from shinari.files.torn import all_faces, can_tear, drawn
+from shinari.files.torn import all_faces, drawn, varies
 from shinari.files.writers import open_writer
 from shinari.scene import check
 from shinari.scene.motion import pose_at, rotation_matrix
@@ -41,12 +41,13 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
         stop = start + len(group.positions)
         if group.visual is not None:
             count = len(group.visual.vertices)
-            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces, tears=can_tear(group)))
+            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces, varies=varies(scene, group)))
             end += count
         else:
             kind = KINDS[group.kind]
             faces = all_faces(group) if kind == "mesh" else None
-            parts.append(Part(group.name, kind, start, stop, faces, float(group.radii.max()), can_tear(group)))
+            radius, fluid = float(group.radii.max()), group.sampling is not None
+            parts.append(Part(group.name, kind, start, stop, faces, radius, varies(scene, group), fluid))
         start = stop
     bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
     bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
@@ -67,7 +68,10 @@ def frame_of(simulation: Simulation) -> Frame:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
     pairs = zip(_moving_bodies(simulation), _moving_colliders(simulation), strict=True)
     places, turns, speeds, spins = (np.concatenate(pair) for pair in pairs)
-    return Frame(simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, drawn(scene, model, state))
+    shown = drawn(scene, model, state)
+    fluids = [simulation.densities(group.name) for group in scene.groups if group.sampling is not None]
+    densities = np.concatenate([np.zeros(0), *fluids])
+    return Frame(simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, shown, densities)
 
 
 def _moving_bodies(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

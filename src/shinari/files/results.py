@@ -42,7 +42,9 @@ class Part:
         stop: One past the last point.
         faces: Triangles of a mesh, shape (F, 3), indices that count from `start`; None for the other kinds.
         radius: Radius [m] to draw curves and points with; 0 leaves the choice to the format.
-        tears: Whether it can tear: frames then say which of its triangles or segments are drawn.
+        varies: Whether frames say which of its triangles, segments or points are drawn: it can tear, or flow in and
+            out.
+        fluid: Whether it is a fluid: frames hold the density of its points.
     """
 
     name: str
@@ -51,12 +53,20 @@ class Part:
     stop: int
     faces: np.ndarray | None = None
     radius: float = 0.0
-    tears: bool = False
+    varies: bool = False
+    fluid: bool = False
+
+    @property
+    def point_count(self) -> int:
+        """Number of its points."""
+        return self.stop - self.start
 
     @property
     def element_count(self) -> int:
-        """Triangles of a mesh, or segments of a curve."""
-        return len(self.faces) if self.faces is not None else max(self.stop - self.start - 1, 0)
+        """Triangles of a mesh, segments of a curve, or points."""
+        if self.faces is not None:
+            return len(self.faces)
+        return self.point_count if self.kind == "points" else max(self.point_count - 1, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +113,14 @@ class Layout:
         return self.particle_count + self.vertex_count
 
     @property
-    def tearing(self) -> dict[str, slice]:
-        """Where in `Frame.drawn` the triangles or segments are of each part that can tear, by its name."""
-        ends = np.cumsum([0, *(part.element_count for part in self.parts if part.tears)]).tolist()
-        names = [part.name for part in self.parts if part.tears]
-        return {name: slice(*ends[k : k + 2]) for k, name in enumerate(names)}
+    def varying(self) -> dict[str, slice]:
+        """Where in `Frame.drawn` the triangles, segments or points are of each part that varies, by its name."""
+        return _slices([(part.name, part.element_count) for part in self.parts if part.varies])
+
+    @property
+    def fluids(self) -> dict[str, slice]:
+        """Where in `Frame.densities` the points of each fluid are, by the name of the part."""
+        return _slices([(part.name, part.point_count) for part in self.parts if part.fluid])
 
     def __post_init__(self) -> None:
         for name in ("particle_count", "vertex_count"):
@@ -137,8 +150,9 @@ class Frame:
         body_rotations: Rotations of the bodies, unit quaternions w x y z, shape (B, 4).
         body_velocities: Velocities of the origins of the bodies, of which `body_positions` tells, [m/s], shape (B, 3).
         body_angular_velocities: Angular velocities in world axes [rad/s], shape (B, 3).
-        drawn: Which triangles and segments of the parts that can tear are there, shape (H,) bool; see
-            `Layout.tearing`.
+        drawn: Which triangles, segments and points of the parts that vary are there, shape (H,) bool; see
+            `Layout.varying`.
+        densities: Densities of the points of the fluids [kg/m^3], shape (D,); see `Layout.fluids`.
     """
 
     time: float
@@ -149,6 +163,7 @@ class Frame:
     body_velocities: np.ndarray
     body_angular_velocities: np.ndarray
     drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    densities: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 class Writer(Protocol):
@@ -189,7 +204,8 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
         "body_rotations": (bodies, 4),
         "body_velocities": (bodies, 3),
         "body_angular_velocities": (bodies, 3),
-        "drawn": (sum(part.element_count for part in layout.parts if part.tears),),
+        "drawn": (sum(part.element_count for part in layout.parts if part.varies),),
+        "densities": (sum(part.point_count for part in layout.parts if part.fluid),),
     }
 
 
@@ -236,6 +252,12 @@ def check_frame(frame: Frame, layout: Layout) -> None:
             raise SceneError(f"frame at {frame.time} s: {name} have shape {shape}, expected {expected}")
 
 
+def _slices(sizes: Sequence[tuple[str, int]]) -> dict[str, slice]:
+    """Slices one after the other, by name."""
+    ends = np.cumsum([0, *(size for _, size in sizes)]).tolist()
+    return {name: slice(*ends[k : k + 2]) for k, (name, _) in enumerate(sizes)}
+
+
 def _check_names(what: str, names: Sequence[str]) -> None:
     for index, name in enumerate(names):
         if not name:
@@ -254,8 +276,8 @@ def _check_part(part: Part, point_count: int) -> None:
         raise SceneError(f"{what}: radius is {part.radius} m, expected 0 or more")
     if (part.faces is None) == (part.kind == "mesh"):
         raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {part.kind!r}")
-    if part.tears and part.kind == "points":
-        raise SceneError(f"{what}: tears: points have nothing that could tear")
+    if part.fluid and part.kind != "points":
+        raise SceneError(f"{what}: fluid: a fluid is drawn as points, the kind is {part.kind!r}")
     if part.faces is not None:
         _check_faces(what, part.faces, part.stop - part.start)
 

@@ -1,10 +1,14 @@
-"""Which triangles and segments of things that can tear are drawn: results list all there may ever be, frames choose."""
+"""Which triangles and segments of things that can tear are drawn, and which points of fluids that flow in and out.
+
+Results list all there may ever be, frames choose.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from shinari.build.tetrahedra.check import FACES, exposed_faces
+from shinari.fluid.waiting import there
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
@@ -17,6 +21,16 @@ def can_tear(group: Particles) -> bool:
     return bool(np.isfinite(getattr(group.material, "tear_strain", np.inf)))
 
 
+def flows(scene: Scene, group: Particles) -> bool:
+    """Whether particles of a thing come and go."""
+    return group.sampling is not None and (group.emitter is not None or bool(scene.sinks))
+
+
+def varies(scene: Scene, group: Particles) -> bool:
+    """Whether frames say what of a thing is drawn."""
+    return can_tear(group) or flows(scene, group)
+
+
 def all_faces(group: Particles) -> np.ndarray | None:
     """Triangles that a thing may ever show, (F, 3): of a soft body without a visual surface all of its tetrahedra's."""
     if group.visual is not None:
@@ -27,9 +41,12 @@ def all_faces(group: Particles) -> np.ndarray | None:
 
 
 def drawn(scene: Scene, model: Model, state: State) -> np.ndarray:
-    """Which triangles and segments of the things that can tear are drawn, one thing after the other, (H,) bool."""
-    masks = [np.zeros(0, bool)]
+    """Which triangles, segments and points of the things that vary are drawn, one after the other, (H,) bool."""
+    masks, stop = [np.zeros(0, bool)], 0
     for index, group in enumerate(scene.groups):
+        start, stop = stop, stop + len(group.positions)
+        if flows(scene, group):
+            masks.append(there(model, state, range(start, stop)))
         if can_tear(group):
             left = elements_left(model, state, index)
             assert left is not None

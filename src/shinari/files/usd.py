@@ -1,7 +1,8 @@
 """Universal Scene Description `.usdc`, `.usda`: for Blender, Houdini, Maya, Omniverse. Needs the extra [usd].
 
     /World                   Xform, the default prim; Y up, metres
-      <part>                 Mesh, BasisCurves or Points with time-sampled points and extent
+      <part>                 Mesh, BasisCurves or Points with time-sampled points and extent; those of fluids have
+                             velocities and primvars:density [kg/m^3], and as many points as there are
       <body>                 Xform with time-sampled translation and rotation
         mesh                 its Mesh
 
@@ -67,9 +68,16 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     stage.SetDefaultPrim(root)
 
     names = prim_names([*(part.name for part in layout.parts), *(body.name for body in layout.bodies)])
-    tearing = layout.tearing
+    varying = layout.varying
     setters = [
-        _define_part(stage, f"/World/{name}", part, COLORS[index % len(COLORS)], tearing.get(part.name))
+        _define_part(
+            stage,
+            f"/World/{name}",
+            part,
+            COLORS[index % len(COLORS)],
+            varying.get(part.name),
+            layout.fluids.get(part.name),
+        )
         for index, (name, part) in enumerate(zip(names, layout.parts, strict=False))
     ]
     setters += [
@@ -108,7 +116,12 @@ def _save(layer: Any, path: Path) -> None:
 
 
 def _define_part(
-    stage: Any, path: str, part: Part, color: tuple[float, float, float], tearing: slice | None
+    stage: Any,
+    path: str,
+    part: Part,
+    color: tuple[float, float, float],
+    varying: slice | None,
+    dense: slice | None,
 ) -> Callable[[float, Any], None]:
     UsdGeom, Vt = _pxr("UsdGeom", "Vt")
 
@@ -131,12 +144,20 @@ def _define_part(
     _describe(shape, part.name, color)
     points, extent = shape.CreatePointsAttr(), shape.CreateExtentAttr()
     margin = 0.0 if part.faces is not None else 0.5 * width
-    tear = None if tearing is None else _tearing_mesh(shape, part) if part.faces is not None else _tearing_curve(shape)
+    tear = None
+    if varying is not None and part.kind != "points":
+        tear = _tearing_mesh(shape, part) if part.faces is not None else _tearing_curve(shape)
+    flow = None if dense is None else _flowing_points(shape, part, dense)
 
     def put(code: float, frame: Any) -> None:
         values = np.ascontiguousarray(frame["positions"][part.start : part.stop])
         if tear is not None:
-            values = tear(code, frame["drawn"][tearing], values)
+            values = tear(code, frame["drawn"][varying], values)
+        if part.kind == "points":
+            shown = slice(None) if varying is None else frame["drawn"][varying]
+            values = np.ascontiguousarray(values[shown])
+            if flow is not None:
+                flow(code, frame, shown)
         points.Set(Vt.Vec3fArray.FromNumpy(values), code)
         extent.Set(_extent(values, margin), code)
 
@@ -157,6 +178,22 @@ def _tearing_mesh(shape: Any, part: Part) -> Callable[[float, np.ndarray, np.nda
             counts.Set(Vt.IntArray.FromNumpy(np.full(int(there.sum()), 3, np.int32)), code)
             indices.Set(Vt.IntArray.FromNumpy(np.ascontiguousarray(faces[there]).ravel()), code)
         return points
+
+    return put
+
+
+def _flowing_points(shape: Any, part: Part, dense: slice) -> Callable[[float, Any, Any], None]:
+    """Velocities and densities of the particles of a fluid that are shown."""
+    Sdf, UsdGeom, Vt = _pxr("Sdf", "UsdGeom", "Vt")
+
+    velocities = shape.CreateVelocitiesAttr()
+    density = UsdGeom.PrimvarsAPI(shape).CreatePrimvar("density", Sdf.ValueTypeNames.FloatArray)
+    density.SetInterpolation(UsdGeom.Tokens.vertex)
+
+    def put(code: float, frame: Any, shown: Any) -> None:
+        moving = frame["velocities"][part.start : part.stop][shown]
+        velocities.Set(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(moving)), code)
+        density.Set(Vt.FloatArray.FromNumpy(np.ascontiguousarray(frame["densities"][dense][shown])), code)
 
     return put
 

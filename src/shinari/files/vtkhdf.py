@@ -2,13 +2,14 @@
 
 The layout is the transient PolyData of the VTKHDF specification, https://docs.vtk.org, version 2. The topology is
 stored once: every step begins at the same cells and only its points and velocities move on. Where something has torn,
-new cells are stored, and from then on the steps begin there.
+or particles of a fluid have come or gone, new cells are stored, and from then on the steps begin there.
 
     /VTKHDF                  Type "PolyData", Version (2, 0)
       Points                 (T P, 3) float32 [m], the points of all frames, one frame after the other: the N particles,
                              the vertices of the surfaces that are shown in place of particles, and those of the rigid
                              bodies where they are; colliders are not among them, which may be large and stand still
       PointData/velocity     (T P, 3) float32 [m/s]
+      PointData/density      (T P,) float32 [kg/m^3], where there is a fluid; 0 for what is none
       Polygons, Lines, Vertices, Strips     cells of the meshes and bodies, curves and points; indices of points
       Steps                  NSteps, Values (T,) [s], offsets
     /shinari                 not looked at by ParaView
@@ -67,7 +68,9 @@ class VtkhdfWriter(FileWriter):
                 _growing(group, table, (), "i8", 4096)
         self._begin_cells(np.ones(frame_shapes(self.layout)["drawn"], bool))
         self._points = _growing(self._root, "Points", (3,), "f4", count)
-        self._velocities = _growing(self._root.create_group("PointData"), "velocity", (3,), "f4", count)
+        data = self._root.create_group("PointData")
+        self._velocities = _growing(data, "velocity", (3,), "f4", count)
+        self._densities = _growing(data, "density", (), "f4", count) if self.layout.fluids else None
 
     def _begin_cells(self, drawn: np.ndarray) -> None:
         """Store the cells of frames in which these triangles and segments are drawn, for the steps from now on."""
@@ -90,10 +93,13 @@ class VtkhdfWriter(FileWriter):
         steps.attrs.create("NSteps", 0, dtype="i8")
         self._steps = steps
         self._times = _growing(steps, "Values", (), "f8", 256)
+        data = steps.create_group("PointDataOffsets")
         self._point_offsets = [
             _growing(steps, "PointOffsets", (), "i8", 256),
-            _growing(steps.create_group("PointDataOffsets"), "velocity", (), "i8", 256),
+            _growing(data, "velocity", (), "i8", 256),
         ]
+        if self.layout.fluids:
+            self._point_offsets.append(_growing(data, "density", (), "i8", 256))
         # Every step is one part, whose cells begin where they began in the step before, unless something has torn.
         self._starts = {
             "PartOffsets": _growing(steps, "PartOffsets", (), "i8", 256),
@@ -127,6 +133,12 @@ class VtkhdfWriter(FileWriter):
         points = self._bodies.positions(frame)
         _append(self._points, np.concatenate([frame.positions, points]))
         _append(self._velocities, np.concatenate([frame.velocities, self._bodies.velocities(frame, points)]))
+        if self._densities is not None:
+            values = np.zeros(count)
+            for part in self.layout.parts:
+                if part.fluid:
+                    values[part.start : part.stop] = np.asarray(frame.densities)[self.layout.fluids[part.name]]
+            _append(self._densities, values)
         if self.layout.bodies:
             for name in BODY_FIELDS:
                 _append(self._file["shinari"][name], np.asarray(getattr(frame, name))[None])
@@ -257,25 +269,33 @@ def _append(dataset: Any, rows: Any) -> None:
 
 def _cells(layout: Layout, drawn: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Connectivity and offsets of each kind of cell; a curve, or each piece of a torn one, and a point are a cell."""
-    tearing = layout.tearing
-    cells: dict[str, list[np.ndarray]] = {kind: [] for kind in CELL_KINDS}
+    varying = layout.varying
+    # the points of cells, one cell after the other, and how many each has
+    cells: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {kind: [] for kind in CELL_KINDS}
     for part in layout.parts:
-        there = drawn[tearing[part.name]] if part.tears else np.ones(part.element_count, bool)
+        there = drawn[varying[part.name]] if part.varies else np.ones(part.element_count, bool)
+        own = np.arange(part.start, part.stop)
         if part.faces is not None:
-            cells["Polygons"].extend(np.asarray(part.faces, np.int64)[there] + part.start)
+            cells["Polygons"].append(_triangles(np.asarray(part.faces)[there] + part.start))
         elif part.kind == "curve":
-            pieces = np.split(np.arange(part.start, part.stop), np.flatnonzero(~there) + 1)
-            cells["Lines"].extend(piece for piece in pieces if len(piece) > 1)
+            pieces = [piece for piece in np.split(own, np.flatnonzero(~there) + 1) if len(piece) > 1]
+            cells["Lines"] += [(piece, np.array([len(piece)])) for piece in pieces]
         else:
-            cells["Vertices"].extend(np.arange(part.start, part.stop)[:, None])
+            cells["Vertices"].append((own[there], np.ones(int(there.sum()), np.int64)))
     first = layout.point_count
     for body in layout.bodies:
         if body.rigid:
-            cells["Polygons"].extend(np.asarray(body.faces, np.int64) + first)
+            cells["Polygons"].append(_triangles(np.asarray(body.faces) + first))
             first += len(body.vertices)
+    none = np.zeros(0, np.int64)
     result = {}
-    for kind, rows in cells.items():
-        connectivity = np.concatenate([np.zeros(0, np.int64), *rows]).astype("i8")
-        offsets = np.cumsum([0, *(len(row) for row in rows)]).astype("i8")
-        result[kind] = connectivity, offsets
+    for kind, pieces in cells.items():
+        connectivity = np.concatenate([none, *(points for points, _ in pieces)]).astype("i8")
+        counts = np.concatenate([none, *(count for _, count in pieces)])
+        result[kind] = connectivity, np.concatenate([[0], np.cumsum(counts)]).astype("i8")
     return result
+
+
+def _triangles(faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points of triangles (F, 3), one after the other, and how many each has."""
+    return faces.ravel(), np.full(len(faces), 3)
