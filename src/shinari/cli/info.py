@@ -62,6 +62,7 @@ def _scene(path: Path) -> dict[str, Any]:
     scene, options = load_scene_file(path)
     things = {group.name: _thing(group) for group in scene.groups}
     things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
+    things |= {sink.name: f"sink, {type(sink.shape).__name__.lower()}" for sink in scene.sinks}
     things |= {body.name: _body(body) for body in scene.bodies}
     things |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
     return {
@@ -89,7 +90,12 @@ def _thing(group: Any) -> str:
         "segments": None if group.rod is None else group.rod.frames,
         "clusters": None if group.clusters is None else group.clusters.offsets[1:],
     }
-    text = f"{group.kind}, {len(group.positions)} particles"
+    if group.emitter is not None:
+        text = f"emitter of a fluid, at most {len(group.positions)} particles"
+    else:
+        text = f"{group.kind}, {len(group.positions)} particles"
+    if group.sampling is not None:
+        text += f" at {group.sampling.spacing:g} m, {group.masses[0]:g} kg each"
     text += "".join(f", {len(table)} {what}" for what, table in tables.items() if table is not None)
     if group.visual is not None:
         shown = group.visual

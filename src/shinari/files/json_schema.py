@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
-from shinari.files import scene_schema, schema_bodies, schema_solids, schema_things
+from shinari.files import scene_schema, schema_bodies, schema_fluids, schema_solids, schema_things
 
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of scene files, for editors and other programs: the text of `shinari schema`."""
     (reference,), components = msgspec.json.schema_components([scene_schema.SceneFile], ref_template="#/$defs/{name}")
-    tables = vars(schema_things) | vars(schema_solids) | vars(schema_bodies) | vars(scene_schema)
+    modules = (schema_things, schema_solids, schema_bodies, schema_fluids, scene_schema)
+    tables = {name: table for module in modules for name, table in vars(module).items()}
     for name, definition in components.items():
         _describe(definition, tables[name])
     dialect = "https://json-schema.org/draft/2020-12/schema"

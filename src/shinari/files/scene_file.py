@@ -31,6 +31,8 @@ import numpy as np
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.files import scene_schema as schema
 from shinari.files import schema_things as things
+from shinari.files.scene_fluids import add_emitter, add_fluid, add_grains, add_sink
+from shinari.files.scene_materials import material_of, pin
 from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle
@@ -149,6 +151,14 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
         _locate("collider", index, lambda table=collider: add_collider(scene, table, folder))
     for index, body in enumerate(file.rigid_body):
         _locate("rigid_body", index, lambda table=body: add_rigid_body(scene, table, folder))
+    for index, fluid in enumerate(file.fluid):  # may fill what is there so far
+        _locate("fluid", index, lambda table=fluid: add_fluid(scene, table, folder))
+    for index, emitter in enumerate(file.emitter):
+        _locate("emitter", index, lambda table=emitter: add_emitter(scene, table))
+    for index, sink in enumerate(file.sink):
+        _locate("sink", index, lambda table=sink: add_sink(scene, table, folder))
+    for index, grains in enumerate(file.grains):
+        _locate("grains", index, lambda table=grains: add_grains(scene, table, folder))
     for index, joint in enumerate(file.joint):
         _locate("joint", index, lambda table=joint: add_joint(scene, table))
     for index, rows in enumerate(file.constraint):
@@ -187,7 +197,7 @@ def _add_particles(scene: Scene, table: things.ParticlesTable) -> None:
         self_collision=table.self_collision,
         name=table.name,
     )
-    _pin(handle, table)
+    pin(handle, table)
 
 
 def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
@@ -196,25 +206,25 @@ def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
         raise SceneError(f"{thing}: mesh, grid: exactly one of the two must be given")
     handle = scene.add_cloth(
         _grid(thing, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
-        material=_material(ClothMaterial, table.material),
+        material=material_of(ClothMaterial, table.material),
         self_collision=table.self_collision,
         position=table.position,
         rotation=table.rotation,
         velocity=table.velocity,
         name=table.name,
     )
-    _pin(handle, table)
+    pin(handle, table)
 
 
 def _add_rope(scene: Scene, table: things.RopeTable) -> None:
     handle = scene.add_rope(
         _line(f"rope {table.name!r}" if table.name else "rope", table),
-        material=_material(RopeMaterial, table.material),
+        material=material_of(RopeMaterial, table.material),
         self_collision=table.self_collision,
         velocity=table.velocity,
         name=table.name,
     )
-    _pin(handle, table)
+    pin(handle, table)
 
 
 def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> None:
@@ -223,7 +233,7 @@ def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> N
         raise SceneError(f"{thing}: mesh, lattice: exactly one of the two must be given")
     handle = scene.add_soft_body(
         _lattice(thing, table.lattice) if table.lattice is not None else _solid_file(folder, table.mesh or ""),
-        material=_material(SoftMaterial, table.material),
+        material=material_of(SoftMaterial, table.material),
         cell=table.cell,
         visual=None if table.visual is None else inside(folder, table.visual),
         self_collision=table.self_collision,
@@ -232,14 +242,14 @@ def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> N
         velocity=table.velocity,
         name=table.name,
     )
-    _pin(handle, table)
+    pin(handle, table)
 
 
 def _add_rod(scene: Scene, table: things.RodTable) -> None:
     thing = f"rod {table.name!r}" if table.name else "rod"
     rod = scene.add_rod(
         _line(thing, table),
-        material=_material(RodMaterial, table.material),
+        material=material_of(RodMaterial, table.material),
         closed=table.closed,
         rest_curvature=table.rest_curvature,
         point_masses=table.point_masses,
@@ -248,7 +258,7 @@ def _add_rod(scene: Scene, table: things.RodTable) -> None:
         name=table.name,
     )
     rod.clamp(table.clamp)
-    _pin(rod, table)
+    pin(rod, table)
 
 
 def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> None:
@@ -259,7 +269,7 @@ def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> No
         inside(folder, table.mesh) if table.mesh is not None else np.array(table.points, np.float64),
         density=table.density,
         stiffness=table.stiffness,
-        material=_material(LumpMaterial, table.material),
+        material=material_of(LumpMaterial, table.material),
         spacing=table.spacing,
         radius=table.radius,
         mass=table.mass,
@@ -269,7 +279,7 @@ def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> No
         velocity=table.velocity,
         name=table.name,
     )
-    _pin(handle, table)
+    pin(handle, table)
 
 
 def _line(thing: str, table: things.RopeTable | things.RodTable) -> Any:
@@ -375,11 +385,6 @@ def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     return handle
 
 
-def _pin(handle: Handle, table: things.Pinned) -> None:
-    handle.pin(table.pin)
-    handle.pin([handle.nearest(point) for point in table.pin_nearest])
-
-
 def _grid(thing: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.build.topology import grid
 
@@ -405,12 +410,3 @@ def _solid_file(folder: Path, name: str) -> Path:
         for other in tetgen_pair(Path(name)):
             inside(folder, str(other))
     return path
-
-
-def _material(kind: Any, table: Any) -> Any:
-    """A material of a kind, from the name of a preset or from fields; None where the file is silent."""
-    if table is None or isinstance(table, str):
-        return None if table is None else kind.preset(table)
-    given = {k: v for k, v in msgspec.structs.asdict(table).items() if v is not msgspec.UNSET}
-    preset = given.pop("preset", None)
-    return kind(**given) if preset is None else kind.preset(preset, **given)

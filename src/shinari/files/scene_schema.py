@@ -1,8 +1,8 @@
 """What a scene file may hold: the tables, their fields and bounds.
 
-The classes here and in `schema_things`, `schema_solids` and `schema_bodies` say which keys there are and what their
-values look like; `shinari.files.scene_file` makes a scene of them, `shinari.files.json_schema` a description for other
-programs. Units are SI, Y is up, a rotation is a unit quaternion w x y z.
+The classes here and in `schema_things`, `schema_solids`, `schema_bodies` and `schema_fluids` say which keys there are
+and what their values look like; `shinari.files.scene_file` makes a scene of them, `shinari.files.json_schema` a
+description for other programs. Units are SI, Y is up, a rotation is a unit quaternion w x y z.
 """
 
 from typing import Annotated, Literal
@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from shinari.files.schema_base import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
 from shinari.files.schema_bodies import JointTable, RigidBodyTable
+from shinari.files.schema_fluids import EmitterTable, FluidTable, GrainsTable, SinkTable
 from shinari.files.schema_solids import ColliderTable, MotionTable
 from shinari.files.schema_things import (
     ClothTable,
@@ -210,6 +211,10 @@ class SceneFile(Table):
         shape_matched: Lumps of particles that keep their shape.
         collider: Solids.
         rigid_body: Rigid bodies.
+        fluid: Fluids made of particles.
+        emitter: Faucets.
+        sink: Regions in which fluids vanish.
+        grains: Grains, such as sand.
         joint: Joints between rigid bodies.
         constraint: Constraint rows.
         attach: Attachments.
@@ -227,6 +232,10 @@ class SceneFile(Table):
     shape_matched: list[ShapeMatchedTable] = msgspec.field(default_factory=list)
     collider: list[ColliderTable] = msgspec.field(default_factory=list)
     rigid_body: list[RigidBodyTable] = msgspec.field(default_factory=list)
+    fluid: list[FluidTable] = msgspec.field(default_factory=list)
+    emitter: list[EmitterTable] = msgspec.field(default_factory=list)
+    sink: list[SinkTable] = msgspec.field(default_factory=list)
+    grains: list[GrainsTable] = msgspec.field(default_factory=list)
     joint: list[JointTable] = msgspec.field(default_factory=list)
     constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
     attach: list[AttachTable] = msgspec.field(default_factory=list)

@@ -20,7 +20,7 @@ from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heigh
 def add_collider(scene: Scene, table: solids.ColliderTable, folder: Path) -> None:
     """Add the collider of a table; the meshes that it names are in the folder of the scene file."""
     scene.add_collider(
-        _shape_of(table.shape, folder),
+        shape_of(table.shape, folder),
         position=table.position,
         rotation=table.rotation,
         friction=table.friction,
@@ -98,11 +98,12 @@ def _motor(table: bodies.VelocityMotorTable | bodies.ServoTable) -> VelocityMoto
 
 def _body_shape(table: Any, folder: Path) -> Shape | Compound:
     if not isinstance(table, bodies.CompoundTable):
-        return _shape_of(table, folder)
-    return Compound([(_shape_of(part.shape, folder), part.position, part.rotation) for part in table.parts])
+        return shape_of(table, folder)
+    return Compound([(shape_of(part.shape, folder), part.position, part.rotation) for part in table.parts])
 
 
-def _shape_of(table: Any, folder: Path) -> Shape:
+def shape_of(table: Any, folder: Path) -> Shape:
+    """The shape of a table; the mesh that it names is in the folder of the scene file."""
     if isinstance(table, solids.MeshTable):
         return Mesh(inside(folder, table.path), solid=table.solid, thickness=table.thickness)
     if isinstance(table, solids.HullTable):

@@ -98,7 +98,7 @@ _STIFFNESSES = ("stretch_stiffness", "compression_stiffness", "shear_stiffness",
 _Preset = Annotated[Name | None, Meta(description="Name of a preset to begin from.")]
 
 
-def _material_table(material: type, **bounds: Any) -> Any:
+def material_table(material: type, **bounds: Any) -> Any:
     """A table with the fields of a material, all optional; what they mean stands there once."""
     columns: list[Any] = []
     for field in fields(material):
@@ -111,26 +111,26 @@ def _material_table(material: type, **bounds: Any) -> Any:
     return table
 
 
-ClothMaterialTable = _material_table(
+ClothMaterialTable = material_table(
     ClothMaterial,
     **dict.fromkeys(_STIFFNESSES, Ratio),
     bend_model=Literal["isometric", "dihedral", "cross"],
     stretch_model=Literal["springs", "strain"],
     poissons_ratio=Annotated[float, Meta(gt=-1, lt=1)],
 )
-RopeMaterialTable = _material_table(RopeMaterial, **dict.fromkeys(_STIFFNESSES, Ratio))
-SoftMaterialTable = _material_table(
+RopeMaterialTable = material_table(RopeMaterial, **dict.fromkeys(_STIFFNESSES, Ratio))
+SoftMaterialTable = material_table(
     SoftMaterial,
     poissons_ratio=Annotated[float, Meta(gt=-1, lt=0.5)],
     model=Literal[MODELS],  # type: ignore[valid-type]
 )
-RodMaterialTable = _material_table(
+RodMaterialTable = material_table(
     RodMaterial,
     radius=Positive,
     poissons_ratio=Annotated[float, Meta(gt=-1, le=0.5)],
     solver=Literal[SOLVERS],  # type: ignore[valid-type]
 )
-LumpMaterialTable = _material_table(
+LumpMaterialTable = material_table(
     LumpMaterial,
     stiffness=Ratio,
     beta=Ratio,
