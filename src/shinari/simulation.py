@@ -376,7 +376,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers):
 
     def contacts(self) -> Contacts:
         """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
-        touches = Touches.joined([family.touches() for family in self._work.contacts])
+        boundaries = () if self._work.fluid is None else self._work.fluid.boundaries
+        touches = Touches.joined([pushing.touches() for pushing in (*self._work.contacts, *boundaries)])
         found = report(touches, self.model, self.state, self.settings.dt)
         return found if self._work.bodies is None else joined(found, self._work.bodies.contacts())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core.errors import NumbaError
@@ -31,6 +31,7 @@ from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.fluid.emission import Emission
+    from shinari.fluid.part import Fluid
     from shinari.rigid.coupling.attachments import Attachments
 
 
@@ -47,6 +48,7 @@ class Workspace:
         held: Attachments of particles to bodies, or None.
         hierarchy: Coarse levels of the distance rows, or None.
         solids: The colliders, or None.
+        fluid: The fluids, or None.
         contacts: Families of contacts, in the order in which they are solved.
         emission: Emitters and sinks of fluids, or None.
         tears: What can tear, or None.
@@ -83,6 +85,7 @@ class Workspace:
         self.kicks = np.zeros((3 * faces, 3), real)
         self.drag = np.zeros((0, 2), real) if model.air is None else model.air.drag
         self._meet(model, state, settings)
+        self.fluid = self._wet(scene, model)
         self.force_fields = [force_kernel(function) for function in model.force_fields]
 
     def _join_attachments(self) -> "Attachments | None":
@@ -106,6 +109,18 @@ class Workspace:
 
                 return Emission(scene, part, model, state)  # type: ignore[arg-type]
         return None
+
+    def _wet(self, scene: Scene, model: Model) -> "Fluid | None":
+        """Let the fluids know the solids that they lie against; None when there are no fluids."""
+        fluid: Any = next((b for m, b in zip(model.parts, self.parts, strict=True) if m.name == "fluid"), None)
+        if fluid is None:
+            return None
+        from shinari.fluid.walls import Walls
+
+        if self.solids is not None or self.bodies is not None:
+            frames = None if self.bodies is None else self.bodies.frames
+            fluid.boundaries.append(Walls(scene, fluid, self.solids, frames))
+        return fluid
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
         """Bind the contacts, and the air, of what is there now."""
