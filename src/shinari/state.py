@@ -10,7 +10,7 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 
 # Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
-VARIABLE = ("parts/bodies/contacts",)
+VARIABLE = ("parts/bodies/contacts", "parts/grains/pairs", "parts/grains/pushes")
 
 
 def layout_of_arrays(arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
@@ -192,6 +192,7 @@ def start(model: Model, scene: Scene) -> State:
     breakable |= {f.block for fabric in model.fabrics for f in fabric.followers}
     parts = {name: array for part in model.parts for name, array in part.start(model).items()}
     parts |= {} if model.rigid is None else model.rigid.start()
+    parts |= {} if model.members is None else model.members.start(real)
     for flow in model.flowings:
         parts[flow.name] = model.blocks[flow.block].parameters[flow.rows, flow.columns].copy()
     return State(

@@ -9,6 +9,7 @@ from numba.core.errors import NumbaError
 
 from shinari.build.colouring import incidence
 from shinari.contact.family import Family
+from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.contact.surface.participants import participants
@@ -126,7 +127,8 @@ class Workspace:
         """Bind the contacts, and the air, of what is there now."""
         self.contacts = []
         if model.members is not None:
-            self.contacts.append(Pairs(model, state, settings, self.predicted, model.members))
+            kind = GrainPairs if model.members.grains.any() else Pairs
+            self.contacts.append(kind(model, state, settings, self.predicted, model.members))
         who = participants(self._scene, model, state)
         if who is not None:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))

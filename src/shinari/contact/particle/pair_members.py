@@ -8,7 +8,7 @@ that overlap at the start keep the distance that they have there, while grains a
 
 import itertools
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ ROUNDING = 1e-6
 SETTLED = 0.05
 # Types whose rows say how far two particles are from each other, also where a material made them.
 JOINING = ("distance", "coincidence")
+# Names in the state of what grains keep from step to step: pairs that push, (K, 2); multiplier and friction, (K, 4).
+PAIRS, PUSHES = "grains/pairs", "grains/pushes"
 # With more things than this nobody asks which of them may meet.
 MANY = 200
 
@@ -41,6 +43,8 @@ class Members:
         offsets: Where the special pairs of each member start, (P + 1,): each stands with its smaller member.
         partners: Larger member of each special pair, ascending for each member, (S,) uint32.
         distances: Distance that it keeps [m], (S,); 0 where it is left out.
+        grains: Which things are grains, (T,) bool.
+        scaling: Rate at which their masses fall with the height [1/m], (T,).
     """
 
     particles: np.ndarray
@@ -51,6 +55,12 @@ class Members:
     offsets: np.ndarray
     partners: np.ndarray
     distances: np.ndarray
+    grains: np.ndarray
+    scaling: np.ndarray
+
+    def start(self, real: type) -> dict[str, np.ndarray]:
+        """Arrays of the state."""
+        return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), real)} if self.grains.any() else {}
 
     def meeting(self) -> np.ndarray | None:
         """Pairs of different things that may meet, (K, 2), first < second; None: too many to tell."""
@@ -88,6 +98,8 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
         np.array([group.self_collision != "particles" for group in scene.groups]),
         np.array(sorted(a * len(scene.groups) + b for a, b in pairs), np.int64),
         *none,
+        np.array([group.kind == "grains" for group in scene.groups]),
+        np.array([getattr(group.material, "mass_scaling", 0.0) for group in scene.groups]),
     )
     movable = np.zeros(len(scene.groups), bool)
     movable[np.unique(members.owners[model.inverse_masses[particles] > 0.0])] = True
@@ -104,7 +116,7 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
     distances = np.linalg.norm(points[close[:, 0]] - points[close[:, 1]], axis=1)
     joined = np.isin(_keys(close), _keys(apart))
     own = members.owners[close[:, 0]] == members.owners[close[:, 1]]
-    grains = np.array([group.kind == "grains" for group in scene.groups])[members.owners[close[:, 0]]]
+    grains = members.grains[members.owners[close[:, 0]]]
     keep = own & ~joined & ~grains & ~members.alone[members.owners[close[:, 0]]]
     fixed = (model.inverse_masses[particles[close]] == 0.0).all(axis=1)
     deep = distances < (1.0 - SETTLED) * members.radii[close].sum(axis=1)
@@ -147,10 +159,8 @@ def _with_special(members: Members, pairs: np.ndarray, distances: np.ndarray) ->
     """The members with pairs (S, 2), first < second, that keep distances (S,)."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     offsets = np.searchsorted(pairs[order, 0], np.arange(len(members.particles) + 1))
-    return Members(
-        members.particles, members.radii, members.owners, members.alone, members.ignored, offsets.astype(np.int64),
-        pairs[order, 1].astype(np.uint32), distances[order],
-    )  # fmt: skip
+    partners = pairs[order, 1].astype(np.uint32)
+    return replace(members, offsets=offsets.astype(np.int64), partners=partners, distances=distances[order])
 
 
 def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:

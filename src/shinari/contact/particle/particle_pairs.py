@@ -89,8 +89,8 @@ class Pairs:
             # the substep moves nothing yet
             self._find(np.zeros(len(self._members.particles), self._model.real), threads, resume=False)
             self._drift = np.zeros(3)
-        elif self._keeps_pushes:
-            self._pushes[:] = 0.0
+        else:
+            self._renew()
 
     def project(self, threads: int, first: bool) -> float:
         """Solve every row once, and those again of what was driven out of its margin."""
@@ -99,15 +99,10 @@ class Pairs:
         threads = self._threads(threads)
         if self._idle:
             self._wake(threads)
-        moved = self._drift + self._settings.substep * self._mean
         settings, real = self._settings, self._model.real
         escape = real(settings.substep * settings.depenetration_speed) if first else real(0.0)
         for _ in range(ROUNDS):
-            if self._gather(moved, threads):
-                self._find(self._astray(), threads, resume=True)
-                # the next substep begins here
-                self._drift, moved = -settings.substep * self._mean, np.zeros(3)
-                self._gather(moved, threads)
+            moved = self._bring(threads)
             if self.row_count == 0:
                 return 0.0
             self._sweep(escape, threads)
@@ -150,6 +145,21 @@ class Pairs:
             return np.zeros((0, 2), np.uint32), none, none
         found = self._detection
         return found.particles[found.indices], self._normals, self._impulses
+
+    def _bring(self, threads: int) -> np.ndarray:
+        """Bring the particles to the bodies, of rows found anew where one has left its margin; what all have moved."""
+        moved = self._drift + self._settings.substep * self._mean
+        if self._gather(moved, threads):
+            self._find(self._astray(), threads, resume=True)
+            # the next substep begins here
+            self._drift, moved = -self._settings.substep * self._mean, np.zeros(3)
+            self._gather(moved, threads)
+        return moved
+
+    def _renew(self) -> None:
+        """A substep begins with the rows of the last one."""
+        if self._keeps_pushes:
+            self._pushes[:] = 0.0
 
     def _threads(self, threads: int) -> int:
         return max(1, min(threads, len(self._members.particles) // SHARE))
