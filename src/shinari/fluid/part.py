@@ -63,6 +63,8 @@ class Fluid:
         pulls: Gradient of C_i in x_i by solids [1/m], (n, 3).
         stiffness: Sum of w |grad C|^2, (n,).
         totals: Multipliers of the substep [kg m^2], (n,).
+        group: Group of the fluids.
+        reach: Distance up to which neighbours are listed [m].
         boundaries: Solids, in the order in which they are asked.
         effects: What changes velocities, in the order in which it is called with this and the number of threads.
     """
@@ -75,6 +77,7 @@ class Fluid:
         real = model.real
         smoothing = fluids.smoothing
         self.h = settings.substep
+        self.group = int(model.groups[fluids.particles[0]])
         self.inverse2 = real(1.0 / smoothing.support**2)
         self.weight_scale, self.slope_scale = real(smoothing.weight_scale), real(smoothing.slope_scale)
         self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
@@ -87,6 +90,11 @@ class Fluid:
         self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
         self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale
         self._softness = self._softness.astype(real)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Origin of the group of the fluids [m], (3,)."""
+        return self.state.origins[self.group]
 
     def predict(self, h: float) -> None:
         """Nothing of its own moves."""
@@ -175,6 +183,7 @@ class Fluid:
         x = self._array("given", len(there), 4)
         take(threads, fluids.particles[there], state.x, x)
         reach = fluids.smoothing.support * (1.0 + (MARGIN if self.settings.substeps > 1 else 0.0))
+        self.reach = reach
         self.offsets, self.indices = self._lists.find(x, reach, threads)
         count = len(there)
         self.order = there[self._lists.grid.order[:count]]

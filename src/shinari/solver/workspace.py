@@ -116,11 +116,13 @@ class Workspace:
         fluid: Any = next((b for m, b in zip(model.parts, self.parts, strict=True) if m.name == "fluid"), None)
         if fluid is None:
             return None
+        from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.walls import Walls
 
+        frames = None if self.bodies is None else self.bodies.frames
         if self.solids is not None or self.bodies is not None:
-            frames = None if self.bodies is None else self.bodies.frames
             fluid.boundaries.append(Walls(scene, fluid, self.solids, frames))
+        fluid.boundaries += bind_points(scene, model, fluid.model, self.solids, frames)
         return fluid
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
