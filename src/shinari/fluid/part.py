@@ -77,7 +77,7 @@ class Fluid:
         real = model.real
         smoothing = fluids.smoothing
         self.h = settings.substep
-        self.group = int(model.groups[fluids.particles[0]])
+        self.group = int(model.groups[fluids.particles[0]]) if len(fluids.particles) else 0
         self.inverse2 = real(1.0 / smoothing.support**2)
         self.weight_scale, self.slope_scale = real(smoothing.weight_scale), real(smoothing.slope_scale)
         self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
