@@ -65,6 +65,7 @@ class Fluid:
         totals: Multipliers of the substep [kg m^2], (n,).
         group: Group of the fluids.
         reach: Distance up to which neighbours are listed [m].
+        moving: Whether a step has begun: `predicted` is known.
         boundaries: Solids, in the order in which they are asked.
         effects: What changes velocities, in the order in which it is called with this and the number of threads.
     """
@@ -85,6 +86,7 @@ class Fluid:
         self.pressure_scale = 1.0 / (smoothing.spacing**3 * self.h**2)
         """Pressure by multiplier [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
+        self.moving = False
         self.effects: list = []
         self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
         self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
@@ -173,6 +175,7 @@ class Fluid:
         else:
             self._frame = self.state.frame
             self._detect(threads)
+        self.moving = True
         for boundary in self.boundaries:
             boundary.find(self, threads)
 

@@ -119,10 +119,15 @@ class Workspace:
         from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.walls import Walls
 
+        fluid.boundaries.clear()
         frames = None if self.bodies is None else self.bodies.frames
         if self.solids is not None or self.bodies is not None:
             fluid.boundaries.append(Walls(scene, fluid, self.solids, frames))
         fluid.boundaries += bind_points(scene, model, fluid.model, self.solids, frames)
+        if self._who is not None and len(self._who.triangles):
+            from shinari.fluid.sheets import Sheets
+
+            fluid.boundaries.append(Sheets(fluid, self._who))
         return fluid
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
@@ -131,7 +136,7 @@ class Workspace:
         if model.members is not None:
             kind = GrainPairs if model.members.grains.any() else Pairs
             self.contacts.append(kind(model, state, settings, self.predicted, model.members))
-        who = participants(self._scene, model, state)
+        who = self._who = participants(self._scene, model, state)
         if who is not None:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
         if self.solids is not None and model.particle_count:
@@ -162,6 +167,7 @@ class Workspace:
             for volumes in self.volumes:
                 volumes.follow_tears(model, state)
             self._meet(model, state, settings)
+            self.fluid = self._wet(self._scene, model)
 
 
 class BlockSolver:
