@@ -44,6 +44,7 @@ def build_fluid(scene: Scene, slots: np.ndarray, real: type) -> "FluidModel | No
             KERNELS.index(sampling.kernel), sampling.dimensions, sampling.spacing, sampling.support * sampling.spacing
         ),
         boundary=sampling.boundary,
+        air_density=scene.air_density,
         emitters=tuple(group.emitter for _, group in groups),
         sinks=tuple(scene.sinks),
     )

@@ -31,6 +31,7 @@ class FluidModel:
         materials: Material of each fluid.
         smoothing: Kernel, support and spacing of all.
         boundary: How solids enter the density, see `Sampling`.
+        air_density: [kg/m^3].
         emitters: Emitter of each fluid, or None.
         sinks: What takes particles away.
         name: What it is called in messages.
@@ -42,6 +43,7 @@ class FluidModel:
     materials: tuple[FluidMaterial, ...]
     smoothing: Smoothing
     boundary: str
+    air_density: float
     emitters: tuple[Emitter | None, ...] = ()
     sinks: tuple[Sink, ...] = ()
     name: str = "fluid"

@@ -7,6 +7,7 @@ import numpy as np
 from shinari.contact.broad.neighbours import NeighbourLists
 from shinari.contact.buffers import grown
 from shinari.contact.family import Touches
+from shinari.fluid.effects import effects_of
 from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.moves import bring, farthest, move, take
 from shinari.fluid.pressure import densities, displacements, solve, stiffnesses
@@ -87,7 +88,7 @@ class Fluid:
         """Pressure by multiplier [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
         self.moving = False
-        self.effects: list = []
+        self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
         self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
         self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale
