@@ -35,7 +35,7 @@ def tank(scene: Scene, size: Any, **options: Any) -> ColliderHandle:
     return scene.add_collider(Box(tuple(size), inside=True), position=tuple(0.5 * size), **options)
 
 
-def level(sim: Simulation, fluid: Handle, bottom: float = 0.0) -> float:
+def level(sim: Simulation, fluid: Handle | str, bottom: float = 0.0) -> float:
     """Height of a fluid at rest above the bottom [m]: twice that of its centre."""
     return 2.0 * float(np.array(sim.positions(fluid), float)[:, 1].mean() - bottom)
 
@@ -45,15 +45,24 @@ def speed(sim: Simulation) -> float:
     return float(np.sqrt((np.array(sim.state.velocities, float) ** 2).sum(axis=1).mean()))
 
 
-def still(scene: Scene, precision: str, seconds: float, steps: dict[str, Any]) -> Simulation:
+def still(
+    scene: Scene, precision: str, steps: dict[str, Any], *, free: float = 0.0, damped: float = 1.0, rest: float = 0.5
+) -> Simulation:
     """A simulation on one thread after a time in which its fluid has come to rest.
 
-    Half of the momentum is taken away every twentieth of a second until three quarters of the time are over: what a
-    tank that is filled by a lattice sloshes is none of the business of a check of statics.
+    Args:
+        scene: The scene.
+        precision: Precision.
+        steps: Settings of the simulation.
+        free: Time at the start in which things go where they want to [s].
+        damped: Time in which half of the momentum is taken away every twentieth of a second [s]: what a tank sloshes
+            that is filled by a lattice is none of the business of a check of statics.
+        rest: Time after that, free again [s].
     """
     sim = Simulation(scene, precision=precision, threads=1, **steps)
-    while sim.time < 0.75 * seconds:
-        sim.step(max(1, round(0.05 / steps["dt"])))
+    sim.step(round(free / steps["dt"]))
+    for _ in range(round(damped / 0.05)):
+        sim.step(round(0.05 / steps["dt"]))
         sim.state.velocities *= 0.5
-    sim.step(round(0.25 * seconds / steps["dt"]))
+    sim.step(round(rest / steps["dt"]))
     return sim
