@@ -2,7 +2,10 @@
 
     W(r)     poly6 (1 - q^2)^3, with the gradient of the spiky kernel (1 - q)^3        q = r / support
              (Mueller, Charypar, Gross 2003; Macklin and Mueller 2013)
-             or the cubic spline of Monaghan 1992 with its own gradient
+             or the spiky kernel for both; or the cubic spline of Monaghan 1992 for both
+
+A gradient that is not that of the density is no force of any energy: poly6 with the spiky gradient lets a fluid without
+viscosity boil. The gradient of the cubic spline ends at r = 0, where pairs then stay together; the spiky one does not.
 
 Everything is in multiples of the support: a kernel sum needs only q, and the powers of the support are in the scales of
 `Smoothing`. Densities are relative: the sum over a lattice of the rest spacing, the particle itself included, is 1
@@ -18,7 +21,8 @@ from shinari.maths.function import function
 
 f32 = np.float32
 ZERO, HALF, ONE, TWO, SIX = f32(0.0), f32(0.5), f32(1.0), f32(2.0), f32(6.0)
-FOUR, TWELVE, TINY = f32(4.0), f32(12.0), f32(1e-6)
+TINY = f32(1e-6)
+SPIKY, SPLINE, POLY6 = range(3)
 
 # Integral of each kernel over its support of radius 1: of poly6, of the spiky kernel, of the cubic spline.
 _INTEGRALS = {
@@ -33,11 +37,13 @@ def weight(kernel, q2):
 
     The cubic spline is 6 (q^3 - q^2) + 1 up to q = 1/2 and 2 (1 - q)^3 beyond.
     """
-    rest = max(ONE - q2, ZERO)
-    if kernel == 0:
+    if kernel == POLY6:
+        rest = max(ONE - q2, ZERO)
         return rest * rest * rest
     q = np.sqrt(q2)
     left = max(ONE - q, ZERO)
+    if kernel == SPIKY:
+        return left * left * left
     near = max(HALF - q, ZERO)
     # one expression for both pieces: the inner one differs by a cubic that vanishes at 1/2 with two derivatives
     return TWO * left * left * left - f32(8.0) * near * near * near
@@ -51,7 +57,7 @@ def slope(kernel, q2):
     """
     q = np.sqrt(max(q2, TINY * TINY))
     left = max(ONE - q, ZERO)
-    if kernel == 0:
+    if kernel != SPLINE:
         return f32(-3.0) * left * left / q
     near = max(HALF - q, ZERO)
     return (f32(24.0) * near * near - SIX * left * left) / q
@@ -93,10 +99,20 @@ class Smoothing:
         """Sum of |grad C|^2 over the particle and its neighbours on the lattice [1/m^2]."""
         return self.lattice_sums()[1] * self.slope_scale**2
 
+    @property
+    def moment(self) -> float:
+        """Relative growth of the density sum of the lattice by that of the density; 1 for a perfect sum."""
+        points = self.lattice()
+        q2 = (points**2).sum(axis=1) / self.support**2
+        weights = sum(-float(slope.py_func(self.kernel, q)) * q for q in q2[q2 > 0.0])
+        own = self.slope_scale * self.support**2
+        return weights * own / self.dimensions
+
     def normalised(self, which: int) -> float:
         """Factor of the density kernel (0) or of the gradient kernel (1) that makes its integral 1 [1/m^d]."""
         poly6, spiky, spline = _INTEGRALS[self.dimensions]
-        return 1.0 / ((spline if self.kernel == 1 else (poly6, spiky)[which]) * self.support**self.dimensions)
+        integrals = {SPIKY: (spiky, spiky), SPLINE: (spline, spline), POLY6: (poly6, spiky)}
+        return 1.0 / (integrals[self.kernel][which] * self.support**self.dimensions)
 
     def lattice(self) -> np.ndarray:
         """Points of the lattice within the support, the middle one included [m], (K, 3)."""

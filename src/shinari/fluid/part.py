@@ -10,7 +10,8 @@ from shinari.contact.family import Touches
 from shinari.fluid.effects import effects_of
 from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.moves import bring, farthest, move, take
-from shinari.fluid.pressure import densities, displacements, solve, stiffnesses
+from shinari.fluid.pressure import densities, displacements, stiffnesses
+from shinari.fluid.search import Search
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
 
 # Particles for which it is worth waking one more thread.
 SHARE = 1000
-# Part of a Jacobi step that is taken: the matrix over its diagonal has eigenvalues up to about 3.
-RELAXATION = 0.5
 # Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
 SOFTENED = 0.1
-# Part of the pressure of the last substep that a substep begins with.
-WARM = 1.0
+# An iteration of the solver goes on while particles are compressed by more than this on average, up to so many times:
+# what a substep leaves compressed flies apart in a later one.
+TOLERATED, MOST_ITERATIONS = 0.01, 8
 # Room around the support in which neighbours are looked for, as part of it: lists last until a particle has gone half.
 MARGIN = 0.1
 
@@ -85,13 +85,17 @@ class Fluid:
         self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
         self._mean_inverse = 1.0 / (smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean())
         self.pressure_scale = 1.0 / (smoothing.spacing**3 * self.h**2)
-        """Pressure by multiplier [Pa / (kg m^2)]."""
+        """Multiplier to energy per volume [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
         self.moving = False
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
+        self._search = Search()
         self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
         self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
-        self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale
+        # compressed by c the density sum grows by c times the moment, and p dV is L dC
+        moment = smoothing.moment
+        self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale * moment**2
+        self.pressure_scale *= moment
         self._softness = self._softness.astype(real)
 
     @property
@@ -103,40 +107,61 @@ class Fluid:
         """Nothing of its own moves."""
 
     def project(self, threads: int, first: bool) -> None:
-        """One Jacobi iteration of all density constraints."""
+        """An iteration of all density constraints, or more where it is needed."""
         threads = self.threads(threads)
         if first:
             self._begin(threads)
         else:
             bring(threads, self.particles, self.state.x, self.x)
-        self.pulls[:] = 0.0
         if first:
-            self.stiffness[:] = 0.0
-            for boundary in self.boundaries:
-                boundary.gather(self, threads)
-            kernel, inverse2 = self.model.smoothing.kernel, self.inverse2
-            stiffnesses(
-                threads, kernel, inverse2, self.slope_scale, self.x, self.inverse_masses, self.offsets, self.indices,
-                self.pulls, self.stiffness,
-            )  # fmt: skip
-            self._warm_start(threads)
-            self.pulls[:] = 0.0
-        kernel = self.model.smoothing.kernel
+            self._stiffen(threads)
+        for _ in range(MOST_ITERATIONS):
+            if self._iterate(threads) <= TOLERATED:
+                break
+
+    def _stiffen(self, threads: int) -> None:
+        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
+        self.pulls[:], self.stiffness[:], self.totals[:] = 0.0, 0.0, 0.0
+        for boundary in self.boundaries:
+            boundary.gather(self, threads)
+        stiffnesses(
+            threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
+            self.offsets, self.indices, self.pulls, self.stiffness,
+        )  # fmt: skip
+        count = len(self.x)
+        self._search.begin(
+            self._array("steps", count), self._array("directions", count), self._array("pushes", count, 3)
+        )
+
+    def _iterate(self, threads: int) -> float:
+        """One iteration; returns the mean compression that it found."""
+        self._weigh(threads)
+        search, least = self._search, self._least
+        excess = search.step(least, self.x, self.sums, self.stiffness, self.softness, self.floors, self.totals)
+        displacements(
+            threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
+            self.offsets, self.indices, self.pulls, self.ways,
+        )  # fmt: skip
+        search.advance(least, self.x, self.ways, self.inverse_masses, self.stiffness, self.softness, self.totals)
+        for boundary in self.boundaries:
+            boundary.push(self, threads)
+        move(threads, self.particles, self.ways, self.x, self.state.x)
+        return excess
+
+    def _weigh(self, threads: int) -> None:
+        """Densities and the gradients of solids where the particles are."""
+        self.pulls[:] = 0.0
         densities(
-            threads, kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices, self.sums
+            threads, self.model.smoothing.kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices,
+            self.sums,
         )  # fmt: skip
         for boundary in self.boundaries:
             boundary.gather(self, threads)
-        solve(
-            self.x.dtype.type(RELAXATION), self._least, self.x, self.sums, self.stiffness, self.softness, self.floors,
-            self.totals,
-        )  # fmt: skip
-        self._move(threads)
 
     def finish(self, threads: int) -> None:
         """Keep pressures and densities; let viscosity and the like change the velocities."""
         parts, order = self.state.parts, self.order
-        parts[PRESSURES][order] = self.totals * self.x.dtype.type(self.pressure_scale)
+        parts[PRESSURES][order] = np.maximum(self.totals, self.floors) * self.x.dtype.type(self.pressure_scale)
         parts[DENSITIES][order] = self.sums
         if self.effects:
             threads = self.threads(threads)
@@ -152,13 +177,8 @@ class Fluid:
         self._detect(threads)
         for boundary in self.boundaries:
             boundary.find(self, threads)
-        self.pulls[:], self.stiffness[:] = 0.0, 0.0
-        densities(
-            threads, self.model.smoothing.kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices,
-            self.sums,
-        )  # fmt: skip
-        for boundary in self.boundaries:
-            boundary.gather(self, threads)
+        self.stiffness[:] = 0.0
+        self._weigh(threads)
         result = np.zeros(len(self.model.particles))
         result[self.order] = self.sums
         return result
@@ -193,32 +213,15 @@ class Fluid:
         self.order = there[self._lists.grid.order[:count]]
         self.particles = fluids.particles[self.order]
         self.phases = fluids.phases[self.order]
-        for name, *columns in (("x", 4), ("v", 3), ("pulls", 3), ("ways", 3), ("sums",), ("stiffness",), ("totals",)):
-            setattr(self, name, self._array(name, count, *columns))
+        self.x, self.v = self._array("x", count, 4), self._array("v", count, 3)
+        self.pulls, self.ways = self._array("pulls", count, 3), self._array("ways", count, 3)
+        self.sums, self.stiffness, self.totals = (self._array(name, count) for name in ("sums", "stiffness", "totals"))
         self.inverse_masses = self._all_inverse_masses[self.order]
         self.floors, self.softness = self._floors[self.phases], self._softness[self.phases]
         self._least = real(SOFTENED * fluids.smoothing.gradient_sum * self._mean_inverse)
         bring(threads, self.particles, state.x, self.x)
         self._found_at = self._array("found_at", count, 3)
         self._found_at[:] = self.x[:, :3]
-
-    def _warm_start(self, threads: int) -> None:
-        """Begin with the pressures of the last substep."""
-        self.totals[:] = self.state.parts[PRESSURES][self.order]
-        self.totals *= self.totals.dtype.type(WARM / self.pressure_scale)
-        self.x[:, 3] = self.totals
-        self._move(threads)
-
-    def _move(self, threads: int) -> None:
-        """Push the particles by the changes of the multipliers, and the solids back."""
-        kernel = self.model.smoothing.kernel
-        displacements(
-            threads, kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses, self.offsets, self.indices,
-            self.pulls, self.ways,
-        )  # fmt: skip
-        for boundary in self.boundaries:
-            boundary.push(self, threads)
-        move(threads, self.particles, self.ways, self.x, self.state.x)
 
     def _array(self, name: str, rows: int, *columns: int) -> np.ndarray:
         self._buffers[name] = grown(self._buffers.get(name), rows, self.scene_model.real, *columns)

@@ -134,24 +134,3 @@ def displacements(threads, kernel, inverse2, scale, x, inverse_masses, offsets, 
     else:
         for t in numba.prange(threads):
             displacements_part(t, threads, kernel, inverse2, scale, x, inverse_masses, offsets, indices, pulls, ways)
-
-
-@numba.njit(cache=True, **REORDERED)
-def solve(relaxation, least, x, sums, stiffness, softness, floors, totals):
-    """Change the multipliers so that every C_i <= 0 to first order; the changes stand in the last column of x.
-
-    Args:
-        relaxation: Part of a Jacobi step that is taken.
-        least: Stiffness added to that of each particle [1/(kg m^2)].
-        x: (n, 4).
-        sums: Relative density of each, (n,).
-        stiffness: See `stiffnesses`, (n,).
-        softness: Compliance over h^2 of each, (n,) [1/(kg m^2)].
-        floors: Least multiplier of each, (n,) [kg m^2]: 0, or minus infinity where pressures may be negative.
-        totals: Multipliers so far, (n,); changed.
-    """
-    for i in range(len(sums)):
-        error = sums[i] - ONE - softness[i] * totals[i]
-        new = max(totals[i] + relaxation * error / (stiffness[i] + softness[i] + least), floors[i])
-        x[i, 3] = new - totals[i]
-        totals[i] = new

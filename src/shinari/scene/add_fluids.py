@@ -32,7 +32,7 @@ class Fluids(Contents):
         rotation: Any = _NO_ROTATION,
         velocity: Any = None,
         support: float = 2.0,
-        kernel: str = "poly6",
+        kernel: str = "spiky",
         dimensions: int = 3,
         boundary: str = "walls",
         name: str | None = None,
@@ -63,8 +63,9 @@ class Fluids(Contents):
             velocity: Velocity [m/s], (3,) or (N, 3) for the particles; None: at rest.
             support: Distance at which the kernels end, in spacings, 1.2 to 4. With 2 a particle has about 33
                 neighbours; more make pressures smoother and cost more.
-            kernel: `"poly6"`, with the spiky gradient (Mueller, Charypar, Gross 2003; Macklin and Mueller 2013), or
-                `"cubic-spline"` (Monaghan 1992).
+            kernel: `"spiky"` (Desbrun and Gascuel 1996), `"cubic-spline"` (Monaghan 1992), or `"poly6"` with the
+                gradient of the spiky kernel (Mueller, Charypar, Gross 2003; Macklin and Mueller 2013), which is not
+                the gradient of its density: without viscosity such a fluid gains energy.
             dimensions: 3; or 2 for one layer of particles, one spacing thick, in a plane of constant z: that of the
                 position, or of the points.
             boundary: How solids enter the density: `"walls"`, by their distance, or `"particles"`, by particles on

@@ -7,7 +7,7 @@ from shinari.scene import check
 from shinari.scene.surface import checked_surface
 
 BOUNDARIES = ("walls", "particles")
-KERNELS = ("poly6", "cubic-spline")
+KERNELS = ("spiky", "cubic-spline", "poly6")
 """Kernels by number; see `shinari.fluid.kernels`."""
 # Supports in spacings. Below the first a particle at rest has no neighbours that count; above the second it has more
 # than 250, and what it costs buys nothing.
@@ -28,7 +28,7 @@ class Sampling:
 
     spacing: float
     support: float = 2.0
-    kernel: str = "poly6"
+    kernel: str = "spiky"
     dimensions: int = 3
     boundary: str = "walls"
 
