@@ -208,3 +208,62 @@ def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("shinari.errors.importlib.import_module", missing)
     with pytest.raises(sn.MissingExtraError, match=r"pip install 'shinari\[surface\]'"):
         reconstruct(np.zeros((1, 3)), S)
+
+
+@pytest.mark.parametrize("suffix", ["ply", "usda", "html"])
+def test_fluids_drawn_by_their_surface(suffix: str, tmp_path: Path) -> None:
+    pytest.importorskip("pysplashsurf")
+    from shinari.files.record import Recorder
+
+    simulation = sn.Simulation(scene_with_two_fluids(), dt=1 / 30, substeps=2, threads=1)
+    with Recorder(simulation, [tmp_path / f"run.{suffix}"], surface=True) as recorder:
+        for _ in range(6):
+            recorder.record()
+            quiet(simulation, 1)
+    if suffix == "html":
+        assert (tmp_path / "run.html").stat().st_size > 1e5
+        return
+    for index in (0, 5):
+        block, tap = surfaces_of(tmp_path, suffix, index)
+        assert block.is_watertight
+        assert abs(block.volume - 64 * S**3) < 0.2 * 64 * S**3
+        assert (len(tap.faces) > 0) == (index == 5)
+        assert tap.is_watertight or index == 0
+
+
+def surfaces_of(folder: Path, suffix: str, index: int) -> list[trimesh.Trimesh]:
+    """Surfaces of the block and of what came out of the tap."""
+    if suffix == "ply":
+        whole = trimesh.load(folder / f"run_{index:04d}.ply", process=False)
+        whole.merge_vertices()
+        parts = [part for part in whole.split() if part.bounds[1, 0] > -0.2]
+        blocks = [part for part in parts if part.bounds[0, 0] > 0.2]
+        taps = [part for part in parts if part.bounds[1, 0] < 0.2]
+        assert len(blocks) == 1
+        return [blocks[0], trimesh.util.concatenate(taps) if taps else trimesh.Trimesh()]
+    pxr = pytest.importorskip("pxr")
+    from pxr import Usd, UsdGeom  # type: ignore[import-not-found]
+
+    assert pxr is not None
+    stage = Usd.Stage.Open(str(folder / "run.usda"))
+    found = []
+    for name in ("block", "tap"):
+        mesh = UsdGeom.Mesh(stage.GetPrimAtPath(f"/World/{name}"))
+        vertices = np.array(mesh.GetPointsAttr().Get(index)).reshape(-1, 3)
+        faces = np.array(mesh.GetFaceVertexIndicesAttr().Get(index)).reshape(-1, 3)
+        assert len(mesh.GetFaceVertexCountsAttr().Get(index)) == len(faces)
+        found.append(trimesh.Trimesh(vertices, faces, process=False))
+    return found
+
+
+def test_the_extra_is_asked_for_before_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from shinari.files.record import Recorder
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    simulation = sn.Simulation(scene_with_two_fluids(), substeps=1)
+    monkeypatch.setattr("shinari.errors.importlib.import_module", missing)
+    with pytest.raises(sn.MissingExtraError, match=r"shinari\[surface\]"):
+        Recorder(simulation, [tmp_path / "run.ply"], surface=True)
+    assert not list(tmp_path.iterdir())

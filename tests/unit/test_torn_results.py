@@ -152,6 +152,6 @@ def test_exposed_faces_are_the_boundary_of_what_is_present(seed: int) -> None:
     assert rows(exposed) == rows(boundary_faces(tetrahedra[present]))
 
 
-def test_a_fluid_is_drawn_as_points() -> None:
-    with pytest.raises(sn.SceneError, match="part 'a': fluid: a fluid is drawn as points, the kind is 'curve'"):
+def test_a_fluid_is_made_of_points() -> None:
+    with pytest.raises(sn.SceneError, match="part 'a': fluid: a fluid is made of points, the kind is 'curve'"):
         Layout((Part("a", "curve", 0, 1, fluid=True),), (), 1, 30.0)

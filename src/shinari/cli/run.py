@@ -29,6 +29,7 @@ def run(
     checkpoint: Path | None = None,
     checkpoint_every: float = 10.0,
     resume: Path | None = None,
+    surface: Annotated[bool, _Flag] = False,
     json: Annotated[bool, _Flag] = False,
     quiet: Annotated[bool, _Flag] = False,
 ) -> int:
@@ -53,6 +54,7 @@ def run(
         checkpoint: Checkpoint to write at the end and, so that a killed run can go on, now and then before.
         checkpoint_every: Time between two checkpoints of a run [s of real time].
         resume: Checkpoint to go on from; its settings hold.
+        surface: Draw fluids by their surface in .ply, .usdc, .usda and .html instead of by their particles.
         json: Print a summary as JSON on standard output.
         quiet: No progress bar.
     """
@@ -91,6 +93,7 @@ def run(
         checkpoint=checkpoint,
         checkpoint_every=check.number("run", "checkpoint_every", checkpoint_every, least=0.0),
         quiet=quiet or json,
+        surface=surface,
     )
     return tell(report, json)
 

@@ -67,6 +67,7 @@ def execute(
     checkpoint: Path | None = None,
     checkpoint_every: float = 10.0,
     quiet: bool = False,
+    surface: bool = False,
 ) -> Report:
     """Run until a time, write frames, and keep what there is when the run is stopped or diverges.
 
@@ -80,6 +81,7 @@ def execute(
             diverges, beside the first output.
         checkpoint_every: Time between two checkpoints of a run [s of real time].
         quiet: No progress bar.
+        surface: Draw fluids by their surface.
 
     Raises:
         ShinariError: A file cannot be written.
@@ -90,7 +92,7 @@ def execute(
     report = Report(particles=simulation.model.particle_count)
     saver = _Saver(simulation, checkpoint, outputs, checkpoint_every)
     begun = time.perf_counter()
-    recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title)
+    recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title, surface=surface)
     try:
         with recorder:
             recorder.record()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
+from shinari.files.fluid_mesh import fluid_mesh
 from shinari.files.results import COLORS, Layout, Part, body_color
 
 VIEW_ANGLE = 75.0
@@ -105,10 +106,8 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     scene.add_grid("/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle)
 
     first = frames[0]
-    varying = layout.varying
     setters = [
-        _add_part(scene, index, part, first, size, varying.get(part.name), _fastest(part, frames))
-        for index, part in enumerate(layout.parts)
+        _add_part(scene, index, layout, first, size, _fastest(part, frames)) for index, part in enumerate(layout.parts)
     ]
     setters += [
         _add_body(scene, layout, members[0], first)
@@ -125,9 +124,9 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     return recorder.as_html()
 
 
-def _add_part(
-    scene: Any, index: int, part: Part, first: Any, size: float, varying: slice | None, fastest: float
-) -> Callable[[Any], None]:
+def _add_part(scene: Any, index: int, layout: Layout, first: Any, size: float, fastest: float) -> Callable[[Any], None]:
+    part = layout.parts[index]
+    varying = layout.varying.get(part.name)
     name, color = f"/{index} {part.name.replace('/', '_')}", COLORS[index % len(COLORS)]
     color = tuple(round(255 * channel) for channel in color)
     radius = part.radius or 0.004 * size
@@ -151,12 +150,34 @@ def _add_part(
     if part.kind == "curve":
         lines = scene.add_line_segments(name, segments(first), color, thickness=2 * radius)
         return lambda frame: setattr(lines, "points", segments(frame))
+    if part.surface:
+        return _add_surface(scene, name, part, layout, first, color)
     if part.fluid:
         return _add_fluid(scene, name, part, first, varying, np.array(color), fastest)
     cloud = scene.add_point_cloud(
         name, points(first), color, point_size=2 * radius, point_shape="circle", precision="float32"
     )
     return lambda frame: setattr(cloud, "points", points(frame))
+
+
+def _add_surface(
+    scene: Any, name: str, part: Part, layout: Layout, first: Any, color: tuple[int, ...]
+) -> Callable[[Any], None]:
+    """A fluid as a mesh around its particles; a hidden triangle where there are none."""
+
+    def mesh_of(frame: Any) -> tuple[np.ndarray, np.ndarray]:
+        vertices, faces = fluid_mesh(part, layout, frame)
+        if len(faces):
+            return vertices, faces.astype(np.uint32)
+        return np.repeat(frame["positions"][part.start : part.start + 1], 3, axis=0), np.array([[0, 1, 2]], np.uint32)
+
+    vertices, faces = mesh_of(first)
+    mesh = scene.add_mesh_simple(name, vertices, faces, color=color, side="double")
+
+    def put(frame: Any) -> None:
+        mesh.vertices, mesh.faces = mesh_of(frame)
+
+    return put
 
 
 def _add_fluid(

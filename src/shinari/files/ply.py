@@ -4,7 +4,8 @@
 points of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
 meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces;
 those of fluids that wait in an emitter are left out. Where there is a fluid the vertices have velocities `vx vy vz`
-[m/s] and a `density` [kg/m^3], 0 for what is no fluid.
+[m/s] and a `density` [kg/m^3], 0 for what is no fluid. A fluid that is drawn by its surface is a mesh in place of its
+particles, and no vertex has velocities then.
 
 While the run goes on the frames are in the folder `cloth.partial/`, each whole as soon as it has its name. When the run
 is over they move to their place, and together they replace an earlier sequence of the same name: its frames beyond the
@@ -15,11 +16,16 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from shinari.files.fluid_mesh import fluid_mesh
 from shinari.files.partial import FileWriter, reserve
 from shinari.files.results import BodyPoints, Frame, Layout, frame_shapes
+
+Surfaces: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]
+"""Vertices (V, 3) and faces (F, 3) of the fluids that are drawn by their surface, by the name of the part."""
 
 
 class PlyWriter(FileWriter):
@@ -27,15 +33,17 @@ class PlyWriter(FileWriter):
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
-        self._cells(np.ones(frame_shapes(layout)["drawn"], bool))
+        self._motion = bool(layout.fluids) and not any(part.surface for part in layout.parts)
+        self._cells(np.ones(frame_shapes(layout)["drawn"], bool), {})
         self._bodies = BodyPoints(layout, range(len(layout.bodies)))
         self._folder = reserve(self.path, "", folder=True)
 
     def _append(self, frame: Frame) -> None:
-        if not np.array_equal(frame.drawn, self._drawn):
-            self._cells(frame.drawn)
-        vertices = merged_vertices(self.layout, self._bodies, frame)
-        if self.layout.fluids:
+        surfaces = {p.name: fluid_mesh(p, self.layout, frame) for p in self.layout.parts if p.surface}
+        if surfaces or not np.array_equal(frame.drawn, self._drawn):
+            self._cells(frame.drawn, surfaces)
+        vertices = merged_vertices(self.layout, self._bodies, frame, surfaces)
+        if self._motion:
             vertices = np.concatenate([vertices, _motion(self.layout, self._bodies, frame)], axis=1)
         name = self._folder / self._name(self.frame_count)
         unfinished = self._folder / "unfinished"
@@ -46,11 +54,11 @@ class PlyWriter(FileWriter):
                     rest = rest[stream.write(rest) :]
         os.replace(unfinished, name)
 
-    def _cells(self, drawn: np.ndarray) -> None:
-        """Header and cells of frames in which these triangles and segments are drawn."""
+    def _cells(self, drawn: np.ndarray, surfaces: Surfaces) -> None:
+        """Header and cells of frames in which these triangles, segments, points and surfaces are drawn."""
         self._drawn = np.array(drawn)
-        faces, edges, count = _topology(self.layout, drawn)
-        self._header = _header(count, len(faces), len(edges), self.title, bool(self.layout.fluids))
+        faces, edges, count = _topology(self.layout, drawn, surfaces)
+        self._header = _header(count, len(faces), len(edges), self.title, self._motion)
         self._tail = face_bytes(faces) + edges.astype("<i4").tobytes()
 
     def _finish(self) -> None:
@@ -79,10 +87,13 @@ class PlyWriter(FileWriter):
         return f"{self.path.stem}_{index:04d}{self.path.suffix}"
 
 
-def merged_vertices(layout: Layout, bodies: BodyPoints, frame: Frame) -> np.ndarray:
+def merged_vertices(layout: Layout, bodies: BodyPoints, frame: Frame, surfaces: Surfaces) -> np.ndarray:
     """Vertices of a frame [m], float32, shape (V, 3): the parts one after the other, then the bodies in the world."""
-    shown = np.asarray(frame.positions)[np.concatenate([np.zeros(0, np.int64), *_shown(layout, frame.drawn)])]
-    return np.concatenate([shown, bodies.positions(frame)]).astype("<f4")
+    pieces = [
+        surfaces[part.name][0] if part.name in surfaces else np.asarray(frame.positions)[points]
+        for part, points in zip(layout.parts, _shown(layout, frame.drawn), strict=True)
+    ]
+    return np.concatenate([np.zeros((0, 3)), *pieces, bodies.positions(frame)]).astype("<f4")
 
 
 def _motion(layout: Layout, bodies: BodyPoints, frame: Frame) -> np.ndarray:
@@ -114,13 +125,16 @@ def face_bytes(faces: np.ndarray) -> bytes:
     return rows.tobytes()
 
 
-def _topology(layout: Layout, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np.ndarray, np.ndarray, int]:
     faces, edges, first = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2), np.int64)], 0
     varying = layout.varying
     for part, points in zip(layout.parts, _shown(layout, drawn), strict=True):
-        count = len(points)
+        mesh = surfaces.get(part.name)
+        count = len(points) if mesh is None else len(mesh[0])
         there = drawn[varying[part.name]] if part.varies else slice(None)
-        if part.faces is not None:
+        if mesh is not None:
+            faces.append(mesh[1].astype(np.int64) + first)
+        elif part.faces is not None:
             faces.append(np.asarray(part.faces, np.int64)[there] + first)
         elif part.kind == "curve" and count > 1:
             chain = np.arange(first, first + count)

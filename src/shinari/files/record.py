@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.build.body_mesh import body_surface
 from shinari.build.shape_mesh import shape_mesh
-from shinari.errors import FileError
+from shinari.errors import FileError, require
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.torn import all_faces, drawn, varies
 from shinari.files.writers import open_writer
@@ -27,7 +27,7 @@ VELOCITY_SPAN = 1.0e-4
 """Part of a step over which the motion of a collider is differenced for its velocity."""
 
 
-def layout_of(scene: Scene, frames_per_second: float) -> Layout:
+def layout_of(scene: Scene, frames_per_second: float, surface: bool = False) -> Layout:
     """What results of a scene hold: every thing of particles is a part, every rigid body and every collider a body.
 
     A thing with a visual surface is drawn by that, in place of its particles.
@@ -35,6 +35,7 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
     Args:
         scene: The scene.
         frames_per_second: Frames in a second of simulated time [1/s].
+        surface: Whether fluids are drawn by their surface.
     """
     parts, start, end = [], 0, scene.particle_count
     for group in scene.groups:
@@ -47,7 +48,9 @@ def layout_of(scene: Scene, frames_per_second: float) -> Layout:
             kind = KINDS[group.kind]
             faces = all_faces(group) if kind == "mesh" else None
             radius, fluid = float(group.radii.max()), group.sampling is not None
-            parts.append(Part(group.name, kind, start, stop, faces, radius, varies(scene, group), fluid))
+            parts.append(
+                Part(group.name, kind, start, stop, faces, radius, varies(scene, group), fluid, fluid and surface)
+            )
         start = stop
     bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
     bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
@@ -109,6 +112,7 @@ class Recorder:
         paths: Files; the extension chooses the format, see `shinari.files.writers`.
         frames_per_second: Frames for each second of simulated time [1/s], rounded to whole steps.
         title: One line about the run.
+        surface: Draw fluids by their surface in .ply, .usdc, .usda and .html; needs the extra [surface].
 
     Attributes:
         stride: Steps from one frame to the next.
@@ -126,6 +130,7 @@ class Recorder:
         *,
         frames_per_second: float = 30.0,
         title: str = "",
+        surface: bool = False,
     ) -> None:
         frames_per_second = check.number("recorder", "frames_per_second", frames_per_second, above=0.0)
         if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
@@ -136,7 +141,9 @@ class Recorder:
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
         self.frames = 0
         self._simulation = simulation
-        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt))
+        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt), surface)
+        if any(part.surface for part in layout.parts):
+            require("pysplashsurf", "surface")
         self._stack = ExitStack()
         with ExitStack() as opening:
             self._writers: list[Writer] = [

@@ -45,6 +45,7 @@ class Part:
         varies: Whether frames say which of its triangles, segments or points are drawn: it can tear, or flow in and
             out.
         fluid: Whether it is a fluid: frames hold the density of its points.
+        surface: Whether a fluid is drawn by its surface, in the formats that know faces.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Part:
     radius: float = 0.0
     varies: bool = False
     fluid: bool = False
+    surface: bool = False
 
     @property
     def point_count(self) -> int:
@@ -277,7 +279,9 @@ def _check_part(part: Part, point_count: int) -> None:
     if (part.faces is None) == (part.kind == "mesh"):
         raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {part.kind!r}")
     if part.fluid and part.kind != "points":
-        raise SceneError(f"{what}: fluid: a fluid is drawn as points, the kind is {part.kind!r}")
+        raise SceneError(f"{what}: fluid: a fluid is made of points, the kind is {part.kind!r}")
+    if part.surface and not (part.fluid and part.radius > 0.0):
+        raise SceneError(f"{what}: surface: only a fluid with a radius has one to be drawn")
     if part.faces is not None:
         _check_faces(what, part.faces, part.stop - part.start)
 

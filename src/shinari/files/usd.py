@@ -2,7 +2,8 @@
 
     /World                   Xform, the default prim; Y up, metres
       <part>                 Mesh, BasisCurves or Points with time-sampled points and extent; those of fluids have
-                             velocities and primvars:density [kg/m^3], and as many points as there are
+                             velocities and primvars:density [kg/m^3], and as many points as there are; a
+                             fluid that is drawn by its surface is a Mesh with other faces in each frame
       <body>                 Xform with time-sampled translation and rotation
         mesh                 its Mesh
 
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError, require
+from shinari.files.fluid_mesh import fluid_mesh
 from shinari.files.results import COLORS, Body, Layout, Part, body_color
 
 SAVE_BYTES = 64 * 2**20
@@ -70,7 +72,9 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     names = prim_names([*(part.name for part in layout.parts), *(body.name for body in layout.bodies)])
     varying = layout.varying
     setters = [
-        _define_part(
+        _define_surface(stage, f"/World/{name}", part, layout, COLORS[index % len(COLORS)])
+        if part.surface
+        else _define_part(
             stage,
             f"/World/{name}",
             part,
@@ -178,6 +182,28 @@ def _tearing_mesh(shape: Any, part: Part) -> Callable[[float, np.ndarray, np.nda
             counts.Set(Vt.IntArray.FromNumpy(np.full(int(there.sum()), 3, np.int32)), code)
             indices.Set(Vt.IntArray.FromNumpy(np.ascontiguousarray(faces[there]).ravel()), code)
         return points
+
+    return put
+
+
+def _define_surface(
+    stage: Any, path: str, part: Part, layout: Layout, color: tuple[float, float, float]
+) -> Callable[[float, Any], None]:
+    """A fluid as a mesh around its particles."""
+    UsdGeom, Vt = _pxr("UsdGeom", "Vt")
+
+    shape = UsdGeom.Mesh.Define(stage, path)
+    counts, indices = shape.CreateFaceVertexCountsAttr(), shape.CreateFaceVertexIndicesAttr()
+    shape.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+    points, extent = shape.CreatePointsAttr(), shape.CreateExtentAttr()
+    _describe(shape, part.name, color)
+
+    def put(code: float, frame: Any) -> None:
+        vertices, faces = fluid_mesh(part, layout, frame)
+        points.Set(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(vertices)), code)
+        counts.Set(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)), code)
+        indices.Set(Vt.IntArray.FromNumpy(np.ascontiguousarray(faces).ravel()), code)
+        extent.Set(_extent(vertices, 0.0), code)
 
     return put
 
