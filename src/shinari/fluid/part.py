@@ -12,6 +12,7 @@ from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.moves import bring, farthest, move, take
 from shinari.fluid.pressure import densities, displacements, stiffnesses
 from shinari.fluid.search import Search
+from shinari.fluid.tensile import pushes_of
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -68,6 +69,7 @@ class Fluid:
         reach: Distance up to which neighbours are listed [m].
         moving: Whether a step has begun: `predicted` is known.
         boundaries: Solids, in the order in which they are asked.
+        pushes: What else moves the particles at the start of a substep, called in the same way as `effects`.
         effects: What changes velocities, in the order in which it is called with this and the number of threads.
     """
 
@@ -88,6 +90,7 @@ class Fluid:
         """Multiplier to energy per volume [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
         self.moving = False
+        self.pushes = pushes_of(fluids, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self._search = Search()
         self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
@@ -115,6 +118,8 @@ class Fluid:
             bring(threads, self.particles, self.state.x, self.x)
         if first:
             self._stiffen(threads)
+            for push in self.pushes:
+                push(self, threads)
         for _ in range(MOST_ITERATIONS):
             if self._iterate(threads) <= TOLERATED:
                 break

@@ -68,17 +68,19 @@ class FluidMaterial:
     Attributes:
         rest_density: Mass per volume [kg/m^3].
         compressibility: Relative change of the volume by the pressure [1/Pa]; 0: incompressible.
-        viscosity: Dynamic viscosity [Pa s].
+        viscosity: Dynamic viscosity [Pa s]; solids do not hold it back, see `friction`.
         xsph: Part of the difference to the mean velocity around that a particle loses in a sixtieth of a second, 0 to
             1 (Schechter and Bridson 2012).
-        vorticity: Strength of vorticity confinement; 0: none (Fedkiw, Stam, Jensen 2001).
+        vorticity: Strength of vorticity confinement, as a multiple of the spacing; 0: none (Fedkiw, Stam, Jensen 2001).
         surface_tension: [N/m].
-        adhesion: Attraction of solids, as part of the surface tension.
-        air_drag: Drag coefficient of the particles at a free surface against the air of the scene.
+        adhesion: Work of wetting a solid over that of parting the fluid, (1 + cos of the angle of contact) / 2: 0 for a
+            fluid that does not wet, 1 for one that spreads.
+        air_drag: Drag coefficient of the area that the fluid shows to the air of the scene; a scene without wind has
+            no air.
         ambient_density: Density of what is around the fluid and is not simulated [kg/m^3]; it buoys up a gas.
         cohesive: Whether pressures may be negative; else particles are never pulled together.
-        tensile_correction: Strength k of the artificial pressure that keeps particles from clumping; 0: none
-            (Monaghan 2000; Macklin and Mueller 2013, equation 13).
+        tensile_correction: Part k of the pressures of two particles that pushes them apart when they are near, so that
+            they do not clump; 0: none (Monaghan 2000; Macklin and Mueller 2013, equation 13).
         tensile_power: Its power n.
         tensile_distance: Its distance, as part of the support.
         friction: Coulomb coefficient on solids.
@@ -112,10 +114,10 @@ class FluidMaterial:
             "xsph": {"least": 0.0, "most": 1.0},
             "vorticity": {"least": 0.0},
             "surface_tension": {"least": 0.0},
-            "adhesion": {"least": 0.0},
+            "adhesion": {"least": 0.0, "most": 1.0},
             "air_drag": {"least": 0.0},
             "ambient_density": {"least": 0.0},
-            "tensile_correction": {"least": 0.0},
+            "tensile_correction": {"least": 0.0, "most": 0.5},
             "tensile_distance": {"above": 0.0, "most": 0.9},
         }
         for field, limits in bounds.items():
