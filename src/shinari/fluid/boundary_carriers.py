@@ -51,8 +51,11 @@ class Carrier(Protocol):
         """How far the carrier gives way to each pair, sqrt(grad w grad), (P,); None: it does not."""
         ...
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> None:
-        """Give the carriers the opposite of the pushes on the particles of pairs [kg m], (P, 3)."""
+    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
+        """Give the carriers the opposite of the pushes on the particles of pairs [kg m], (P, 3).
+
+        Positions of particles change when it is pressing; else their velocities are known already, and change.
+        """
         ...
 
 
@@ -130,17 +133,24 @@ class Colliders:
             self._origin = fluid.origin.copy()
             at[...] = self._world - self._origin
             return True
+        # before the first step no poses have been written yet
+        now = None if fluid.moving else self._solids.poses(fluid.state.frame * fluid.settings.dt)
         for k, points in enumerate(self._local):
             first, last = self._ends[k], self._ends[k + 1]
-            pose = self._solids.after[fluid.group, self.owners[first]].astype(np.float64)
-            at[first:last] = points @ pose[:9].reshape(3, 3).T + pose[9:]
+            which = self.owners[first]
+            if now is None:
+                pose = self._solids.after[fluid.group, which].astype(np.float64)
+                matrix, position = pose[:9].reshape(3, 3), pose[9:]
+            else:
+                matrix, position = rotation_matrix(now[1][which]), now[0][which] - fluid.origin
+            at[first:last] = points @ matrix.T + position
         return True
 
     def gives(self, fluid: "Fluid", lists: PointLists, gradients: np.ndarray) -> np.ndarray | None:
         """Colliders do not give way."""
         return None
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
         """Colliders are not pushed."""
 
 
@@ -190,7 +200,7 @@ class OnBodies:
         )  # fmt: skip
         return gives
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
         """Push the bodies at once."""
         f = self._frames
         push_frames_back(
@@ -226,8 +236,13 @@ class Others:
         w = fluid.state.x[self.particles[lists.pair_owners], 3]
         return np.sqrt(w * np.square(gradients).sum(axis=1))
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
         """Push each particle by the sum over its pairs."""
-        push_particles_back(
-            threads, self.particles, lists.touched, lists.starts, lists.point_pairs, pushes, fluid.state.x
-        )  # fmt: skip
+        state = fluid.state
+        if pressing:
+            push_particles_back(
+                threads, self.particles, lists.touched, lists.starts, lists.point_pairs, pushes, state.x
+            )  # fmt: skip
+        else:
+            met = self.particles[lists.pair_owners]
+            np.subtract.at(state.v, met, pushes * (state.x[met, 3:] / fluid.x.dtype.type(fluid.h)))

@@ -19,6 +19,7 @@ from shinari.fluid.kernels import Smoothing
 from shinari.fluid.model import FluidModel
 from shinari.model import Model
 from shinari.rigid.frames import Frames
+from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
@@ -50,7 +51,8 @@ class BoundaryPoints:
         self._lent, self._changes = np.zeros((2, count), real)
         self._lists = PointLists()
         self._order: np.ndarray | None = None
-        self._frame, self._fresh, self._record = -1, False, []
+        self._frame, self._record = -1, []
+        self._fresh = self._due = False
 
     def find(self, fluid: "Fluid", threads: int) -> None:
         """A substep begins: list the pairs anew when the order has changed or a point has gone too far."""
@@ -69,6 +71,7 @@ class BoundaryPoints:
         """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
         lists = self._lists
         self._carrier.place(fluid, self._at)
+        self._due = True
         if not len(lists.near):
             return
         kernel, inverse2 = fluid.model.smoothing.kernel, fluid.inverse2
@@ -89,24 +92,30 @@ class BoundaryPoints:
                 stiffen(lists.pair_places, lists.pair_owners, gives, wholes, fluid.stiffness)
 
     def push(self, fluid: "Fluid", threads: int) -> None:
-        """Push the particles by the multipliers of the points, and the carriers back."""
-        lists = self._lists
+        """Push the particles by the multipliers of the points, and the carriers back.
+
+        In the velocity pass, with no `gather` before, the points have no multipliers: what comes is no pressure.
+        """
+        lists, pressing = self._lists, self._due
+        self._due = False
         if not len(lists.near):
             return
         kernel, inverse2 = fluid.model.smoothing.kernel, fluid.inverse2
-        real = fluid.x.dtype.type
-        fall = tuple(real(g * fluid.h**2) for g in self._gravity)
-        lend(
-            threads, kernel, inverse2, fall, fluid.x, fluid.inverse_masses, fluid.totals, lists.touched, lists.starts,
-            lists.places, self._at, self._lent, self._changes,
-        )  # fmt: skip
+        if pressing:
+            fall = tuple(fluid.x.dtype.type(g * fluid.h**2) for g in self._gravity)
+            lend(
+                threads, kernel, inverse2, fall, fluid.x, fluid.inverse_masses, fluid.totals, lists.touched,
+                lists.starts, lists.places, self._at, self._lent, self._changes,
+            )  # fmt: skip
+        else:
+            self._changes[:] = 0.0
         self._pushes[...] = 0.0
         push_apart(
             threads, kernel, inverse2, fluid.slope_scale, fluid.x, fluid.inverse_masses, lists.near, lists.offsets,
             lists.points, lists.pairs, self._at, self._volumes, self._changes, fluid.ways, self._pushes,
         )  # fmt: skip
         self._impulses += self._pushes
-        self._carrier.give(fluid, lists, self._pushes, threads)
+        self._carrier.give(fluid, lists, self._pushes, threads, pressing)
 
     def touches(self) -> Touches:
         """The pairs that pushed in the last step."""
@@ -214,12 +223,15 @@ def _others(scene: Scene, model: Model, smoothing: Smoothing) -> Others | None:
 
 
 def _volumes(group: Particles, dimensions: int) -> np.ndarray:
-    """Volume of the cube, or area of the square, that each particle of a thing fills, (N,)."""
+    """Volume, or area, that each particle of a thing fills, (N,): that of its material; else a cube, or a square."""
     edges = 2.0 * group.radii
-    if isinstance(group.material, LumpMaterial):
+    material = group.material
+    if isinstance(material, GrainMaterial):
+        return math.pi * (edges**3 / 6.0 if dimensions == 3 else edges**2 / 4.0)
+    if isinstance(material, LumpMaterial):
         if group.visual is not None:
             # it fills a mesh, and has its mass
-            edges = np.cbrt(group.masses / group.material.density)
+            edges = np.cbrt(group.masses / material.density)
         elif len(group.positions) > 1:
             two = nearest(group.positions, group.positions, 2)[0]
             between = np.linalg.norm(group.positions[two[:, 1]] - group.positions[two[:, 0]], axis=1)
