@@ -60,8 +60,8 @@ VALID: dict[str, Any] = {
     ],
     "volume": [{"thing": "jelly", "ratio": 1.1, "compliance": 1e-6}],
     "collider": [
-        {"shape": {"type": "sphere", "radius": 1.0}, "friction": 0.5, "static_friction": 0.7, "restitution": 0.1,
-         "contact_compliance": 1e-6},
+        {"shape": {"type": "sphere", "radius": 1.0}, "position": [0, -20, 0], "friction": 0.5, "static_friction": 0.7,
+         "restitution": 0.1, "contact_compliance": 1e-6},
         {
             "name": "box",
             "shape": {"type": "box", "size": [1, 1, 1], "inside": True},
@@ -83,6 +83,29 @@ VALID: dict[str, Any] = {
         {"name": "lift", "shape": {"type": "cone", "radius": 1, "height": 1}, "motion": {
             "type": "oscillation", "centre": [42, 0, 0], "amplitude": [0, 1, 0], "frequency": 1}},
         {"name": "held", "kinematic": True, "velocity": [0, 1, 0]},
+    ],
+    "fluid": [
+        {"name": "water", "container": "box", "fill_to": 0.25, "spacing": 0.25, "support": 2.5,
+         "kernel": "cubic-spline", "boundary": "particles", "dimensions": 3, "material": "water"},
+        {"name": "drop", "shape": {"type": "sphere", "radius": 0.5}, "spacing": 0.25, "support": 2.5,
+         "kernel": "cubic-spline", "boundary": "particles", "position": [60, 0, 0], "rotation": [1, 0, 0, 0],
+         "velocity": [0, -1, 0], "pin": [0], "material": {"preset": "oil", "viscosity": 0.1, "cohesive": True}},
+        {"points": [[63, 0, 0], [63, 1, 0]], "spacing": 0.25, "support": 2.5, "kernel": "cubic-spline",
+         "boundary": "particles"},
+        {"mesh": "ball.ply", "spacing": 0.25, "support": 2.5, "kernel": "cubic-spline", "boundary": "particles",
+         "position": [66, 0, 0]},
+    ],
+    "emitter": [
+        {"name": "tap", "fluid": "drop", "limit": 9, "radius": 0.3, "speed": 1, "position": [0.1, 0.2, 0], "stop": 2,
+         "direction": [0, -1, 0], "start": 1, "recycle": True},
+        {"limit": 9, "size": [0.5, 0.3], "rate": 1, "spacing": 0.25, "support": 2.5, "kernel": "cubic-spline",
+         "boundary": "particles", "material": {"rest_density": 900}, "motion": {
+             "type": "oscillation", "centre": [0, 0, 0], "amplitude": [0.1, 0, 0], "frequency": 1}},
+    ],
+    "sink": [{"name": "drain", "shape": {"type": "box", "size": [1, 1, 1]}, "position": [60, -5, 0]}],
+    "grains": [
+        {"name": "sand", "points": [[70, 0, 0], [70, 1, 0]], "radius": 0.1, "spread": 0.2, "packing": "lattice",
+         "material": {"preset": "sand", "friction": 0.7}, "velocity": [1, 0, 0]},
     ],
     "joint": [
         {"name": "door", "kind": "hinge", "first": "crate", "second": "gem", "anchor": [32, 0, 0], "axis": [0, 1, 0],
@@ -141,6 +164,8 @@ VALUES = st.one_of(
             "gem",
             "door",
             "hinge",
+            "water",
+            "tap",
         ]
     ),
     st.lists(st.floats(), max_size=4),
@@ -226,7 +251,7 @@ def test_the_document_that_is_mutated_is_valid(folder: Path) -> None:
     path = folder / "scene.toml"
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in VALID.items()))
     scene, _ = load_scene_file(path)
-    assert scene.particle_count == 127
+    assert scene.particle_count == 261
 
 
 @FEW
