@@ -87,7 +87,19 @@ def _places(
     thing: str, given: Any, radius: float, spread: float, packing: str, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres (N, 3) and radii (N,) of the grains [m]."""
-    points = check.array(thing, "points", given, (None, 3))
-    if len(points) == 0:
-        raise SceneError(f"{thing}: points: no grains were given")
-    return points, radius * (1.0 + spread * random.uniform(-1.0, 1.0, len(points)))
+    from shinari.build.fluid_fill import fill_points, is_solid
+
+    largest = radius * (1.0 + spread)
+    spacing = 2.0 * largest * (LOOSE if packing == "random" else 1.0)
+    try:
+        points = fill_points(thing, given, spacing, balls=True)
+    except SceneError as error:
+        text = str(error).replace(f"spacing: {spacing:g} m", f"radius: a distance of {spacing:g} m between grains", 1)
+        raise SceneError(text) from None
+    radii = radius * (1.0 + spread * random.uniform(-1.0, 1.0, len(points)))
+    if packing == "random" and is_solid(given):
+        # anywhere in the ball that it has to itself
+        way = random.uniform(-1.0, 1.0, points.shape)
+        way /= np.maximum(np.linalg.norm(way, axis=1), 1.0)[:, None]
+        points = points + (0.5 * spacing - radii)[:, None] * way
+    return points, radii
