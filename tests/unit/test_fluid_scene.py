@@ -233,7 +233,7 @@ BOX = sn.Box((1, 1, 1))
         (BOX, {"spacing": "0.1"}, "spacing: expected a number|spacing: expected a finite number"),
         (BOX, {"support": 0.2}, "support: is where the kernels end, in spacings .* got 0.2; nearer"),
         (BOX, {"support": 9.0}, "got 9; nearer than that a particle has no neighbours"),
-        (BOX, {"kernel": "gauss"}, "kernel: expected one of 'poly6', "),
+        (BOX, {"kernel": "gauss"}, "kernel: expected one of 'spiky', "),
         (BOX, {"boundary": "none"}, "boundary: expected one of 'walls', 'particles'"),
         (BOX, {"dimensions": 4}, "dimensions: expected 2 or 3, got 4"),
         (BOX, {"dimensions": 1}, "dimensions: must be at least 2"),
