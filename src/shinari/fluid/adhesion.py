@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Adhesion:
-    """Attraction of solids, as an effect of `Fluid`."""
+    """Attraction of solids, as a force of `Fluid`."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         smoothing = fluids.smoothing

@@ -1,10 +1,17 @@
-"""What changes the velocities of fluids, in the order in which it does: forces first, then what smooths."""
+"""What acts on fluids beside the pressure, and when.
+
+Forces move the particles at the start of a substep, where they have come by their velocities: what a force presses into
+a fluid is then undone by the pressure of the same substep and leaves no velocity, and oscillations that the substep
+does not resolve are damped. What changes velocities comes at the end: the air and confinement, then what smooths.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
+from shinari.fluid.moves import move
+from shinari.fluid.tensile import Tensile
 from shinari.fluid.tension import Tension
 from shinari.fluid.viscosity import Viscosity, Xsph
 from shinari.fluid.vorticity import Vorticity
@@ -13,20 +20,37 @@ if TYPE_CHECKING:
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-# By the field of the material that asks for them.
-EFFECTS = {
-    "ambient_density": Buoyancy,
-    "surface_tension": Tension,
-    "adhesion": Adhesion,
-    "vorticity": Vorticity,
-    "air_drag": Drag,
-    "viscosity": Viscosity,
-    "xsph": Xsph,
-}
+Effect = Callable[["Fluid", int], None]
+
+# By the field of the material that asks for them, in their order.
+FORCES = {"ambient_density": Buoyancy, "surface_tension": Tension, "adhesion": Adhesion}
+EFFECTS = {"vorticity": Vorticity, "air_drag": Drag, "viscosity": Viscosity, "xsph": Xsph}
 
 
-def effects_of(fluids: "FluidModel", h: float, real: type, windy: bool) -> list[Callable[["Fluid", int], None]]:
-    """The effects that the materials of a scene ask for.
+class Forces:
+    """Moves the particles by what forces add to their velocities in a substep."""
+
+    def __init__(self, forces: list[Effect], h: float, real: type) -> None:
+        self._forces, self._h = forces, real(h)
+
+    def __call__(self, fluid: "Fluid", threads: int) -> None:
+        """Change the positions."""
+        fluid.v[:] = 0.0
+        for force in self._forces:
+            force(fluid, threads)
+        fluid.ways[:] = self._h * fluid.v
+        move(threads, fluid.particles, fluid.ways, fluid.x, fluid.state.x)
+
+
+def pushes_of(fluids: "FluidModel", h: float, real: type) -> list[Effect]:
+    """What moves the particles at the start of a substep; h: substep [s]."""
+    forces = [force(fluids, h, real) for field, force in FORCES.items() if _asked(fluids, field)]
+    pushes: list[Effect] = [Forces(forces, h, real)] if forces else []
+    return pushes + ([Tensile(fluids, real)] if _asked(fluids, "tensile_correction") else [])
+
+
+def effects_of(fluids: "FluidModel", h: float, real: type, windy: bool) -> list[Effect]:
+    """What changes velocities at the end of a substep.
 
     Args:
         fluids: The fluids.
@@ -34,8 +58,9 @@ def effects_of(fluids: "FluidModel", h: float, real: type, windy: bool) -> list[
         real: Type of the arrays.
         windy: Whether the scene has air; without it there is no drag.
     """
-    return [
-        effect(fluids, h, real)
-        for field, effect in EFFECTS.items()
-        if any(getattr(material, field) > 0.0 for material in fluids.materials) and (windy or effect is not Drag)
-    ]
+    asked = {field: effect for field, effect in EFFECTS.items() if _asked(fluids, field)}
+    return [effect(fluids, h, real) for effect in asked.values() if windy or effect is not Drag]
+
+
+def _asked(fluids: "FluidModel", field: str) -> bool:
+    return any(getattr(material, field) > 0.0 for material in fluids.materials)

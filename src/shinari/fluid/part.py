@@ -7,12 +7,11 @@ import numpy as np
 from shinari.contact.broad.neighbours import NeighbourLists
 from shinari.contact.buffers import grown
 from shinari.contact.family import Touches
-from shinari.fluid.effects import effects_of
+from shinari.fluid.effects import effects_of, pushes_of
 from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.moves import bring, farthest, move, take
 from shinari.fluid.pressure import densities, displacements, stiffnesses
 from shinari.fluid.search import Search
-from shinari.fluid.tensile import pushes_of
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -90,7 +89,7 @@ class Fluid:
         """Multiplier to energy per volume [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
         self.moving = False
-        self.pushes = pushes_of(fluids, real)
+        self.pushes = pushes_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self._search = Search()
         self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}

@@ -10,7 +10,6 @@ push once, at the start of a substep: the force is a part k of the pressure, wha
 The gradient is always the spiky one, which does not vanish between particles that have come together.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -105,8 +104,3 @@ class Tensile:
             self._powers, self._references, fluid.inverse_masses, fluid.offsets, fluid.indices, fluid.ways,
         )  # fmt: skip
         move(threads, fluid.particles, fluid.ways, fluid.x, fluid.state.x)
-
-
-def pushes_of(fluids: "FluidModel", real: type) -> list[Callable[["Fluid", int], None]]:
-    """What else pushes the particles at the start of a substep."""
-    return [Tensile(fluids, real)] if any(m.tensile_correction > 0.0 for m in fluids.materials) else []

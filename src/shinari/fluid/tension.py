@@ -49,8 +49,8 @@ TINY = f32(1e-30)
 ATTRACTION = 0.35
 # Where |g| is rounded off, in reciprocal spacings; at a plane it is about half a reciprocal spacing.
 ROUNDED = 0.2
-# Tension of drops of 6 to 11 spacings radius over that of the lattice, measured.
-DRAWN = 1.4
+# Tension of drops of 6 to 10 spacings radius over that of the lattice, measured.
+DRAWN = 1.5
 
 
 @numba.njit(**REORDERED)
@@ -175,7 +175,7 @@ def lattice_attraction(smoothing: "Smoothing") -> float:
 
 
 class Tension:
-    """Surface tension, as an effect of `Fluid`."""
+    """Surface tension, as a force of `Fluid`."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         smoothing, materials = fluids.smoothing, fluids.materials
