@@ -271,3 +271,15 @@ def record(items, slots, counts, pushes, impulses, x, rate):
         for e in range(p * slots, p * slots + counts[p]):
             for c in range(3):
                 impulses[e, c] += change * pushes[e, c]
+
+
+@numba.njit(cache=True, **STEADY)
+def pushing(slots, counts, impulses, found):
+    """List the planes that pushed, ascending; returns how many."""
+    total = 0
+    for p in range(len(counts)):
+        for e in range(p * slots, p * slots + counts[p]):
+            if impulses[e, 0] != ZERO or impulses[e, 1] != ZERO or impulses[e, 2] != ZERO:
+                found[total] = e
+                total += 1
+    return total

@@ -15,17 +15,17 @@ from shinari.contact.family import Touches
 from shinari.contact.solid.encode import bounds, encode_shapes
 from shinari.contact.solid.shapes import MESH
 from shinari.contact.solid.solid_kernels import sweep
+from shinari.fluid.boundary_carriers import has_points
 from shinari.fluid.wall_kernels import (
     PLANE_COLUMNS,
     PUSH_COLUMNS,
     find_planes,
     gather,
     mark_near,
+    pushing,
     record,
 )
 from shinari.fluid.wall_table import overlap_factor, wall_table
-from shinari.scene.mesh_shape import Heightfield, Mesh
-from shinari.scene.shapes import Plane
 
 if TYPE_CHECKING:
     from shinari.contact.solid.solids import Solids
@@ -70,7 +70,6 @@ class Walls:
         if self._pieces is not None:
             shapes += [piece.shape for body in scene.bodies for piece in body.pieces]
             names += [body.name for body in scene.bodies for _ in body.pieces]
-        shapes = [_distinct(shape) for shape in shapes]
         self._kinds, self._sizes, self._fields = encode_shapes(shapes, real)
         corners = [bounds(shape) for shape in shapes]
         self._lows = np.array([low for low, _ in corners], real).reshape(-1, 3)
@@ -79,7 +78,9 @@ class Walls:
         self._ignored = np.array(
             [[(min(g.name, n), max(g.name, n)) in scene.ignored for n in names] for g in scene.groups], bool
         )
-        self.solids = np.array([k for k, shape in enumerate(shapes) if _counts(shape, fluid.model.boundary)], np.int64)
+        # what has no end cannot be covered with points
+        by_points = fluid.model.boundary == "particles"
+        self.solids = np.array([k for k, s in enumerate(shapes) if not (by_points and has_points(s))], np.int64)
         self._table = wall_table(smoothing).astype(real)
         self._support, self._overlap = real(smoothing.support), real(overlap_factor(smoothing))
         # the first ghosts are half a spacing behind a wall
@@ -183,16 +184,15 @@ class Walls:
         """Put the impulses of the lists to those of the step, before other lists are made."""
         if not len(self._items):
             return
-        items = np.repeat(np.arange(len(self._items)), self._slots)
-        on = (self._impulses != 0.0).any(axis=1)
-        on &= np.arange(len(on)) % self._slots < self._counts[items]
+        on = self._array("on", len(self._of), np.int64)
+        on = on[: pushing(self._slots, self._counts, self._impulses, on)]
         impulses, solids = self._impulses[on], self._of[on]
         if self._pieces is not None:
             frames = np.concatenate([np.arange(self._first_piece), self._first_piece + self._pieces.frames])
             solids = frames[solids]
         weights = np.zeros((len(solids), 4))
         weights[:, 0] = 1.0
-        particles = np.repeat(self._particles[items[on], None], 4, axis=1).astype(np.uint32)
+        particles = np.repeat(self._particles[on // self._slots, None], 4, axis=1).astype(np.uint32)
         turns = self._poses[self._of[on], :9].reshape(-1, 3, 3).astype(np.float64)
         normals = np.einsum("krc,kc->kr", turns, self._planes[on, :3].astype(np.float64))
         self._kept.append(Touches(particles, weights, solids, normals, impulses))
@@ -225,17 +225,6 @@ def _pieces_of(scene: "Scene") -> "Pieces | None":
 
     pieces = pieces_of(scene.bodies)
     return pieces if pieces.count else None
-
-
-def _distinct(shape):
-    """A shape with a signed distance: a hull is the mesh of its faces."""
-    mesh = getattr(shape, "mesh", None)
-    return mesh if isinstance(mesh, Mesh) else shape
-
-
-def _counts(shape, boundary: str) -> bool:
-    """Whether a solid is a wall: all of them, or only what has no surface that particles could cover."""
-    return boundary == "walls" or isinstance(shape, (Plane, Heightfield))
 
 
 def _matrices(q: np.ndarray) -> np.ndarray:
