@@ -78,8 +78,8 @@ def _warn_of_ratio(fluids: list[Particles]) -> None:
     ratio = densities[heavy] / densities[light]
     if ratio > MOST_RATIO:
         warnings.warn(
-            f"{fluids[heavy].name!r} is {ratio:.3g} times as dense as {fluids[light].name!r}: where it lies above, ratios "
-            f"beyond {MOST_RATIO:g} may burst apart; take more substeps, 40 for a ratio of 50",
+            f"{fluids[heavy].name!r} is {ratio:.3g} times as dense as {fluids[light].name!r}: where it lies above, "
+            f"ratios beyond {MOST_RATIO:g} may burst apart; take more substeps, 40 for a ratio of 50",
             FluidWarning,
             stacklevel=7,
         )

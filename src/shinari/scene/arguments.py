@@ -9,12 +9,12 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.surface import Surface
-from shinari.scene.things import Material
+from shinari.scene.things import SolidMaterial
 
 M = TypeVar("M")
 
 
-def surface_of(material: Material) -> Surface:
+def surface_of(material: SolidMaterial) -> Surface:
     """How a material behaves in contact."""
     return Surface(material.friction, material.static_friction, material.restitution, material.contact_compliance)
 

@@ -20,9 +20,8 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
 
-Material: TypeAlias = (
-    ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | FluidMaterial | GrainMaterial
-)
+SolidMaterial: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | GrainMaterial
+Material: TypeAlias = SolidMaterial | FluidMaterial
 
 KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump", "fluid", "grains")
 """Kinds of things made of particles."""
