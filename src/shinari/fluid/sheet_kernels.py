@@ -42,6 +42,24 @@ def farther(who, x, before):
     return most
 
 
+@inlined
+def way_to(p, f, triangles, x, shifts):
+    """Weights of the point of a triangle that is nearest to p, and the way there."""
+    i0, i1, i2 = triangles[f, 0], triangles[f, 1], triangles[f, 2]
+    a, b, c = sub(place(x, shifts, i0), p), sub(place(x, shifts, i1), p), sub(place(x, shifts, i2), p)
+    w = triangle_weights(a, b, c)
+    return w, add(add(scale(a, w[0]), scale(b, w[1])), scale(c, w[2]))
+
+
+@numba.njit(cache=True, **STEADY)
+def distances_of(pairs, particles, triangles, radii, x, shifts, distances):
+    """Distance of particle and triangle of each pair (P, 2) [m], (P,)."""
+    for r in range(len(pairs)):
+        p, f = place(x, shifts, particles[pairs[r, 0]]), pairs[r, 1]
+        _, way = way_to(p, f, triangles, x, shifts)
+        distances[r] = norm(way) - radii[triangles[f, 0]]
+
+
 @steady
 def nearest_of(c, particles, offsets, candidates, triangles, radii, x, shifts, reach, chosen, weights, normals):
     """Nearest triangle of one particle; -1 when none is near."""
@@ -51,21 +69,18 @@ def nearest_of(c, particles, offsets, candidates, triangles, radii, x, shifts, r
     chosen[c] = -1
     for k in range(offsets[c], offsets[c + 1]):
         f = candidates[k]
-        i0, i1, i2 = triangles[f, 0], triangles[f, 1], triangles[f, 2]
-        a, b, d = sub(place(x, shifts, i0), p), sub(place(x, shifts, i1), p), sub(place(x, shifts, i2), p)
-        u, v, w = triangle_weights(a, b, d)
-        way = add(add(scale(a, u), scale(b, v)), scale(d, w))
-        distance = norm(way) - radii[i0]
+        w, way = way_to(p, f, triangles, x, shifts)
+        distance = norm(way) - radii[triangles[f, 0]]
         if distance < best:
             best = distance
             n, _ = direction_and_length(neg(way))
             chosen[c] = f
-            weights[c, 0], weights[c, 1], weights[c, 2] = u, v, w
+            weights[c, 0], weights[c, 1], weights[c, 2] = w
             normals[c, 0], normals[c, 1], normals[c, 2] = n
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
-def nearest(threads, particles, offsets, candidates, triangles, radii, x, shifts, reach, chosen, weights, normals):
+def find_nearest(threads, particles, offsets, candidates, triangles, radii, x, shifts, reach, chosen, weights, normals):
     """Nearest triangle of each particle, the weights of the nearest point, and the normal from there.
 
     Args:
@@ -90,82 +105,54 @@ def nearest(threads, particles, offsets, candidates, triangles, radii, x, shifts
             )  # fmt: skip
 
 
-@numba.njit(cache=True, **STEADY)
-def count_corners(chosen, triangles, uses):
-    """How many particles each corner has, (N,)."""
-    for f in chosen:
-        if f >= 0:
-            for k in range(3):
-                uses[triangles[f, k]] = 0
-    for f in chosen:
-        if f >= 0:
-            for k in range(3):
-                uses[triangles[f, k]] += 1
-
-
 @inlined
 def looked_up(table, q):
-    """Share and push of a half space at q, a distance over the support; the table goes from -1 to 1."""
+    """Share of a half space at q, a distance over the support; the table goes from -1 to 1."""
     at = HALF * (min(max(q, -ONE), ONE) + ONE) * np.float32(len(table) - 1)
     k = min(np.int64(at), len(table) - 2)
-    part = at - np.float32(k)
-    return table[k, 0] + part * (table[k + 1, 0] - table[k, 0]), table[k, 1] + part * (table[k + 1, 1] - table[k, 1])
+    return table[k] + (at - np.float32(k)) * (table[k + 1] - table[k])
 
 
 @steady
 def share_one(
-    c, first, kernel, inverse2, weight_scale, reach, table, rank, ids, chosen, weights, normals, triangles, radii,
-    shifts, x, uses, own, offsets, indices, pulls, sums, all_pulls, stiffness
+    c, kernel, inverse2, weight_scale, support, table, rank, ids, chosen, weights, normals, triangles, radii, shifts, x,
+    own, offsets, indices, sums
 ):  # fmt: skip
     """See `share`."""
     f = chosen[c]
-    pulls[c, 0] = pulls[c, 1] = pulls[c, 2] = ZERO * reach
     if f < 0:
         return
     i = rank[ids[c]]
     n = (normals[c, 0], normals[c, 1], normals[c, 2])
     i0, i1, i2 = triangles[f, 0], triangles[f, 1], triangles[f, 2]
-    u, v, w = weights[c, 0], weights[c, 1], weights[c, 2]
-    point = add(add(scale(place(x, shifts, i0), u), scale(place(x, shifts, i1), v)), scale(place(x, shifts, i2), w))
+    a, b, d = place(x, shifts, i0), place(x, shifts, i1), place(x, shifts, i2)
+    point = add(add(scale(a, weights[c, 0]), scale(b, weights[c, 1])), scale(d, weights[c, 2]))
     here = (own[i, 0], own[i, 1], own[i, 2])
     level = dot(n, point)
-    there, push = looked_up(table, (dot(n, here) - level - radii[i0]) / reach)
-    # what of the half space is filled by fluid
-    filled = ZERO * reach
+    missing = looked_up(table, (dot(n, here) - level - radii[i0]) / support)
     for k in range(offsets[i], offsets[i + 1]):
         j = indices[k]
         other = (own[j, 0], own[j, 1], own[j, 2])
         way = sub(here, other)
-        behind = dot(n, other) < level
-        filled += weight(kernel, dot(way, way) * inverse2) if behind else ZERO
-    missing = there - weight_scale * filled
-    if missing <= ZERO:
-        return
-    sums[i] += missing
-    pull = -push * min(missing / there, ONE)
-    for k in range(3):
-        pulls[c, k] = pull * n[k]
-        all_pulls[i, k] += pull * n[k]
-    if first:
-        mobility = u * u * x[i0, 3] * uses[i0] + v * v * x[i1, 3] * uses[i1] + w * w * x[i2, 3] * uses[i2]
-        stiffness[i] += pull * pull * mobility
+        there = weight_scale * weight(kernel, dot(way, way) * inverse2)
+        missing -= there if dot(n, other) < level else ZERO
+    sums[i] += max(missing, ZERO)
 
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def share(
-    threads, first, kernel, inverse2, weight_scale, reach, table, rank, ids, chosen, weights, normals, triangles, radii,
-    shifts, x, uses, own, offsets, indices, pulls, sums, all_pulls, stiffness
+    threads, kernel, inverse2, weight_scale, support, table, rank, ids, chosen, weights, normals, triangles, radii,
+    shifts, x, own, offsets, indices, sums
 ):  # fmt: skip
-    """Add what sheets contribute to the density of particles.
+    """Add to the densities what of the half space behind the nearest triangle is not filled by fluid.
 
     Args:
         threads: Threads.
-        first: Whether to add to the stiffness.
         kernel: Number of the kernel.
         inverse2: 1 / support^2 [1/m^2].
         weight_scale: See `Smoothing.weight_scale`.
-        reach: Support [m].
-        table: Relative density of a half space and its slope [1/m], see `wall_table`, (K, 2).
+        support: Support [m].
+        table: Relative density of a half space at distances from minus the support to the support, (K,).
         rank: Place of each fluid particle, (P,).
         ids: Fluid particles near sheets, (C,).
         chosen: Triangle of each, or -1, (C,).
@@ -174,35 +161,16 @@ def share(
         triangles: Corners, (F, 3).
         radii: Half the thickness [m], (N,).
         shifts: Origin of the group of each particle from that of the fluids, (N, 3).
-        x: Positions and inverse mass, (N, 4).
-        uses: Particles of each corner, (N,).
+        x: Positions, (N, 4).
         own: Positions of the fluid, (n, 4).
         offsets: Where the neighbours of each start, (n + 1,).
         indices: The neighbours.
-        pulls: Filled with the gradient of the contribution [1/m], (C, 3).
         sums: Added to, (n,).
-        all_pulls: Added to, (n, 3).
-        stiffness: Added to: corners move too, and each answers to all of its particles at once (Tonge et al. 2012).
     """
     count = len(ids)
     for t in numba.prange(threads):
         for c in range(share_of(count, t, threads), share_of(count, t + 1, threads)):
             share_one(
-                c, first, kernel, inverse2, weight_scale, reach, table, rank, ids, chosen, weights, normals, triangles,
-                radii, shifts, x, uses, own, offsets, indices, pulls, sums, all_pulls, stiffness
+                c, kernel, inverse2, weight_scale, support, table, rank, ids, chosen, weights, normals, triangles,
+                radii, shifts, x, own, offsets, indices, sums
             )  # fmt: skip
-
-
-@numba.njit(cache=True, **STEADY)
-def push_corners(rank, ids, chosen, weights, pulls, triangles, own, rate, x, impulses):
-    """Push corners by the multipliers in the last column of `own` (n, 4); add to the impulses on the fluid [N s]."""
-    for c in range(len(ids)):
-        f = chosen[c]
-        if f >= 0:
-            multiplier = own[rank[ids[c]], 3]
-            for k in range(3):
-                push = multiplier * pulls[c, k]
-                impulses[c, k] -= push * rate
-                for corner in range(3):
-                    i = triangles[f, corner]
-                    x[i, k] += x[i, 3] * weights[c, corner] * push
