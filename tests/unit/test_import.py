@@ -25,6 +25,7 @@ def test_a_scene_of_plain_things_is_light():
     described = """
 import shinari as sn
 sn.Scene(gravity=(0, 0, 0)).add_particles([[0, 0, 0]])
+sn.Scene().add_fluid(sn.Box((1, 1, 1)), spacing=0.1)
 sn.ClothMaterial(), sn.RopeMaterial(), sn.Sphere(1.0), sn.Box((1, 1, 1)), sn.Capsule(1, 1), sn.Plane(), sn.SceneError
 """
     assert loaded_by(described) == set()

@@ -149,11 +149,11 @@ def _fill_shape(thing: str, shape: Shape, spacing: float, dimensions: int, balls
 
 def extent(shape: Shape) -> tuple[Points, Points]:
     """Lowest and highest corner (3,) [m] of a shape in its own axes; of a container, of its inside."""
-    from shinari.contact.solid.encode import bounds
-
     if isinstance(shape, Box):
         half = 0.5 * np.array(shape.size)
         return -half, half
+    from shinari.contact.solid.encode import bounds
+
     return bounds(shape)
 
 
