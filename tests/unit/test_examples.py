@@ -70,6 +70,8 @@ RUNS = {
     ),
     "29_soft_body_on_hinge/soft_body_on_hinge": ([], ["soft_body_on_hinge.html", "soft_body_on_hinge.npz"]),
     "30_meshes_piled/meshes_piled": ([], ["meshes_piled.html", "meshes_piled.npz"]),
+    "31_dam_break/dam_break": ([], ["dam_break.html", "dam_break.npz", "dam_break.png"]),
+    "32_double_dam_break/double_dam_break": ([], ["double_dam_break.html", "double_dam_break.npz"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
