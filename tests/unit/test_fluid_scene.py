@@ -198,6 +198,21 @@ def test_a_compound_body_and_a_sheet_are_containers() -> None:
     assert (high <= [0.451, 0.451, 0.451]).all()
 
 
+def test_a_valley_holds_a_lake() -> None:
+    x, z = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
+    ground = sn.Heightfield(0.5 * (x**2 + z**2), (2.0, 2.0), depth=0.1)
+    scene = sn.Scene()
+    valley = scene.add_collider(ground, position=(3.0, 1.0, 0.0))
+    lake = scene.add_fluid(valley, spacing=0.025, fill_to=1.3)
+    x, y, z = (lake.positions - [3.0, 1.0, 0.0]).T
+    assert y.max() <= 0.3 - 0.5 * 0.025 + 1e-6
+    assert (y - 0.5 * (x**2 + z**2) > 0.0125).all()
+    # pi y^2 of a paraboloid, but for half a spacing along its bottom
+    assert len(lake) * 0.025**3 == pytest.approx(np.pi * 0.3**2 - 0.0125 * 2.3, rel=0.05)
+    with pytest.raises(sn.SceneError, match=r"is above the brim of 'collider': it runs out above y = 1\.[45]"):
+        scene.add_fluid(valley, spacing=0.05, fill_to=1.8)
+
+
 def test_what_overflows_or_leaks_is_refused() -> None:
     scene = sn.Scene()
     handle = scene.add_collider(cup())

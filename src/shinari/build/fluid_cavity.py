@@ -17,7 +17,7 @@ from shinari.errors import SceneError
 from shinari.maths.function import STEADY
 from shinari.scene.contents import Contents
 from shinari.scene.motion import rotation_matrix
-from shinari.scene.shapes import Box, Heightfield, Mesh, Plane, Shape
+from shinari.scene.shapes import Box, Mesh, Plane, Shape
 
 Points = NDArray[np.float64]
 
@@ -197,7 +197,7 @@ def distances(solids: Sequence[Solid], points: Points, most: float) -> Points:
 
 def _span(thing: str, called: str, walls: Sequence[Solid]) -> tuple[Points, Points]:
     """Corners (3,) [m] of the box around containers."""
-    ends = [wall.extent() for wall in walls if not isinstance(wall.shape, (Plane, Heightfield))]
+    ends = [wall.extent() for wall in walls if not isinstance(wall.shape, Plane)]
     if not ends:
         raise SceneError(f"{thing}: container: {called} has no shape with an inside that could be filled")
     return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
