@@ -420,3 +420,18 @@ def test_only_fluids_have_densities() -> None:
             ask("dust")
         with pytest.raises(sn.SceneError, match="belongs to another scene"):
             ask(fluid)
+
+
+@pytest.mark.parametrize("boundary", ["walls", "particles"])
+def test_walls_count_in_densities_before_the_first_step(boundary: str) -> None:
+    scene = sn.Scene()
+    tank = scene.add_collider(sn.Box((0.4, 0.4, 0.4), inside=True), position=(1, 0.2, 0))
+    water = scene.add_fluid(tank, spacing=0.05, fill_to=0.35, boundary=boundary)
+    asked, silent = (sn.Simulation(scene, substeps=2, threads=1) for _ in range(2))
+    densities = asked.densities(water)
+    top = water.positions[:, 1] > 0.3
+    np.testing.assert_allclose(densities[~top], 1000.0, rtol=0.01)
+    assert (densities[top] < 930.0).all()
+    for run in (asked, silent):
+        run.step(2)
+    assert asked.state == silent.state
