@@ -11,9 +11,19 @@ from shinari.fluid.effects import Forces, effects_of, pushes_of
 from shinari.fluid.kernels import Smoothing, slope, weight
 from shinari.fluid.part import Fluid
 from shinari.fluid.tensile import Tensile
-from shinari.fluid.tension import ATTRACTION, DRAWN, ROUNDED, Tension, gradient_scale, lattice_area, lattice_attraction
+from shinari.fluid.tension import (
+    ATTRACTION,
+    DRAWN,
+    MISSING,
+    ROUNDED,
+    Tension,
+    gradient_scale,
+    lattice_area,
+    lattice_attraction,
+)
 from shinari.fluid.viscosity import Viscosity, Xsph, lattice_viscosity
 from shinari.fluid.vorticity import Vorticity
+from shinari.fluid.wall_table import POINTS, PUSH, wall_table
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
@@ -254,13 +264,15 @@ def test_tension_is_the_gradient_of_its_energy(dimensions):
     effect, smoothing = effect_of(fluid, Tension), fluid.model.smoothing
     roots = np.sqrt(np.array([m.surface_tension for m in materials])[fluid.phases] / DRAWN)
     area = (1 - ATTRACTION) * S**3 / lattice_area(smoothing)
+    share = gradient_scale(smoothing) * smoothing.support**2 / 6
     strength, scale = ATTRACTION / lattice_attraction(smoothing), gradient_scale(smoothing)
 
     def energy(x: np.ndarray) -> float:
         d = x[None] - x[:, None]
         w = np.maximum(1 - (d**2).sum(axis=2) / smoothing.support**2, 0)
         g = scale * np.einsum("j,ij,ijk->ik", roots, w**2, d)
-        surface = area * (roots * np.sqrt((g**2).sum(axis=1) + (ROUNDED / S * roots) ** 2)).sum()
+        missing = MISSING / S * np.maximum(roots - share * (w**3 @ roots), 0.0)
+        surface = area * (roots * np.sqrt((g**2).sum(axis=1) + missing**2 + (ROUNDED / S * roots) ** 2)).sum()
         well = np.outer(roots, roots) * (w**3 - w**4 / 4) * smoothing.support**2 / 2
         return float(surface - 0.5 * strength * (well.sum() - np.trace(well)))
 
@@ -279,10 +291,20 @@ def test_tension_is_the_gradient_of_its_energy(dimensions):
 
 @pytest.mark.parametrize("dimensions", [3, 2])
 def test_tension_of_a_plane_of_the_lattice(dimensions):
-    """Area and attraction of a slab of the lattice, both sides, over its area."""
+    """What a slab of the lattice costs, on both sides, and the attraction by summation over all directions."""
     smoothing = Smoothing(0, dimensions, S, 2.0 * S)
-    assert lattice_area(smoothing) == pytest.approx(0.35, abs=0.1)
-    # by direct summation: twice the work of parting two halves, the mean over directions for given forces
+    material = FluidMaterial(surface_tension=1.0)
+    wide = 9 if dimensions == 3 else 1
+    fluid = fluid_of(lattice(9, 4, wide), materials=(material,), dimensions=dimensions)
+    effect = effect_of(fluid, Tension)
+    effect(fluid, 1)
+    middle = np.hypot(fluid.x[:, 0], fluid.x[:, 2]) < 0.5 * S
+    normals = effect._normals[: len(fluid.x)][middle]
+    outer = np.abs(fluid.x[middle, 1]) > S
+    # the normals of the outer layers stand on the plane, of the inner ones there are none
+    assert np.abs(normals[~outer, :3]).max() < 0.02
+    assert np.abs(normals[:, [0, 2]]).max() < 1e-9
+    assert (np.sign(normals[outer, 1]) == -np.sign(fluid.x[middle][outer, 1])).all()
     points = smoothing.lattice()
     r = np.linalg.norm(points, axis=1)
     w = 1 - (r / smoothing.support) ** 2
@@ -293,22 +315,26 @@ def test_tension_of_a_plane_of_the_lattice(dimensions):
     assert lattice_attraction(smoothing) == pytest.approx(fowler, rel=0.02)
 
 
-def test_adhesion_draws_to_walls_with_its_work():
-    material = FluidMaterial(surface_tension=0.07, adhesion=0.8)
+@pytest.mark.parametrize("adhesion", [0.3, 0.8])
+def test_adhesion_draws_to_walls_with_its_work(adhesion):
+    """The work of bringing layers of a lattice from afar to a plane is that of Young and Dupre."""
+    material = FluidMaterial(surface_tension=0.07, adhesion=adhesion)
     fluid = fluid_of(shaken(4), materials=(material,))
-    adhesion = effect_of(fluid, Adhesion)
-    fluid.pulls[:] = np.random.default_rng(7).normal(size=fluid.pulls.shape)
-    fluid.x[:, 3] = 3.0
-    adhesion(fluid, 1)
-    assert (fluid.x[:, 3] == 3.0).all()
-    # layers of a lattice against a plane: sum of A c over them for each area is 2 adhesion sigma
-    forces = fluid.v / fluid.h / fluid.inverse_masses[:, None]
-    strength = float((forces / fluid.pulls).mean())
-    np.testing.assert_allclose(forces, strength * fluid.pulls, rtol=1e-9)
-    points, smoothing = fluid.model.smoothing.lattice(), fluid.model.smoothing
-    w = np.array([weight.py_func(smoothing.kernel, q) for q in (points**2).sum(1) / smoothing.support**2])
-    shares = sum(smoothing.weight_scale * w[points[:, 0] < -(k + 0.5) * S].sum() for k in range(3))
-    assert strength * shares / S**2 == pytest.approx(2 * 0.8 * 0.07, rel=1e-6)
+    effect, smoothing, work = effect_of(fluid, Adhesion), fluid.model.smoothing, 0.0
+    for layer in range(3):
+        way = np.linspace((layer + 0.5) * S, smoothing.support, len(fluid.v))
+        pushes = np.interp(way, np.linspace(-smoothing.support, smoothing.support, POINTS), wall_table(smoothing)[PUSH])
+        fluid.pulls[:], fluid.v[:], fluid.x[:, 3] = 0.0, 0.0, 3.0
+        fluid.pulls[:, 1] = -pushes
+        effect(fluid, 1)
+        assert (fluid.x[:, 3] == 3.0).all()
+        forces = -fluid.v[:, 1] / fluid.h / fluid.inverse_masses
+        assert (forces >= 0.0).all()
+        assert layer > 0 or forces[0] == pytest.approx(0.0, abs=1e-9 * forces.max())
+        work += float(np.trapezoid(forces, way)) if way[0] < smoothing.support else 0.0
+    # the part of the area that is no surface any more comes from the tension
+    expected = (2.0 * adhesion - (1.0 - ATTRACTION) * min(2.0 * adhesion, 1.0)) * 0.07
+    assert work / S**2 == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.parametrize("speed", [2.0, 1e4])

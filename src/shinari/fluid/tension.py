@@ -1,32 +1,33 @@
 """Surface tension: the surface of a fluid is made small, and particles attract each other.
 
-    E = 2 V sum_i s_i |g_i|,   g_i = sum_j s_j grad W_ij,   s = sqrt(b sigma)         the area of the surface
-    F_ij = s_i s_j f(r)                                                               attraction
+    E = b V sum_i s_i a_i,   a_i^2 = |g_i|^2 + (k m_i / spacing)^2       the area of the surface, s = sqrt sigma
+        g_i = sum_j s_j grad W_ij,   m_i = max(0, s_i - sum_j s_j W_ij)
+    F_ij = s_i s_j c w^2 (3 - w) r,   w = 1 - q^2                        attraction
 
-The first energy is a total variation: in the continuum the integral of |grad c| is the area where c goes from 1 to 0,
-however wide that is, and half of it lies within the fluid. Its force is -V s_i s_j H_ij (n_i - n_j), n = g / |g|, with
-H the second derivative of the kernel (1 - q^2)^3: Akinci et al. 2013, equation 4, take the difference of the normals
-alone. |g| is rounded off below a fraction of what it is at a surface, since within a fluid its direction is noise.
-That energy does not hold particles together: what has left has no surface. So a part of the tension comes from an
-attraction, w^2 (3 - w) r with w = 1 - q^2, whose tension is that of given forces between n particles in a volume at
-rest (Fowler 1937),
+The sum of |g| alone is a total variation: in the continuum its integral is the area where the density goes from 1 to 0,
+however wide that is. Its force is -b V s_i s_j H_ij (n_i - n_j), n = g / |g|, with H the second derivative of
+the kernel (1 - q^2)^3; Akinci et al. 2013, equation 4, take the difference of the normals. But the middle of a single layer, or an
+alone particle, has no gradient, and would cost nothing: there the density that is missing, m, counts. Within a fluid
+both are noise, so a is rounded off there.
+
+The attraction carries a part of the tension, that of given forces between n particles in a volume (Fowler 1937),
 
     sigma = n <|m|> / (4 (d + 1)) sum_j F(r_j) r_j^2,      <|m|> = 1/2 (3-D), 2/pi (2-D): mean of a direction cosine,
 
-in three dimensions (pi / 8) n^2 times the integral of F r^4. Attraction alone does not do: it holds the inside under a
-pressure of some sigma / spacing, far above 2 sigma / R, under which particles freeze or boil.
+in three dimensions (pi / 8) n^2 times the integral of F r^4. It gathers what has come off. Attraction alone does not
+do: it holds the inside under a pressure of some sigma / spacing, far above 2 sigma / R, and drops freeze or boil.
 
-Both are summed over a lattice that ends at a plane. In a drop, where the attraction draws the last layers together,
-the tension is higher; that ratio was measured, from the period of drops, and is divided out. Forces between particles
-are mutual, and follow from energies that a rotation does not change: both momenta are kept. Of two fluids s_i s_j makes
-the tension between them about |sigma_1 - sigma_2| (Antonow 1907).
+Both are summed over a lattice that ends at a plane. In a drop, whose last layers are drawn together, the tension is
+higher; that ratio was measured, from the period of drops, and is divided out. All of this follows from energies that no
+shift and no rotation changes: both momenta are kept. The tension between two fluids comes out as about
+|sigma_1 - sigma_2| (Antonow 1907).
 
-Solids: `Fluid.pulls` is the gradient that they add to the density. Times min(2 adhesion, 1) it enters g, so that a wall
-is no surface, and each particle is drawn along it by a force whose work in wetting is adhesion times the work
-2 sigma of parting the fluid: by Young and Dupre adhesion is (1 + cos theta) / 2, with theta the angle of contact.
+Solids: what they add to the density counts as fluid by min(2 adhesion, 1), so that a wall is no surface; see
+`shinari.fluid.adhesion` for the attraction.
 """
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numba
@@ -35,6 +36,8 @@ import numpy as np
 from shinari.contact.broad.grid import share_of
 from shinari.contact.buffers import grown
 from shinari.fluid.pressure import REORDERED
+from shinari.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
+from shinari.scene.fluid_material import KERNELS
 
 if TYPE_CHECKING:
     from shinari.fluid.kernels import Smoothing
@@ -45,8 +48,11 @@ f32 = np.float32
 ZERO, ONE, THREE, FOUR = f32(0.0), f32(1.0), f32(3.0), f32(4.0)
 TINY = f32(1e-30)
 
-# Part of the tension that comes from attraction: less, and drops lose particles; more, and they freeze.
-ATTRACTION = 0.35
+# Part of the tension that comes from attraction.
+ATTRACTION = 0.2
+# Gradient for which a density that is missing altogether counts, in reciprocal spacings: a single layer, where 0.38
+# are missing, then costs three quarters of its two sides.
+MISSING = 3.0
 # Where |g| is rounded off, in reciprocal spacings; at a plane it is about half a reciprocal spacing.
 ROUNDED = 0.2
 # Tension of drops of 6 to 10 spacings radius over that of the lattice, measured.
@@ -54,79 +60,120 @@ DRAWN = 1.5
 
 
 @numba.njit(**REORDERED)
-def normals_part(t, threads, inverse2, scale, rounded, x, roots, wetting, phases, pulls, offsets, indices, normals):
+def normals_part(
+    t,
+    threads,
+    inverse2,
+    scale,
+    share,
+    weighed,
+    rounded,
+    x,
+    roots,
+    wetting,
+    phases,
+    pulls,
+    shares,
+    offsets,
+    indices,
+    normals,
+):
     """One thread's part of `normals_of`."""
     for i in range(share_of(len(normals), t, threads), share_of(len(normals), t + 1, threads)):
         px, py, pz = x[i, 0], x[i, 1], x[i, 2]
         gx = gy = gz = scale * ZERO
+        total = roots[phases[i]]
         for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
             j = indices[k]
             dx, dy, dz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
             w = max(ONE - (dx * dx + dy * dy + dz * dz) * inverse2, ZERO)
             s = roots[phases[j]] * w * w
+            total += s * w
             gx, gy, gz = gx + s * dx, gy + s * dy, gz + s * dz
         own, wall = roots[phases[i]], roots[phases[i]] * wetting[phases[i]]
         gx, gy, gz = scale * gx + wall * pulls[i, 0], scale * gy + wall * pulls[i, 1], scale * gz + wall * pulls[i, 2]
+        missing = weighed * max(own - share * total - wall * shares[i], ZERO)
         least = own * rounded
-        s = ONE / np.sqrt(max(gx * gx + gy * gy + gz * gz + least * least, TINY))
-        normals[i, 0], normals[i, 1], normals[i, 2], normals[i, 3] = s * gx, s * gy, s * gz, own
+        s = ONE / np.sqrt(max(gx * gx + gy * gy + gz * gz + missing * missing + least * least, TINY))
+        normals[i, 0], normals[i, 1], normals[i, 2], normals[i, 3] = s * gx, s * gy, s * gz, s * missing * weighed
 
 
 @numba.njit(parallel=True, cache=True, **REORDERED)
-def normals_of(threads, inverse2, scale, rounded, x, roots, wetting, phases, pulls, offsets, indices, normals):
-    """Direction into the fluid, shorter than 1 away from surfaces, and the root of the tension, (n, 4).
+def normals_of(
+    threads,
+    inverse2,
+    scale,
+    share,
+    weighed,
+    rounded,
+    x,
+    roots,
+    wetting,
+    phases,
+    pulls,
+    shares,
+    offsets,
+    indices,
+    normals,
+):
+    """Derivatives of the area at each particle by its gradient (3) and by its missing density [1/m], (n, 4).
 
     Args:
         threads: Threads.
         inverse2: 1 / support^2 [1/m^2].
         scale: What makes w^2 times the vector between two points [m] a gradient of the density [1/m].
+        share: What makes w^3 a part of the density.
+        weighed: Gradient for which a missing density counts [1/m].
         rounded: Length below which gradients are rounded off [1/m].
         x: Positions [m], (n, 4).
         roots: sqrt sigma of each fluid [sqrt(N/m)].
         wetting: How much a solid counts as fluid, for each fluid.
         phases: Fluid of each particle, (n,).
         pulls: Gradient of the density by solids [1/m], (n, 3).
+        shares: Density by solids, (n,).
         offsets: Where the neighbours of each start, (n + 1,).
         indices: The neighbours.
         normals: Filled.
     """
     if threads == 1:
         normals_part(
-            0, threads, inverse2, scale, rounded, x, roots, wetting, phases, pulls, offsets, indices, normals
+            0, threads, inverse2, scale, share, weighed, rounded, x, roots, wetting, phases, pulls, shares, offsets,
+            indices, normals,
         )  # fmt: skip
     else:
         for t in numba.prange(threads):
             normals_part(
-                t, threads, inverse2, scale, rounded, x, roots, wetting, phases, pulls, offsets, indices, normals
+                t, threads, inverse2, scale, share, weighed, rounded, x, roots, wetting, phases, pulls, shares,
+                offsets, indices, normals,
             )  # fmt: skip
 
 
 @numba.njit(**REORDERED)
-def contract_part(t, threads, inverse2, area, attraction, x, normals, inverse_masses, offsets, indices, v):
+def contract_part(
+    t, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
+):
     """One thread's part of `contract`."""
     for i in range(share_of(len(v), t, threads), share_of(len(v), t + 1, threads)):
         px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
+        nx, ny, nz, missing = normals[i, 0], normals[i, 1], normals[i, 2], normals[i, 3]
         sx = sy = sz = area * ZERO
         for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
             j = indices[k]
             dx, dy, dz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
             w = max(ONE - (dx * dx + dy * dy + dz * dz) * inverse2, ZERO)
             ax, ay, az = nx - normals[j, 0], ny - normals[j, 1], nz - normals[j, 2]
-            # d(w^2 d) = (w^2 - 4 w d d^T / support^2) dd
-            a = normals[j, 3] * area * w * w
-            b = (
-                normals[j, 3]
-                * w
-                * (attraction * w * (THREE - w) - area * FOUR * inverse2 * (ax * dx + ay * dy + az * dz))
-            )
+            # d(w^2 d) = (w^2 - 4 w d d^T / support^2) dd;  d(w^3) = -6 w^2 d / support^2 dd
+            root = roots[phases[j]]
+            a = root * area * w * w
+            b = attraction * (THREE - w) + area * (missing + normals[j, 3])
+            b = root * w * (w * b - area * FOUR * inverse2 * (ax * dx + ay * dy + az * dz))
             sx, sy, sz = sx + a * ax + b * dx, sy + a * ay + b * dy, sz + a * az + b * dz
-        s = inverse_masses[i] * normals[i, 3]
+        s = inverse_masses[i] * roots[phases[i]]
         v[i, 0], v[i, 1], v[i, 2] = v[i, 0] + s * sx, v[i, 1] + s * sy, v[i, 2] + s * sz
 
 
 @numba.njit(parallel=True, cache=True, **REORDERED)
-def contract(threads, inverse2, area, attraction, x, normals, inverse_masses, offsets, indices, v):
+def contract(threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v):
     """Add the forces of surface tension.
 
     Args:
@@ -135,6 +182,8 @@ def contract(threads, inverse2, area, attraction, x, normals, inverse_masses, of
         area: Substep times the force of the area, for a tension of 1 [s m].
         attraction: Substep times the attraction, for a tension of 1 [s].
         x: Positions [m], (n, 4).
+        roots: sqrt sigma of each fluid [sqrt(N/m)].
+        phases: Fluid of each particle, (n,).
         normals: See `normals_of`.
         inverse_masses: [1/kg], (n,).
         offsets: Where the neighbours of each start, (n + 1,).
@@ -142,10 +191,14 @@ def contract(threads, inverse2, area, attraction, x, normals, inverse_masses, of
         v: Velocities [m/s], (n, 3); changed.
     """
     if threads == 1:
-        contract_part(0, threads, inverse2, area, attraction, x, normals, inverse_masses, offsets, indices, v)
+        contract_part(
+            0, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
+        )
     else:
         for t in numba.prange(threads):
-            contract_part(t, threads, inverse2, area, attraction, x, normals, inverse_masses, offsets, indices, v)
+            contract_part(
+                t, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
+            )
 
 
 def gradient_scale(smoothing: "Smoothing") -> float:
@@ -162,7 +215,8 @@ def lattice_area(smoothing: "Smoothing") -> float:
     for layer in range(int(smoothing.support / spacing) + 1):
         inside = points[:, 0] < (layer + 0.5) * spacing
         g = gradient_scale(smoothing) * float((w**2 * points[:, 0])[inside].sum())
-        total += math.hypot(g, rounded) - rounded
+        missing = MISSING / spacing * (1.0 - float((w**3)[inside].sum() / (w**3).sum()))
+        total += math.hypot(g, missing, rounded) - rounded
     return total * spacing
 
 
@@ -184,6 +238,10 @@ class Tension:
         self._wetting = np.array([min(2.0 * m.adhesion, 1.0) for m in materials]).astype(real)
         self._scale, self._rounded = real(scale), real(ROUNDED / smoothing.spacing)
         volume = smoothing.spacing**3
+        self._share, self._weighed = real(scale * smoothing.support**2 / 6.0), real(MISSING / smoothing.spacing)
+        # a plane in this kernel, by the gradient that it has in that of the densities
+        self._sizes = wall_table(smoothing)[PUSH, : POINTS // 2 : -1]
+        self._shares = wall_table(replace(smoothing, kernel=KERNELS.index("poly6")))[SHARE, : POINTS // 2 : -1]
         self._area = real(h * (1.0 - ATTRACTION) * volume * scale / lattice_area(smoothing))
         self._attraction = real(h * ATTRACTION / lattice_attraction(smoothing))
         self._normals = None
@@ -192,11 +250,13 @@ class Tension:
         """Change `fluid.v`."""
         self._normals = grown(self._normals, len(fluid.v), fluid.v.dtype, 4)
         normals = self._normals[: len(fluid.v)]
+        sizes = np.sqrt((fluid.pulls**2).sum(axis=1))
+        shares = np.interp(sizes, self._sizes, self._shares).astype(sizes.dtype)
         normals_of(
-            threads, fluid.inverse2, self._scale, self._rounded, fluid.x, self._roots, self._wetting, fluid.phases,
-            fluid.pulls, fluid.offsets, fluid.indices, normals,
+            threads, fluid.inverse2, self._scale, self._share, self._weighed, self._rounded, fluid.x, self._roots,
+            self._wetting, fluid.phases, fluid.pulls, shares, fluid.offsets, fluid.indices, normals,
         )  # fmt: skip
         contract(
-            threads, fluid.inverse2, self._area, self._attraction, fluid.x, normals, fluid.inverse_masses,
-            fluid.offsets, fluid.indices, fluid.v,
+            threads, fluid.inverse2, self._area, self._attraction, fluid.x, self._roots, fluid.phases, normals,
+            fluid.inverse_masses, fluid.offsets, fluid.indices, fluid.v,
         )  # fmt: skip
