@@ -10,8 +10,8 @@ from shinari.build.sampling import surface_points
 from shinari.contact.broad.neighbours import NeighbourLists
 from shinari.contact.solid.solids import Solids
 from shinari.errors import SceneError
-from shinari.fluid.boundary_frames import frame_gives, place_on_frames, push_frames_back
-from shinari.fluid.boundary_kernels import push_particles_back
+from shinari.fluid.boundary_frames import frame_gives, place_on_frames, push_frames_back, sums_of_frames
+from shinari.fluid.boundary_kernels import sums_of_points
 from shinari.fluid.boundary_lists import PointLists
 from shinari.fluid.kernels import Smoothing, weight
 from shinari.fluid.pressure import densities
@@ -51,8 +51,16 @@ class Carrier(Protocol):
         """How far the carrier gives way to each pair, sqrt(grad w grad), (P,); None: it does not."""
         ...
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
-        """Give the carriers the opposite of the pushes on the particles of pairs [kg m], (P, 3).
+    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
+        """Sum of the pushes on the particles of pairs [kg m], (P, 3), for each carrier that is pushed."""
+        ...
+
+    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
+        """Sum of total w total over the carriers [kg m^2]."""
+        ...
+
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+        """Push the carriers the opposite way.
 
         Positions of particles change when it is pressing; else their velocities are known already, and change.
         """
@@ -150,8 +158,16 @@ class Colliders:
         """Colliders do not give way."""
         return None
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
+    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
         """Colliders are not pushed."""
+        return None
+
+    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
+        """Nothing."""
+        return 0.0
+
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+        """Nothing."""
 
 
 class OnBodies:
@@ -200,12 +216,28 @@ class OnBodies:
         )  # fmt: skip
         return gives
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
+    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
+        """Pushes and their moments about the bodies, (F, 6)."""
+        sums = np.empty((len(self._frames.x), 6))
+        sums_of_frames(
+            pushes, *self._pairs(fluid, lists), fluid.predicted, fluid.state.v, fluid.origin, self._frames.x0, fluid.h,
+            sums,
+        )  # fmt: skip
+        return sums
+
+    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
+        """Bodies move and turn."""
+        f = self._frames
+        turns = np.take(f.inverse_inertia, [0, 5, 4, 5, 1, 3, 4, 3, 2], axis=1).reshape(-1, 3, 3)
+        square = f.inverse_mass @ np.square(totals[:, :3]).sum(axis=1)
+        return float(square + np.einsum("fi,fij,fj->", totals[:, 3:], turns, totals[:, 3:]))
+
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
         """Push the bodies at once."""
         f = self._frames
         push_frames_back(
-            pushes, *self._pairs(fluid, lists), fluid.predicted, fluid.state.v, fluid.origin, fluid.h, f.x, f.q, f.x0,
-            f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses, *self._scratch,
+            totals, fluid.h, f.x, f.q, f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses,
+            *self._scratch,
         )  # fmt: skip
 
     @staticmethod
@@ -236,13 +268,22 @@ class Others:
         w = fluid.state.x[self.particles[lists.pair_owners], 3]
         return np.sqrt(w * np.square(gradients).sum(axis=1))
 
-    def give(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int, pressing: bool) -> None:
-        """Push each particle by the sum over its pairs."""
-        state = fluid.state
+    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
+        """Pushes of each point that is touched, (T, 3)."""
+        sums = np.empty((len(lists.touched), 3), pushes.dtype)
+        sums_of_points(threads, lists.starts, lists.point_pairs, pushes, sums)
+        return sums
+
+    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
+        """Each particle moves by its inverse mass."""
+        w = fluid.state.x[self.particles[lists.touched], 3].astype(np.float64)
+        return float(w @ np.square(totals.astype(np.float64)).sum(axis=1))
+
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+        """Push each particle."""
+        state, met = fluid.state, self.particles[lists.touched]
+        ways = totals * state.x[met, 3:]
         if pressing:
-            push_particles_back(
-                threads, self.particles, lists.touched, lists.starts, lists.point_pairs, pushes, state.x
-            )  # fmt: skip
+            state.x[met, :3] -= ways
         else:
-            met = self.particles[lists.pair_owners]
-            np.subtract.at(state.v, met, pushes * (state.x[met, 3:] / fluid.x.dtype.type(fluid.h)))
+            state.v[met] -= ways / fluid.x.dtype.type(fluid.h)

@@ -47,7 +47,7 @@ def arm_of(s, f, predicted, velocities, origin, fx0, h):
 def frame_gives(
     gradients, particles, pair_frames, predicted, velocities, origin, fx0, inverse_mass, inverse_inertia, h, gives
 ):  # fmt: skip
-    """How far frames give way to each pair: sqrt(grad w grad), (P,); arguments as of `push_frames_back`."""
+    """How far frames give way to each pair: sqrt(grad w grad), (P,); arguments as of `sums_of_frames`."""
     for m in range(len(gradients)):
         f, push = pair_frames[m], vector(gradients, m)
         moment = cross(arm_of(particles[m], f, predicted, velocities, origin, fx0, h), push)
@@ -56,11 +56,8 @@ def frame_gives(
 
 
 @numba.njit(cache=True, **STEADY)
-def push_frames_back(
-    pushes, particles, pair_frames, predicted, velocities, origin, h, fx, fq, fx0, fq0, inverse_mass, inverse_inertia,
-    moments, fw, impulses, before, torques, moved
-):  # fmt: skip
-    """Give frames the opposite of pushes on particles, one after the other.
+def sums_of_frames(pushes, particles, pair_frames, predicted, velocities, origin, fx0, h, sums):
+    """Sum of the pushes on the particles of each frame [kg m], and of their moments [kg m^2], (F, 6).
 
     Args:
         pushes: Push on the particle of each pair [kg m], (P, 3).
@@ -69,10 +66,33 @@ def push_frames_back(
         predicted: Predicted positions in solver order [m], (N, 3).
         velocities: Velocities of the prediction [m/s], (N, 3).
         origin: What these are relative to [m], (3,).
+        fx0: Origins of the frames at the start of the substep [m], (F, 3).
+        h: Substep [s].
+        sums: Filled.
+    """
+    for f in range(len(sums)):
+        for c in range(6):
+            sums[f, c] = ZERO
+    for m in range(len(pushes)):
+        f = pair_frames[m]
+        push = vector(pushes, m)
+        moment = cross(arm_of(particles[m], f, predicted, velocities, origin, fx0, h), push)
+        for c in range(3):
+            sums[f, c] += push[c]
+            sums[f, 3 + c] += moment[c]
+
+
+@numba.njit(cache=True, **STEADY)
+def push_frames_back(
+    sums, h, fx, fq, fq0, inverse_mass, inverse_inertia, moments, fw, impulses, before, torques, moved
+):  # fmt: skip
+    """Give frames the opposite of pushes on particles.
+
+    Args:
+        sums: Pushes and moments of each, (F, 6).
         h: Substep [s].
         fx: Origins of the frames [m], (F, 3); changed.
         fq: Quaternions, (F, 4); changed.
-        fx0: Origins at the start of the substep, (F, 3).
         fq0: Quaternions at the start of the substep, (F, 4).
         inverse_mass: (F,).
         inverse_inertia: (F, 6).
@@ -84,18 +104,13 @@ def push_frames_back(
         moved: Scratch, (F, 2).
     """
     begin_turns(before, fq, torques, moved)
-    for m in range(len(pushes)):
-        f = pair_frames[m]
+    for f in range(len(sums)):
         if inverse_mass[f] > ZERO:
-            push = vector(pushes, m)
-            moment = cross(push, arm_of(particles[m], f, predicted, velocities, origin, fx0, h))
             for c in range(3):
-                fx[f, c] -= inverse_mass[f] * push[c]
-                impulses[f, c] -= push[c] / h
-                impulses[f, 3 + c] += moment[c] / h
-                torques[f, c] += moment[c] / h
-    for f in range(len(torques)):
-        turned = symmetric_times(inverse_inertia, f, (h * torques[f, 0], h * torques[f, 1], h * torques[f, 2]))
-        if dot(turned, turned) > ZERO:
+                fx[f, c] -= inverse_mass[f] * sums[f, c]
+                torques[f, c] = -sums[f, 3 + c] / h
+            for c in range(6):
+                impulses[f, c] -= sums[f, c] / h
+            turned = symmetric_times(inverse_inertia, f, (-sums[f, 3], -sums[f, 4], -sums[f, 5]))
             fq[f, 0], fq[f, 1], fq[f, 2], fq[f, 3] = turned_by(quaternion(fq, f), turned)
     finish_turns(before, fq, fq0, moments, fw, torques, h)

@@ -13,7 +13,7 @@ from shinari.build.cluster_surface import nearest
 from shinari.contact.family import Touches
 from shinari.contact.solid.solids import Solids
 from shinari.fluid.boundary_carriers import Carrier, Colliders, OnBodies, Others, has_points
-from shinari.fluid.boundary_kernels import gradients, lend, push_apart, shares, stiffen
+from shinari.fluid.boundary_kernels import shares, stiffen
 from shinari.fluid.boundary_lists import PointLists
 from shinari.fluid.kernels import Smoothing
 from shinari.fluid.model import FluidModel
@@ -45,14 +45,13 @@ class BoundaryPoints:
             model: Model of the scene.
         """
         real, count = model.real, len(carrier.volumes)
-        self._carrier, self._ignored, self._gravity = carrier, ignored.astype(np.uint8), model.gravity
+        self._carrier, self._ignored = carrier, ignored.astype(np.uint8)
         self._volumes = carrier.volumes.astype(real)
         self._at, self._found_at = np.zeros((2, count, 3), real)
-        self._lent, self._changes = np.zeros((2, count), real)
         self._lists = PointLists()
         self._order: np.ndarray | None = None
         self._frame, self._record = -1, []
-        self._fresh = self._due = False
+        self._fresh = self._pressing = False
 
     def find(self, fluid: "Fluid", threads: int) -> None:
         """A substep begins: list the pairs anew when the order has changed or a point has gone too far."""
@@ -64,58 +63,56 @@ class BoundaryPoints:
         if self._order is not fluid.order or far:
             self._keep(fluid)
             self._list(fluid, threads, moved)
-        self._lent[:] = 0.0
         self._fresh = True
+        self._pushes[...] = 0.0
 
     def gather(self, fluid: "Fluid", threads: int) -> None:
         """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
         lists = self._lists
         self._carrier.place(fluid, self._at)
-        self._due = True
         if not len(lists.near):
             return
-        kernel, inverse2 = fluid.model.smoothing.kernel, fluid.inverse2
-        here = (fluid.x, lists.near, lists.offsets, lists.points)
         shares(
-            threads, kernel, inverse2, fluid.weight_scale, fluid.slope_scale, *here, self._at, self._volumes,
-            fluid.sums, fluid.pulls,
+            threads, fluid.model.smoothing.kernel, fluid.inverse2, fluid.weight_scale, fluid.slope_scale, fluid.x,
+            lists.near, lists.offsets, lists.points, lists.pairs, self._at, self._volumes, fluid.sums, fluid.pulls,
+            self._gradients,
         )  # fmt: skip
         if self._fresh:
             self._fresh = False
-            self._pushes[...] = 0.0
-            gradients(
-                kernel, inverse2, fluid.slope_scale, *here, lists.pairs, self._at, self._volumes, self._pushes
-            )  # fmt: skip
-            gives = self._carrier.gives(fluid, lists, self._pushes)
+            gives = self._carrier.gives(fluid, lists, self._gradients)
             if gives is not None:
                 wholes = np.empty(int(lists.pair_owners.max()) + 1, gives.dtype)
                 stiffen(lists.pair_places, lists.pair_owners, gives, wholes, fluid.stiffness)
 
-    def push(self, fluid: "Fluid", threads: int) -> None:
-        """Push the particles by the multipliers of the points, and the carriers back.
+    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
+        """Turn the direction of the pushes with that of the multipliers; how far the carriers give way to it."""
+        if not len(self._lists.near):
+            return 0.0
+        self._pressing = True
+        self._pushes *= self._pushes.dtype.type(turn)
+        self._pushes -= self._pushed(fluid)
+        self._totals = self._carrier.total(fluid, self._lists, self._pushes, threads)
+        return 0.0 if self._totals is None else self._carrier.bend(fluid, self._lists, self._totals)
 
-        In the velocity pass, with no `gather` before, the points have no multipliers: what comes is no pressure.
-        """
-        lists, pressing = self._lists, self._due
-        self._due = False
-        if not len(lists.near):
+    def push(self, fluid: "Fluid", threads: int) -> None:
+        """Push the carriers back: along the direction of the search, or, in the velocity pass, by the gradients."""
+        if not len(self._lists.near):
             return
-        kernel, inverse2 = fluid.model.smoothing.kernel, fluid.inverse2
-        if pressing:
-            fall = tuple(fluid.x.dtype.type(g * fluid.h**2) for g in self._gravity)
-            lend(
-                threads, kernel, inverse2, fall, fluid.x, fluid.inverse_masses, fluid.totals, lists.touched,
-                lists.starts, lists.places, self._at, self._lent, self._changes,
-            )  # fmt: skip
+        if self._pressing:
+            length = self._pushes.dtype.type(fluid.step_length)
+            self._impulses += length * self._pushes
+            totals = None if self._totals is None else length * self._totals
         else:
-            self._changes[:] = 0.0
-        self._pushes[...] = 0.0
-        push_apart(
-            threads, kernel, inverse2, fluid.slope_scale, fluid.x, fluid.inverse_masses, lists.near, lists.offsets,
-            lists.points, lists.pairs, self._at, self._volumes, self._changes, fluid.ways, self._pushes,
-        )  # fmt: skip
-        self._impulses += self._pushes
-        self._carrier.give(fluid, lists, self._pushes, threads, pressing)
+            pushes = -self._pushed(fluid)
+            self._impulses += pushes
+            totals = self._carrier.total(fluid, self._lists, pushes, threads)
+        if totals is not None:
+            self._carrier.give(fluid, self._lists, totals, self._pressing)
+        self._pressing = False
+
+    def _pushed(self, fluid: "Fluid") -> np.ndarray:
+        """What the multipliers in the last column of `fluid.x` pull at the particle of each pair, (P, 3)."""
+        return fluid.x[self._lists.pair_places, 3, None] * self._gradients
 
     def touches(self) -> Touches:
         """The pairs that pushed in the last step."""
@@ -148,7 +145,7 @@ class BoundaryPoints:
             self._found_at[...] = self._at
         self._lists.find(fluid.x, fluid.phases, carrier.owners, carrier.kinds, self._ignored, threads)
         self._order = fluid.order
-        self._pushes = np.zeros((len(self._lists.pair_places), 3), self._at.dtype)
+        self._pushes, self._gradients = np.zeros((2, len(self._lists.pair_places), 3), self._at.dtype)
         self._impulses = np.zeros((len(self._lists.pair_places), 3))
         self._who = fluid.particles[self._lists.pair_places], fluid.h
 

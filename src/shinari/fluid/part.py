@@ -40,6 +40,14 @@ class Boundary(Protocol):
         """Add to `fluid.sums`, `fluid.pulls` and `fluid.stiffness` what the solids contribute where things are now."""
         ...
 
+    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
+        """The steps of the multipliers stand in `fluid.x[:, 3]`; they and `turn` times the last direction are the next.
+
+        Returns:
+            How far the solids give way to that direction, the sum of push w push [kg m^2]: the step counts with it.
+        """
+        ...
+
     def push(self, fluid: "Fluid", threads: int) -> None:
         """The multipliers have changed by `fluid.x[:, 3]`: give the solids the opposite push of what particles get."""
         ...
@@ -105,6 +113,11 @@ class Fluid:
         """Origin of the group of the fluids [m], (3,)."""
         return self.state.origins[self.group]
 
+    @property
+    def step_length(self) -> float:
+        """How far the last iteration went along the direction of its search."""
+        return self._search.length
+
     def predict(self, h: float) -> None:
         """Nothing of its own moves."""
 
@@ -146,7 +159,8 @@ class Fluid:
             threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
             self.offsets, self.indices, self.pulls, self.ways,
         )  # fmt: skip
-        search.advance(least, self.x, self.ways, self.inverse_masses, self.stiffness, self.softness, self.totals)
+        bend = sum(boundary.answer(self, search.turn, threads) for boundary in self.boundaries)
+        search.advance(least, bend, self.x, self.ways, self.inverse_masses, self.stiffness, self.softness, self.totals)
         for boundary in self.boundaries:
             boundary.push(self, threads)
         move(threads, self.particles, self.ways, self.x, self.state.x)

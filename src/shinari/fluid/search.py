@@ -26,12 +26,14 @@ class Search:
         steps: z of the last iteration, (n,).
         directions: p, (n,).
         pushes: Displacements u of p, (n, 3) [m].
+        turn: beta of the last iteration.
+        length: Its alpha.
     """
 
     def __init__(self) -> None:
         self.steps = self.directions = np.zeros(0)
         self.pushes = np.zeros((0, 3))
-        self._size = self._beta = 0.0
+        self._size = self.turn = self.length = 0.0
 
     def begin(self, steps: np.ndarray, directions: np.ndarray, pushes: np.ndarray) -> None:
         """A solve begins, with this memory."""
@@ -51,13 +53,14 @@ class Search:
         """Put what each row alone would do into the last column of x, see `rows_alone`; return the mean of C > 0."""
         first = self._size <= 0.0
         size, turned, excess = rows_alone(first, least, x, sums, stiffness, softness, floors, totals, self.steps)
-        self._beta = 0.0 if first else min(max(turned / self._size, 0.0), 1.0)
+        self.turn = 0.0 if first else min(max(turned / self._size, 0.0), 1.0)
         self._size = size
         return excess / max(len(sums), 1)
 
     def advance(
         self,
         least: float,
+        bend: float,
         x: np.ndarray,
         ways: np.ndarray,
         inverse_masses: np.ndarray,
@@ -65,13 +68,17 @@ class Search:
         softness: np.ndarray,
         totals: np.ndarray,
     ) -> None:
-        """Go along the direction: ways (n, 3) are given as those of z, and become those of the step."""
+        """Go along the direction: ways (n, 3) are given as those of z, and become those of the step.
+
+        `bend` is what solids add to p A p, see `Boundary.answer`.
+        """
         real = x.dtype.type
-        slope, bend = turn(
-            real(self._beta), least, x, stiffness, softness, inverse_masses, ways, self.directions, self.pushes
+        slope, own = turn(
+            real(self.turn), least, x, stiffness, softness, inverse_masses, ways, self.directions, self.pushes
         )
-        alpha = min(max(slope / bend, 0.0), LONGEST) if bend > 0.0 else 0.0
-        go(real(alpha), x, totals, self.directions, ways, self.pushes)
+        bend += own
+        self.length = min(max(slope / bend, 0.0), LONGEST) if bend > 0.0 else 0.0
+        go(real(self.length), x, totals, self.directions, ways, self.pushes)
 
 
 @numba.njit(cache=True, **REORDERED)

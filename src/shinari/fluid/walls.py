@@ -144,6 +144,10 @@ class Walls:
                      f.x, f.inverse_mass, f.inverse_inertia, self._touched, fluid.stiffness)  # fmt: skip
         self._fresh = False
 
+    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
+        """Not counted."""
+        return 0.0
+
     def push(self, fluid: "Fluid", threads: int) -> None:
         """Count the impulses, and give bodies the opposite push."""
         if not len(self._items):
