@@ -77,6 +77,14 @@ def test_the_layout_says_what_flows() -> None:
     assert all(part.varies for part in layout_of(scene, 30.0).parts)
 
 
+def test_a_container_is_seen_into() -> None:
+    scene = scene_with_two_fluids()
+    scene.add_collider(sn.Box((2.0, 2.0, 2.0), inside=True))
+    scene.add_collider(sn.Box((1.0, 0.1, 1.0)), position=(0.0, -0.5, 0.0))
+    scene.add_collider(sn.Plane(offset=-1.0))
+    assert [body.hollow for body in layout_of(scene, 30.0).bodies] == [False, True, False, False]
+
+
 def test_npz(run: tuple[Path, list]) -> None:
     folder, frames = run
     arrays = read_npz(folder / "run.npz")

@@ -259,7 +259,7 @@ def _add_bodies(scene: Any, layout: Layout, members: list[int], first: Any) -> C
         batched_positions=first["body_positions"][members],
         batched_colors=np.round(255 * np.array([body_color(layout, k) for k in members])).astype(np.uint8),
         lod="off",
-        side="double",
+        side="front" if body.hollow else "double",
         flat_shading=len(body.faces) <= FLAT_FACES,
     )
 
@@ -279,7 +279,7 @@ def _add_body(scene: Any, layout: Layout, index: int, first: Any) -> Callable[[A
         np.asarray(body.vertices, np.float32),
         np.asarray(body.faces, np.int32),
         color=tuple(round(255 * channel) for channel in body_color(layout, index)),
-        side="double",
+        side="front" if body.hollow else "double",
         flat_shading=len(body.faces) <= FLAT_FACES,
         position=first["body_positions"][index],
         wxyz=first["body_rotations"][index],

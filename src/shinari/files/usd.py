@@ -250,6 +250,7 @@ def _define_body(
     shape.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(vertices))
     shape.CreateExtentAttr(_extent(vertices, 0.0))
     _set_faces(shape, body.faces)
+    shape.CreateDoubleSidedAttr(not body.hollow)
     _describe(shape, body.name, color)
 
     def put(code: float, frame: Any) -> None:
