@@ -59,15 +59,16 @@ def test_the_rate_is_the_volume_that_leaves(rate: float, precision: str) -> None
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("dt", "substeps"), [(1 / 60, 4), (0.05, 20)])
 def test_a_jet_falls_freely(dt: float, substeps: int, precision: str) -> None:
-    scene, handle = faucet(speed=1.5, limit=1000, start=0.05)
+    scene, handle = faucet(speed=1.5, limit=1000, start=0.05, material=sn.FluidMaterial(xsph=0.0))
     simulation = sn.Simulation(scene, dt=dt, substeps=substeps, precision=precision)
     simulation.step(round(0.3 / dt))
-    y = simulation.positions(handle)[simulation.active(handle)][:, 1]
-    layers = np.unique(np.round(y, 4))
-    ages = simulation.time - 0.05 - np.arange(len(layers)) * S / 1.5
+    there = simulation.active(handle)
+    layers = (simulation.state.parts["fluid/births"][there] - 1) // len(scene.groups[0].emitter.places)
+    ages = simulation.time - 0.05 - layers * S / 1.5
     expected = 1.0 - 1.5 * ages - 0.5 * 9.81 * ages**2
-    # an explicit step of h falls g h t / 2 too far
-    assert np.abs(layers - expected).max() < 9.81 * dt / substeps * ages.max() + 2e-4
+    # an explicit step of h falls g h t / 2 too far; what falls is drawn out and has no pressure
+    off = np.abs(simulation.positions(handle)[there][:, 1] - expected)
+    assert off.max() < 0.5 * 9.81 * dt / substeps * ages.max() * 1.05 + 1e-4
 
 
 @pytest.mark.parametrize(
