@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.build.fluid_fill import ROUNDING, cells_along, check_size, extent, lattice
+from shinari.build.fluid_fill import MOST_POINTS, ROUNDING, cells_along, check_size, extent, lattice
 from shinari.errors import SceneError
 from shinari.maths.function import STEADY
 from shinari.scene.contents import Contents
@@ -93,30 +93,38 @@ def fill_containers(
             f"{thing}: fill_to: {top:g} m is less than a spacing of {spacing:g} m above the lowest point of {called}, "
             f"y = {low[1]:.6g} m"
         )
-    check_size(thing, ((high - low) / spacing)[: 2 if z is not None else 3], spacing)
+    sizes = np.array([high[0] - low[0], top - low[1], high[2] - low[2]])
+    check_size(thing, (sizes / spacing)[: 2 if z is not None else 3], spacing)
     # a first lattice finds where the walls are; a second one begins half a spacing from them
     first = Grid.over(low, high, low, high, top, spacing, z)
     points, gaps = first.enclosed(solids)
-    if len(points):
-        reach = np.minimum(gaps, 2.0 * spacing)[:, None]
-        inner_low, inner_high = (points - reach).min(axis=0), (points + reach).max(axis=0)
-        second, _ = Grid.over(low, high, inner_low, inner_high, top, spacing, z).enclosed(solids)
-        return second if len(second) >= len(points) else points
-    whole, gaps = Grid.over(low, high, low, high, high[1], spacing, z).enclosed(solids)
-    if len(whole):
-        bottom = (whole[:, 1] - np.minimum(gaps, 2.0 * spacing)).min()
+    if len(points) == 0:
+        raise SceneError(f"{thing}: {_why_empty(called, first, solids, high[1], top)}")
+    reach = np.minimum(gaps, 2.0 * spacing)[:, None]
+    inner_low, inner_high = (points - reach).min(axis=0), (points + reach).max(axis=0)
+    second, _ = Grid.over(low, high, inner_low, inner_high, top, spacing, z).enclosed(solids)
+    return second if len(second) >= len(points) else points
+
+
+def _why_empty(called: str, grid: "Grid", solids: Sequence[Solid], high: float, top: float) -> str:
+    """Why containers enclose no point of a lattice that ends at a level `top` [m]; they themselves end at `high`."""
+    spacing = grid.spacing
+    whole = grid.cut_at(cells_along(high - grid.low[1] + 0.5 * spacing, spacing))
+    if whole.counts.prod() <= MOST_POINTS:
+        points, gaps = whole.enclosed(solids)
+        bottom = (points[:, 1] - np.minimum(gaps, 2.0 * spacing)).min() if len(points) else -np.inf
         if top < bottom + spacing:
-            raise SceneError(
-                f"{thing}: fill_to: {top:g} m is less than a spacing of {spacing:g} m above the bottom inside "
-                f"{called}, y = {bottom:.4g} m"
+            return (
+                f"fill_to: {top:g} m is less than a spacing of {spacing:g} m above the bottom inside {called}, "
+                f"y = {bottom:.4g} m"
             )
-    holds = _brim(first, solids)
-    if holds is None:
-        raise SceneError(
-            f"{thing}: container: {called} holds nothing: it is open at a side or below, or its inside is narrower "
-            f"than a spacing of {spacing:g} m"
-        )
-    raise SceneError(f"{thing}: fill_to: {top:g} m is above the brim of {called}: it runs out above y = {holds:.4g} m")
+    holds = _brim(grid, solids)
+    if holds is not None:
+        return f"fill_to: {top:g} m is above the brim of {called}: it runs out above y = {holds:.4g} m"
+    return (
+        f"container: {called} holds nothing: it is open at a side or below, or its inside is narrower than a spacing "
+        f"of {spacing:g} m"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +183,7 @@ class Grid:
         return cuts
 
     def cut_at(self, layers: int) -> "Grid":
-        """Its lowest layers."""
+        """It with so many layers."""
         counts = self.counts.copy()
         counts[1] = layers
         return Grid(self.low, counts, self.spacing, self.flat)
