@@ -341,3 +341,19 @@ def test_what_flows_is_the_fluid_given() -> None:
     assert scene.groups[1].material is material
     assert scene.groups[1].sampling == scene.groups[0].sampling
     assert np.allclose(scene.groups[1].masses, 800.0 * S**3)
+
+
+def test_what_flows_cannot_be_held() -> None:
+    scene, handle = faucet(name="tap")
+    handle.pin([3])
+    with pytest.raises(sn.SceneError, match="emitter 'tap': particle 3 is pinned; what comes and goes cannot be held"):
+        sn.Simulation(scene)
+    scene, _ = faucet(name="tap")
+    scene.add_constraint("distance", [[7, 8]])
+    with pytest.raises(sn.SceneError, match="emitter 'tap': particle 7 is in a row of type 'distance'"):
+        sn.Simulation(scene)
+    scene, handle = faucet(name="tap")
+    body = scene.add_rigid_body(sn.Sphere(0.1), name="ball")
+    scene.attach((handle, 2), (body, (0.0, 0.1, 0.0)))
+    with pytest.raises(sn.SceneError, match="emitter 'tap': particle 2 is attached to 'ball'"):
+        sn.Simulation(scene)
