@@ -25,6 +25,10 @@ HEIGHT = np.array([
 ])  # fmt: skip
 """t sqrt(g / a) and height / 2 a at the wall, (8, 2)."""
 
+STRIP = 0.5
+"""Part of the base, from the wall, over which the height is taken: at the end six layers of particles are left there,
+and a mean over ten columns knows their height to a tenth of a spacing."""
+
 
 def dam(columns: int, width: int, precision: str, steps: dict[str, Any], **fluid: Any) -> Simulation:
     """A column of water against a wall, on a floor that does not end.
@@ -53,11 +57,11 @@ def dam(columns: int, width: int, precision: str, steps: dict[str, Any], **fluid
 def curves(sim: Simulation, columns: int, width: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Front over a at the times of `FRONT`, height over 2 a at those of `HEIGHT`, highest particle ever over 2 a.
 
-    The front is where the third layer from the tip ends, so that no single drop that jumps ahead counts; the height at
-    the wall is that of as much fluid as there is within a tenth of a.
+    The front is where the third layer from the tip ends, so that no single drop that jumps ahead counts; the height is
+    that of as much fluid as there is within STRIP of the wall.
     """
     spacing = BASE / columns
-    few, strip = 3 * max(width, 1), max(0.1 * BASE, 2.0 * spacing)
+    few, strip = 3 * max(width, 1), STRIP * BASE
     times, fronts, heights, highest = [0.0], [1.0], [1.0], 0.0
     last = max(FRONT[-1, 0] / np.sqrt(2.0 * G / BASE), HEIGHT[-1, 0] / np.sqrt(G / BASE))
     while sim.time < last:
@@ -77,13 +81,13 @@ def curves(sim: Simulation, columns: int, width: int) -> tuple[np.ndarray, np.nd
 CASES: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
     "plane, a / 20, 1/240 s, 1 x 5": (20, 0, SPLISH, {}),
     "plane, a / 20, 1/60 s, 20 x 1": (20, 0, SUBSTEPS, {}),
-    "plane, a / 20, 1/60 s, 4 x 5": (20, 0, {"dt": 1 / 60, "substeps": 4, "iterations": 5}, {}),
+    "plane, a / 28, 1/60 s, 4 x 5": (28, 0, {"dt": 1 / 60, "substeps": 4, "iterations": 5}, {}),
     "plane, a / 40, 1/240 s, 2 x 5": (40, 0, {"dt": 1 / 240, "substeps": 2, "iterations": 5}, {}),
-    "plane, a / 12, 1/240 s, 1 x 5": (12, 0, SPLISH, {}),
+    "plane, a / 28, 1/240 s, 1 x 5": (28, 0, SPLISH, {}),
     "plane, cubic spline": (20, 0, SPLISH, {"kernel": "cubic-spline"}),
     "plane, support 3": (20, 0, SPLISH, {"support": 3.0}),
-    "space, a / 12, 6 across": (12, 6, SPLISH, {}),
-    "space, boundary particles": (12, 6, SPLISH, {"boundary": "particles"}),
+    "space, a / 20, 5 across": (20, 5, SPLISH, {}),
+    "space, boundary particles": (20, 5, SPLISH, {"boundary": "particles"}),
 }
 
 
