@@ -60,9 +60,9 @@ class GrainMaterial:
         return replace(GRAIN_PRESETS[name], **changes)
 
 
-# Densities of the grains themselves: quartz and granite 2650 kg/m^3, soda-lime glass 2500 (handbook values, rounded). The
-# frictions are those that give a heap the angle of repose of the real one, not those of the surfaces: 33 degrees for dry
-# sand, 40 for crushed rock (Lambe and Whitman 1969, Soil Mechanics, chapter 11), 24 for glass beads (Lajeunesse,
+# Densities of the grains themselves: quartz and granite 2650 kg/m^3, soda-lime glass 2500 (handbook values, rounded).
+# The frictions are those that give a heap the angle of repose of the real one, not those of the surfaces: about 33
+# degrees for dry sand and 40 for crushed rock (Lambe and Whitman 1969, Soil Mechanics), 24 for glass beads (Lajeunesse,
 # Mangeney-Castelnau and Vilotte 2004); see the check "angle of repose".
 GRAIN_PRESETS: dict[str, GrainMaterial] = {
     "sand": GrainMaterial(density=2650.0, friction=0.35),
