@@ -357,3 +357,22 @@ def test_what_flows_cannot_be_held() -> None:
     scene.attach((handle, 2), (body, (0.0, 0.1, 0.0)))
     with pytest.raises(sn.SceneError, match="emitter 'tap': particle 2 is attached to 'ball'"):
         sn.Simulation(scene)
+
+
+def test_a_faucet_fills_a_container_to_the_level_of_what_left() -> None:
+    scene = sn.Scene()
+    s = 0.025
+    scene.add_collider(sn.Box((6 * s, 1.0, 6 * s), inside=True), position=(0.0, 0.5, 0.0), friction=0.0)
+    tap = scene.add_emitter(
+        limit=400, size=(3 * s, 3 * s), position=(0.0, 0.4, 0.0), speed=1.0, stop=0.7, spacing=s,
+        material=sn.FluidMaterial(xsph=0.1),
+    )  # fmt: skip
+    simulation = sn.Simulation(scene, substeps=8)
+    simulation.step(150)
+    there = simulation.active(tap)
+    assert there.sum() == 9 * 29
+    x = simulation.positions(tap)[there]
+    level = there.sum() * s / 36
+    assert abs(2.0 * x[:, 1].mean() / level - 1.0) < 0.1
+    assert x[:, 1].max() < level + s
+    assert abs(simulation.densities(tap)[there].max() / 1000.0 - 1.0) < 0.1
