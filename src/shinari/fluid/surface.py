@@ -10,8 +10,8 @@ import numpy as np
 from shinari.errors import require
 from shinari.scene import check
 
-# Kernel radius of the interpolation in spacings, and threshold. Measured: blocks of 6 x 6 x 6 to 20 x 10 x 10, balls of
-# 16 spacings and layers of three keep their volume within 4 %; a single layer gains 15 %.
+# Smoothing length of the interpolation in radii of the particles, and threshold. Ten layers keep their volume within
+# 4 %, a single one gains 15 %: measured in docs/decisions/fluid_flow.md.
 KERNEL, THRESHOLD = 2.0, 0.6
 FINEST, COARSEST = 0.05, 1.0
 RESOLUTION, SMOOTHING = 0.5, 10
@@ -30,7 +30,8 @@ def reconstruct(
         smoothing: Rounds of weighted Laplacian smoothing, which take the bumps of single particles away.
 
     Returns:
-        Vertices [m], (V, 3), and faces, seen from outside counterclockwise, (F, 3); both empty without particles.
+        Vertices [m], (V, 3), and faces, seen from outside counterclockwise, (F, 3); both empty without particles. Two
+        calls may differ in the order of the triangles and in last digits.
 
     Raises:
         MissingExtraError: pysplashsurf is not installed.
