@@ -72,6 +72,12 @@ RUNS = {
     "30_meshes_piled/meshes_piled": ([], ["meshes_piled.html", "meshes_piled.npz"]),
     "31_dam_break/dam_break": ([], ["dam_break.html", "dam_break.npz", "dam_break.png"]),
     "32_double_dam_break/double_dam_break": ([], ["double_dam_break.html", "double_dam_break.npz"]),
+    "35_cloth_bag_with_water/cloth_bag_with_water": (
+        [],
+        ["cloth_bag_with_water.html", "cloth_bag_with_water.npz"],
+    ),
+    "36_sand_column/sand_column": ([], ["sand_column.html", "sand_column.npz", "sand_column.png"]),
+    "37_hourglass/hourglass": ([], ["hourglass.html", "hourglass.npz", "hourglass.png"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
