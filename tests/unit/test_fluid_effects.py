@@ -403,7 +403,7 @@ def test_only_what_materials_ask_for_is_done():
     model, real = fluid.model, np.float64
     assert effects_of(model, 0.01, real, True) == [] == pushes_of(model, 0.01, real)
     asking = fluid_of(lattice(2, 2, 2), materials=(FluidMaterial(**ALL, adhesion=0.1, ambient_density=1.0),))
-    assert [type(e) for e in asking.effects] == [Vorticity, Viscosity, Xsph]
+    assert [type(e) for e in asking.effects] == [Buoyancy, Vorticity, Viscosity, Xsph]
     (forces,) = asking.pushes
     assert isinstance(forces, Forces)
-    assert [type(f) for f in forces._forces] == [Buoyancy, Tension, Adhesion]
+    assert [type(f) for f in forces._forces] == [Tension, Adhesion]

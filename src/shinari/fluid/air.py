@@ -113,7 +113,7 @@ class Drag:
 
 
 class Buoyancy:
-    """Weight of what is displaced, as a force of `Fluid`."""
+    """Weight of what is displaced, as an effect of `Fluid`."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         self._parts = np.array([h * m.ambient_density / m.rest_density for m in fluids.materials])

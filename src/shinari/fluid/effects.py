@@ -2,7 +2,8 @@
 
 Forces move the particles at the start of a substep, where they have come by their velocities: what a force presses into
 a fluid is then undone by the pressure of the same substep and leaves no velocity, and oscillations that the substep
-does not resolve are damped. What changes velocities comes at the end: the air and confinement, then what smooths.
+does not resolve are damped. What changes velocities comes at the end: weight, confinement and drag, then what smooths.
+The weight of the air does not oscillate, and a velocity takes it more exactly than a position does.
 """
 
 from collections.abc import Callable
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Effect = Callable[["Fluid", int], None]
 
 # By the field of the material that asks for them, in their order.
-FORCES = {"ambient_density": Buoyancy, "surface_tension": Tension, "adhesion": Adhesion}
-EFFECTS = {"vorticity": Vorticity, "air_drag": Drag, "viscosity": Viscosity, "xsph": Xsph}
+FORCES = {"surface_tension": Tension, "adhesion": Adhesion}
+EFFECTS = {"ambient_density": Buoyancy, "vorticity": Vorticity, "air_drag": Drag, "viscosity": Viscosity, "xsph": Xsph}
 
 
 class Forces:

@@ -5,10 +5,10 @@
     F_ij = s_i s_j c w^2 (3 - w) r,   w = 1 - q^2                        attraction
 
 The sum of |g| alone is a total variation: in the continuum its integral is the area where the density goes from 1 to 0,
-however wide that is. Its force is -b V s_i s_j H_ij (n_i - n_j), n = g / |g|, with H the second derivative of
-the kernel (1 - q^2)^3; Akinci et al. 2013, equation 4, take the difference of the normals. But the middle of a single layer, or an
-alone particle, has no gradient, and would cost nothing: there the density that is missing, m, counts. Within a fluid
-both are noise, so a is rounded off there.
+however wide that is. Its force is -b V s_i s_j H_ij (n_i - n_j), n = g / |g|, with H the second derivative of the
+kernel (1 - q^2)^3; Akinci et al. 2013, equation 4, take the difference of the normals. But the middle of a single
+layer, or an alone particle, has no gradient, and would cost nothing: there the density that is missing, m, counts.
+Within a fluid both are noise, so a is rounded off there.
 
 The attraction carries a part of the tension, that of given forces between n particles in a volume (Fowler 1937),
 
