@@ -59,11 +59,8 @@ class Carrier(Protocol):
         """Sum of total w total over the carriers [kg m^2]."""
         ...
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
-        """Push the carriers the opposite way.
-
-        Positions of particles change when it is pressing; else their velocities are known already, and change.
-        """
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
+        """Push the carriers the opposite way, at once."""
         ...
 
 
@@ -166,7 +163,7 @@ class Colliders:
         """Nothing."""
         return 0.0
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
         """Nothing."""
 
 
@@ -232,7 +229,7 @@ class OnBodies:
         square = f.inverse_mass @ np.square(totals[:, :3]).sum(axis=1)
         return float(square + np.einsum("fi,fij,fj->", totals[:, 3:], turns, totals[:, 3:]))
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
         """Push the bodies at once."""
         f = self._frames
         push_frames_back(
@@ -279,11 +276,7 @@ class Others:
         w = fluid.state.x[self.particles[lists.touched], 3].astype(np.float64)
         return float(w @ np.square(totals.astype(np.float64)).sum(axis=1))
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray, pressing: bool) -> None:
+    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
         """Push each particle."""
-        state, met = fluid.state, self.particles[lists.touched]
-        ways = totals * state.x[met, 3:]
-        if pressing:
-            state.x[met, :3] -= ways
-        else:
-            state.v[met] -= ways / fluid.x.dtype.type(fluid.h)
+        x, met = fluid.state.x, self.particles[lists.touched]
+        x[met, :3] -= totals * x[met, 3:]

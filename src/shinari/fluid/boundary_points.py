@@ -51,7 +51,7 @@ class BoundaryPoints:
         self._lists = PointLists()
         self._order: np.ndarray | None = None
         self._frame, self._record = -1, []
-        self._fresh = self._pressing = False
+        self._fresh = self._answered = False
 
     def find(self, fluid: "Fluid", threads: int) -> None:
         """A substep begins: list the pairs anew when the order has changed or a point has gone too far."""
@@ -88,17 +88,17 @@ class BoundaryPoints:
         """Turn the direction of the pushes with that of the multipliers; how far the carriers give way to it."""
         if not len(self._lists.near):
             return 0.0
-        self._pressing = True
+        self._answered = True
         self._pushes *= self._pushes.dtype.type(turn)
         self._pushes -= self._pushed(fluid)
         self._totals = self._carrier.total(fluid, self._lists, self._pushes, threads)
         return 0.0 if self._totals is None else self._carrier.bend(fluid, self._lists, self._totals)
 
     def push(self, fluid: "Fluid", threads: int) -> None:
-        """Push the carriers back: along the direction of the search, or, in the velocity pass, by the gradients."""
+        """Push the carriers back: along the direction of the search; before the search, by the gradients."""
         if not len(self._lists.near):
             return
-        if self._pressing:
+        if self._answered:
             length = self._pushes.dtype.type(fluid.step_length)
             self._impulses += length * self._pushes
             totals = None if self._totals is None else length * self._totals
@@ -107,8 +107,8 @@ class BoundaryPoints:
             self._impulses += pushes
             totals = self._carrier.total(fluid, self._lists, pushes, threads)
         if totals is not None:
-            self._carrier.give(fluid, self._lists, totals, self._pressing)
-        self._pressing = False
+            self._carrier.give(fluid, self._lists, totals)
+        self._answered = False
 
     def _pushed(self, fluid: "Fluid") -> np.ndarray:
         """What the multipliers in the last column of `fluid.x` pull at the particle of each pair, (P, 3)."""
