@@ -13,7 +13,6 @@ from typing import Protocol, Self
 import numpy as np
 
 from shinari.build.topology import boundary_edges
-from shinari.build.volumes import volume_of
 from shinari.errors import SceneError
 
 KINDS = ("mesh", "curve", "points")
@@ -93,8 +92,10 @@ class Body:
     def hollow(self) -> bool:
         """Whether it is closed and its faces look inwards: a container, to be seen into through the walls in front."""
         faces = np.asarray(self.faces, np.int64)
-        closed = len(faces) > 0 and len(boundary_edges(faces)) == 0
-        return closed and volume_of(np.asarray(self.vertices, np.float64), faces) < 0.0
+        if len(faces) == 0 or len(boundary_edges(faces)) > 0:
+            return False
+        a, b, c = np.moveaxis(np.asarray(self.vertices, np.float64)[faces], 1, 0)
+        return bool((a * np.cross(b, c)).sum() < 0.0)
 
 
 @dataclass(frozen=True, eq=False)
