@@ -112,7 +112,9 @@ def run_peer(python: str, case: Dam, threads: int) -> Run:
         found = np.load(result)
         if not np.isclose(found["dt"], case.dt) or not np.isclose(found["support"], 2.0 * case.spacing):
             raise RuntimeError(f"it ran with dt {found['dt']} and support {found['support']}")
-        return Run(found["times"], found["positions"])
+        if len(found["times"]) < case.steps or found["positions"].shape[1] != np.prod(case.counts):
+            raise RuntimeError(f"it made {len(found['times'])} steps of {found['positions'].shape[1]} particles")
+        return Run(found["times"][: case.steps], found["positions"])
 
 
 def compression(x: np.ndarray, tank: tuple[float, float, float], spacing: float) -> tuple[float, float]:

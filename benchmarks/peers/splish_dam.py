@@ -37,7 +37,10 @@ f 2 7 6
 
 
 def scene_of(case: dict) -> dict:
-    """The scene file: the particles of the tank lie half a spacing outside of it."""
+    """The scene file: the particles of the tank lie half a spacing outside of it.
+
+    A block begins and ends with a whole spacing; the hundredth is for rounding.
+    """
     spacing, size, block = case["spacing"], np.array(case["tank"]), np.array(case["counts"]) * case["spacing"]
     return {
         "Configuration": {
@@ -50,7 +53,7 @@ def scene_of(case: dict) -> dict:
             "geometryFile": "tank.obj", "translation": (0.5 * size).tolist(), "rotationAxis": [1, 0, 0],
             "rotationAngle": 0, "scale": (size + spacing).tolist(), "isDynamic": False, "isWall": True,
         }],
-        "FluidBlocks": [{"denseMode": 0, "start": [0, 0, 0], "end": block.tolist()}],
+        "FluidBlocks": [{"denseMode": 0, "start": [-0.5 * spacing] * 3, "end": (block + 0.51 * spacing).tolist()}],
     }  # fmt: skip
 
 
@@ -62,20 +65,22 @@ def main() -> None:
     base = sph.Exec.SimulatorBase()
     base.init(sceneFile=str(folder / "scene.json"), useGui=False, useCache=False, initialPause=False,
               outputDir=str(folder))  # fmt: skip
+    base.setValueFloat(base.STOP_AT, (case["steps"] + 0.5) * case["dt"])
     base.initSimulation()
-    simulation = sph.Simulation.getCurrent()
-    fluid, stepper = simulation.getFluidModel(0), simulation.getTimeStep()
-    count = fluid.numActiveParticles()
-    times, positions, densities = np.zeros(case["steps"]), [], []
-    for k in range(case["steps"]):
-        begun = time.perf_counter()
-        stepper.step()
-        times[k] = time.perf_counter() - begun
-        if (k + 1) % case["every"] == 0:
-            positions.append([fluid.getPosition(i) for i in range(count)])
-            densities.append([fluid.getDensity(i) for i in range(count)])
-    support = simulation.getSupportRadius()
-    np.savez(sys.argv[2], times=times, positions=np.array(positions), densities=np.array(densities), support=support,
+    times, positions = [], []
+    begun = [time.perf_counter()]
+
+    def after_step() -> None:
+        times.append(time.perf_counter() - begun[0])
+        if len(times) % case["every"] == 0:
+            fluid = sph.Simulation.getCurrent().getFluidModel(0)
+            positions.append([fluid.getPosition(i) for i in range(fluid.numActiveParticles())])
+        begun[0] = time.perf_counter()
+
+    base.setTimeStepCB(after_step)
+    base.runSimulation()
+    np.savez(sys.argv[2], times=np.array(times), positions=np.array(positions),
+             support=sph.Simulation.getCurrent().getSupportRadius(),
              dt=sph.TimeManager.getCurrent().getTimeStepSize())  # fmt: skip
 
 
