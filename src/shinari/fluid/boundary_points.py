@@ -64,7 +64,6 @@ class BoundaryPoints:
             self._keep(fluid)
             self._list(fluid, threads, moved)
         self._fresh = True
-        self._pushes[...] = 0.0
 
     def gather(self, fluid: "Fluid", threads: int) -> None:
         """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
@@ -84,13 +83,12 @@ class BoundaryPoints:
                 wholes = np.empty(int(lists.pair_owners.max()) + 1, gives.dtype)
                 stiffen(lists.pair_places, lists.pair_owners, gives, wholes, fluid.stiffness)
 
-    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
-        """Turn the direction of the pushes with that of the multipliers; how far the carriers give way to it."""
+    def answer(self, fluid: "Fluid", threads: int) -> float:
+        """How far the carriers give way to the direction of the multipliers."""
         if not len(self._lists.near):
             return 0.0
         self._answered = True
-        self._pushes *= self._pushes.dtype.type(turn)
-        self._pushes -= self._pushed(fluid)
+        self._pushes = -self._pushed(fluid)
         self._totals = self._carrier.total(fluid, self._lists, self._pushes, threads)
         return 0.0 if self._totals is None else self._carrier.bend(fluid, self._lists, self._totals)
 

@@ -11,7 +11,7 @@ from shinari.fluid.effects import effects_of, pushes_of
 from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.moves import bring, farthest, move, take
 from shinari.fluid.pressure import densities, displacements, stiffnesses
-from shinari.fluid.search import Search
+from shinari.fluid.search import Rows, Search
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -40,11 +40,11 @@ class Boundary(Protocol):
         """Add to `fluid.sums`, `fluid.pulls` and `fluid.stiffness` what the solids contribute where things are now."""
         ...
 
-    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
-        """The steps of the multipliers stand in `fluid.x[:, 3]`; they and `turn` times the last direction are the next.
+    def answer(self, fluid: "Fluid", threads: int) -> float:
+        """The direction of the multipliers stands in `fluid.x[:, 3]`, and not yet how far to go along it.
 
         Returns:
-            How far the solids give way to that direction, the sum of push w push [kg m^2]: the step counts with it.
+            How far the solids give way to it, the sum of push w push [kg m^2]: the step counts with it.
         """
         ...
 
@@ -145,22 +145,19 @@ class Fluid:
             threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
             self.offsets, self.indices, self.pulls, self.stiffness,
         )  # fmt: skip
-        count = len(self.x)
-        self._search.begin(
-            self._array("steps", count), self._array("directions", count), self._array("pushes", count, 3)
-        )
+        self._search.begin(self._array("steps", len(self.x)), self._array("directions", len(self.x)))
 
     def _iterate(self, threads: int) -> float:
         """One iteration; returns the mean compression that it found."""
         self._weigh(threads)
-        search, least = self._search, self._least
-        excess = search.step(least, self.x, self.sums, self.stiffness, self.softness, self.floors, self.totals)
+        rows = Rows(self.model.smoothing.spacing, self._least, self.stiffness, self.softness, self.floors)
+        excess = self._search.turn(threads, rows, self.x, self.sums, self.totals)
         displacements(
             threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
             self.offsets, self.indices, self.pulls, self.ways,
         )  # fmt: skip
-        bend = sum(boundary.answer(self, search.turn, threads) for boundary in self.boundaries)
-        search.advance(least, bend, self.x, self.ways, self.inverse_masses, self.stiffness, self.softness, self.totals)
+        give = sum(boundary.answer(self, threads) for boundary in self.boundaries)
+        self._search.advance(threads, rows, give, self.x, self.ways, self.inverse_masses, self.totals)
         for boundary in self.boundaries:
             boundary.push(self, threads)
         move(threads, self.particles, self.ways, self.x, self.state.x)
@@ -179,7 +176,7 @@ class Fluid:
     def finish(self, threads: int) -> None:
         """Keep pressures and densities; let viscosity and the like change the velocities."""
         parts, order = self.state.parts, self.order
-        parts[PRESSURES][order] = np.maximum(self.totals, self.floors) * self.x.dtype.type(self.pressure_scale)
+        parts[PRESSURES][order] = self.totals * self.x.dtype.type(self.pressure_scale)
         parts[DENSITIES][order] = self.sums
         if self.effects:
             threads = self.threads(threads)

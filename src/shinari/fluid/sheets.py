@@ -90,7 +90,7 @@ class Sheets:
                 fluid.offsets, fluid.indices, fluid.sums,
             )  # fmt: skip
 
-    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
+    def answer(self, fluid: "Fluid", threads: int) -> float:
         """Not counted."""
         return 0.0
 

@@ -144,7 +144,7 @@ class Walls:
                      f.x, f.inverse_mass, f.inverse_inertia, self._touched, fluid.stiffness)  # fmt: skip
         self._fresh = False
 
-    def answer(self, fluid: "Fluid", turn: float, threads: int) -> float:
+    def answer(self, fluid: "Fluid", threads: int) -> float:
         """Not counted."""
         return 0.0
 
