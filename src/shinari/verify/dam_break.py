@@ -87,7 +87,6 @@ CASES: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
     "plane, cubic spline": (20, 0, SPLISH, {"kernel": "cubic-spline"}),
     "plane, support 3": (20, 0, SPLISH, {"support": 3.0}),
     "space, a / 20, 5 across": (20, 5, SPLISH, {}),
-    "space, boundary particles": (20, 5, SPLISH, {"boundary": "particles"}),
 }
 
 

@@ -95,7 +95,7 @@ def layers(precision: str) -> Iterator[Measurement]:
                 above = scene.add_fluid(points[upper], spacing=spacing, dimensions=2,
                                         material=FluidMaterial(rest_density=light))  # fmt: skip
                 below = scene.add_fluid(points[~upper], spacing=spacing, dimensions=2)
-                sim = still(scene, precision, steps, free=5.0)
+                sim = still(scene, precision, steps, free=1.0 if start == "in layers" else 8.0)
                 case = f"{start}, {light:g} on 1000 kg/m^3, {name}"
                 apart = (level(sim, above) - level(sim, below)) / (ny * spacing)
                 yield equal(f"distance of the middles over that of layers, {case}", 1.0, apart, absolute=0.1,

@@ -1,0 +1,88 @@
+"""The checks of fluids fail when the engine is wrong in the ways that engines are."""
+
+import numpy as np
+import pytest
+
+from shinari.fluid import kernels, part
+from shinari.scene.scene import Scene
+from shinari.scene.things import Particles
+from shinari.verify import dam_break, fluids
+from shinari.verify.ledger import run_checks
+
+DAM = "plane, a / 20, 1/240 s, 1 x 5"
+
+
+@pytest.fixture
+def one_case(monkeypatch):
+    """Statics and the dam in one set-up each."""
+    monkeypatch.setattr(fluids, "_AT_REST", {"one": fluids._AT_REST["5 iterations at 1/240 s"]})
+    monkeypatch.setattr(dam_break, "CASES", {DAM: dam_break.CASES[DAM]})
+
+
+def failed(name):
+    return [m for m in run_checks([name], ["float64"]) if not m.passed]
+
+
+def test_other_constants_of_a_kernel_fail(monkeypatch):
+    monkeypatch.setitem(kernels._INTEGRALS, 3, tuple(1.01 * value for value in kernels._INTEGRALS[3]))
+    assert len(failed("kernels integrate to one")) == 6
+    assert failed("kernel sums on a lattice")
+
+
+def test_an_uncalibrated_density_fails(monkeypatch):
+    monkeypatch.setattr(kernels.Smoothing, "weight_scale", property(lambda self: self.normalised(0) * self.spacing**3))
+    named = {m.case for m in failed("a lattice has its rest density")}
+    assert "density over that at rest, poly6, 3-D, support 2" in named
+
+
+def test_pushes_that_are_not_mutual_fail(monkeypatch):
+    inside = part.displacements
+
+    def wrong(threads, kernel, inverse2, scale, x, inverse_masses, offsets, indices, pulls, ways):
+        inside(threads, kernel, inverse2, scale, x, inverse_masses, offsets, indices, pulls, ways)
+        ways[: len(ways) // 2] *= 1.001
+
+    monkeypatch.setattr(part, "displacements", wrong)
+    lines = failed("a density solve keeps the momentum")
+    assert len([m for m in lines if m.case.startswith("linear")]) == 6
+
+
+def test_wrong_gravity_fails(monkeypatch, one_case):
+    inside = Scene.__init__
+
+    def wrong(self, **fields):
+        fields["gravity"] = tuple(1.3 * np.asarray(fields.get("gravity", (0.0, -9.81, 0.0))))
+        inside(self, **fields)
+
+    monkeypatch.setattr(Scene, "__init__", wrong)
+    named = {m.case.split(",")[0] for m in failed("a fluid at rest")}
+    assert {"pressure at 0.5 of the depth over rho g d", "force of the walls over the weight"} <= named
+    named = [m.case for m in failed("a dam breaks")]
+    assert any(case.startswith("front") for case in named)
+    assert any(case.startswith("height") for case in named)
+
+
+def test_particles_of_the_wrong_mass_fail(monkeypatch, one_case):
+    inside = Scene._add_group
+
+    def wrong(self, group):
+        if isinstance(group, Particles):
+            group.masses[:] *= 0.9
+        return inside(self, group)
+
+    monkeypatch.setattr(Scene, "_add_group", wrong)
+    named = {m.case.split(",")[0] for m in failed("a fluid at rest")}
+    assert any(case.startswith("pressure") for case in named)
+
+
+def test_walls_without_density_fail(monkeypatch, one_case):
+    """Particles then lie against the wall, layer on layer, and the level sinks."""
+    monkeypatch.setattr(part.Fluid, "boundaries", property(lambda self: [], lambda self, given: None), raising=False)
+    named = {m.case.split(",")[0] for m in failed("a fluid at rest")}
+    assert "level over that of the volume" in named
+
+
+def test_a_solve_that_does_nothing_fails(monkeypatch, one_case):
+    monkeypatch.setattr(part.Fluid, "_iterate", lambda self, threads: 0.0)
+    assert failed("a fluid at rest")
+    assert failed("sloshing keeps the volume")
