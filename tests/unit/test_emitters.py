@@ -281,6 +281,10 @@ def test_a_nozzle_inside_a_solid_is_refused() -> None:
     scene.add_rigid_body(sn.Sphere(0.5), position=(0.0, 1.2, 0.0), name="ball")
     with pytest.raises(sn.SceneError, match=r"emitter 'tap': position: its nozzle is 0.3 m inside 'ball'"):
         sn.Simulation(scene)
+    scene, _ = faucet(name="tap", radius=None, size=(2 * S, 2 * S))
+    scene.add_collider(sn.Plane((1.0, 0.0, 0.0), -0.8 * S), name="wall")
+    with pytest.warns(sn.ContactWarning, match="'tap' starts inside collider 'wall': 2 particles"):
+        sn.Simulation(scene)
     # in the middle of a container, and with its particles half a spacing off the wall, it is in none
     scene, _ = faucet(radius=None, size=(2 * S, 2 * S), position=(0.0, 1.0, 0.0))
     scene.add_collider(sn.Box((2 * S, 1.0, 2 * S), inside=True), position=(0.0, 1.0, 0.0))

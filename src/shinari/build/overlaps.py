@@ -31,6 +31,8 @@ def warn_of_starts_inside(scene: Scene, pinned: np.ndarray) -> None:
     for group in scene.groups:
         end = start + len(group.positions)
         free = ~pinned[start:end]
+        if group.emitter is not None:  # those behind the first layer wait in the same places
+            free[len(group.emitter.places) :] = False
         solids = [("collider", collider) for collider in scene.colliders]
         solids += [("body", piece) for piece in pieces if group.kind in ("fluid", "grains")]
         for what, solid in solids:
