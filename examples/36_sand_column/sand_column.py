@@ -73,17 +73,17 @@ def main(arguments: list[str] | None = None) -> None:
         recorder.record()
         for frame in range(options.frames):
             if frame == round(60 * PULL):
-                a = (float(np.percentile(simulation.positions(scene["sand"])[:, 1], 99)) + RADIUS) / TUBE
+                a = (float(np.percentile(simulation.positions("sand")[:, 1], 99)) + RADIUS) / TUBE
             simulation.step()
             recorder.record()
             carried.append(-simulation.forces(scene["ground"])[1])
             if frame in [round(60 * (PULL + t)) for t in (-0.1, 0.1, 0.2)]:
-                profiles.append((simulation.time, *profile(simulation.positions(scene["sand"]))))
-    x = simulation.positions(scene["sand"])
+                profiles.append((simulation.time, *profile(simulation.positions("sand"))))
+    x = simulation.positions("sand")
     profiles.append((simulation.time, *profile(x)))
     front = float(np.percentile(np.hypot(x[:, 0], x[:, 2]), 98.0)) + RADIUS
     law = TUBE * (1.0 + (1.24 * a if a < 1.7 else 1.6 * np.sqrt(a)))
-    speed = float(np.linalg.norm(simulation.velocities(scene["sand"]), axis=1).max())
+    speed = float(np.linalg.norm(simulation.velocities("sand"), axis=1).max())
     weight = GRAVITY * float(simulation.model.masses.sum())
     draw(profiles, law, options.out / "sand_column.png")
     print(f"{len(x)} grains, a = {a:.2f}: the front is at {100 * front:.1f} cm, in experiments at {100 * law:.1f} cm")

@@ -74,8 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
         for _ in range(options.frames):
             simulation.step()
             recorder.record()
-            below.append(int((simulation.positions(scene["sand"])[:, 1] < -THICK).sum()))
-    gone, x = np.array(below), simulation.positions(scene["sand"])
+            below.append(int((simulation.positions("sand")[:, 1] < -THICK).sum()))
+    gone, x = np.array(below), simulation.positions("sand")
     count = len(x)
     first, middle, last = (float(np.interp(part * count, gone, np.arange(len(gone)))) for part in (0.2, 0.45, 0.7))
     change = (middle - first) / (last - middle)
