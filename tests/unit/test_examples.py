@@ -72,6 +72,8 @@ RUNS = {
     "30_meshes_piled/meshes_piled": ([], ["meshes_piled.html", "meshes_piled.npz"]),
     "31_dam_break/dam_break": ([], ["dam_break.html", "dam_break.npz", "dam_break.png"]),
     "32_double_dam_break/double_dam_break": ([], ["double_dam_break.html", "double_dam_break.npz"]),
+    "33_faucet/faucet": ([], ["faucet.html", "faucet.npz"]),
+    "34_floating_boxes/floating_boxes": ([], ["floating_boxes.html", "floating_boxes.npz"]),
     "35_cloth_bag_with_water/cloth_bag_with_water": (
         [],
         ["cloth_bag_with_water.html", "cloth_bag_with_water.npz"],
