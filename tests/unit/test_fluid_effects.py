@@ -1,10 +1,12 @@
 """What acts on fluids beside the pressure: each effect against a closed form or the plain sum of its formula."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
+from shinari.errors import FluidWarning
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
 from shinari.fluid.effects import Forces, effects_of, pushes_of
@@ -407,3 +409,14 @@ def test_only_what_materials_ask_for_is_done():
     (forces,) = asking.pushes
     assert isinstance(forces, Forces)
     assert [type(f) for f in forces._forces] == [Tension, Adhesion]
+
+
+def test_substeps_too_long_for_surface_tension_are_warned_of():
+    """The limit is sqrt(rho s^3 / (2 pi sigma)): 1.5 ms for water at a millimetre."""
+    scene = Scene()
+    scene.add_fluid(np.zeros((1, 3)), spacing=1e-3, material=FluidMaterial(surface_tension=0.0728))
+    with pytest.warns(FluidWarning, match=r"surface_tension: 0.0728 N/m .* needs substeps of 0.0015 s or less"):
+        Simulation(scene, dt=1 / 60, substeps=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FluidWarning)
+        Simulation(scene, dt=1 / 60, substeps=12)

@@ -27,6 +27,7 @@ Solids: what they add to the density counts as fluid by min(2 adhesion, 1), so t
 """
 
 import math
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ import numpy as np
 
 from shinari.contact.broad.grid import share_of
 from shinari.contact.buffers import grown
+from shinari.errors import FluidWarning
 from shinari.fluid.pressure import REORDERED
 from shinari.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
 from shinari.scene.fluid_material import KERNELS
@@ -228,10 +230,31 @@ def lattice_attraction(smoothing: "Smoothing") -> float:
     return cosine / (4.0 * (d + 1)) * float((w**2 * (3.0 - w) * r2**1.5).sum()) / smoothing.spacing**3
 
 
+def warn_of_long_substeps(fluids: "FluidModel", h: float) -> None:
+    """Warn of substeps in which the shortest waves of a surface cannot be followed.
+
+    The bound is that of Brackbill, Kothe and Zemach 1992, equation 61, for a wave of two spacings; drops burst at 1.4
+    times that.
+    """
+    for material in fluids.materials:
+        if material.surface_tension > 0.0:
+            cube = material.rest_density * fluids.smoothing.spacing**3
+            most = math.sqrt(cube / (2.0 * math.pi * material.surface_tension))
+            if h > 1.2 * most:
+                warnings.warn(
+                    f"fluid: surface_tension: {material.surface_tension:g} N/m at a spacing of "
+                    f"{fluids.smoothing.spacing:g} m needs substeps of {most:.2g} s or less, these are {h:.2g} s: "
+                    f"take {math.ceil(h / most)} times as many, or a larger spacing; else drops burst",
+                    FluidWarning,
+                    stacklevel=2,
+                )
+
+
 class Tension:
     """Surface tension, as a force of `Fluid`."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
+        warn_of_long_substeps(fluids, h)
         smoothing, materials = fluids.smoothing, fluids.materials
         scale = gradient_scale(smoothing)
         self._roots = np.sqrt([m.surface_tension / DRAWN for m in materials]).astype(real)

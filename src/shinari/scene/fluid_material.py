@@ -72,7 +72,7 @@ class FluidMaterial:
         xsph: Part of the difference to the mean velocity around that a particle loses in a sixtieth of a second, 0 to
             1 (Schechter and Bridson 2012).
         vorticity: Strength of vorticity confinement, as a multiple of the spacing; 0: none (Fedkiw, Stam, Jensen 2001).
-        surface_tension: [N/m].
+        surface_tension: [N/m]; it needs substeps of sqrt(rest_density spacing^3 / (2 pi surface_tension)) or less.
         adhesion: Work of wetting a solid over that of parting the fluid, (1 + cos of the angle of contact) / 2: 0 for a
             fluid that does not wet, 1 for one that spreads.
         air_drag: Drag coefficient of the area that the fluid shows to the air of the scene; a scene without wind has

@@ -1,0 +1,68 @@
+"""What acts on fluids, in whole scenes; and that the checks of `shinari verify` fail for a wrong engine."""
+
+import numpy as np
+import pytest
+
+from shinari.fluid import tension, viscosity
+from shinari.fluid.tension import Tension
+from shinari.scene.fluid_material import FluidMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Box
+from shinari.simulation import Simulation
+from shinari.verify.ledger import run_checks
+
+
+def block(n: int, spacing: float) -> np.ndarray:
+    axis = spacing * (np.arange(n) - 0.5 * (n - 1))
+    return np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def test_a_wrong_viscosity_fails(monkeypatch):
+    right = viscosity.lattice_viscosity
+    monkeypatch.setattr(viscosity, "lattice_viscosity", lambda s: (1.1 * right(s)[0], right(s)[1]))
+    assert not all(m.passed for m in run_checks(["a shear wave decays by its viscosity"], ["float64"]))
+
+
+def test_forces_without_reaction_fail(monkeypatch):
+    right = Tension.__call__
+
+    def wrong(self, fluid, threads):
+        right(self, fluid, threads)
+        fluid.v[::2] *= 1.001
+
+    monkeypatch.setattr(Tension, "__call__", wrong)
+    assert not all(m.passed for m in run_checks(["effects on fluids keep momentum"], ["float32"]))
+
+
+def test_a_tension_of_half_the_strength_fails(monkeypatch):
+    monkeypatch.setattr(tension, "DRAWN", 2.0 * tension.DRAWN)
+    assert not all(m.passed for m in run_checks(["a drop oscillates"], ["float32"]))
+
+
+def test_the_same_bits_on_any_number_of_threads():
+    ends = []
+    for threads in (1, 2):
+        scene, spacing = Scene(gravity=(0, -9.81, 0), wind=(2, 0, 0)), 0.01
+        material = FluidMaterial(
+            viscosity=20.0, vorticity=0.2, surface_tension=0.5, air_drag=1.0, cohesive=True, tensile_correction=0.1
+        )
+        scene.add_fluid(block(13, spacing), spacing=spacing, material=material)
+        sim = Simulation(scene, substeps=2, threads=threads)
+        sim.step(5)
+        ends.append(sim.state.positions.copy())
+    assert (ends[0] == ends[1]).all()
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_gas_fills_the_top_of_a_box_and_stays_calm(direction):
+    """Lighter than what is around it, it lies under the lid as a heavier one lies on the floor."""
+    scene, spacing = Scene(gravity=(0, -9.81 * direction, 0)), 0.05
+    material = FluidMaterial(rest_density=0.6, ambient_density=1.2, xsph=0.05)
+    scene.add_fluid(block(8, spacing), spacing=spacing, material=material)
+    scene.add_collider(Box((0.4, 1.2, 0.8), inside=True))
+    sim = Simulation(scene, substeps=10)
+    sim.step(150)
+    height = direction * np.array(sim.state.positions)[:, 1]
+    # half as deep as it was high: twice the area
+    assert height.mean() == pytest.approx(0.6 - 0.1, abs=0.3 * spacing)
+    assert np.sqrt((np.array(sim.state.velocities) ** 2).sum(axis=1).mean()) < 0.25
