@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.contact.solid.encode import analytic_distances, encode_shapes, mesh_distances
+from shinari.contact.solid.encode import analytic_distances, bounds, encode_shapes, mesh_distances
 from shinari.errors import FluidWarning
 from shinari.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
 from shinari.scene.emitter import Emitter, Sink
@@ -139,13 +139,18 @@ class _Region:
     def __init__(self, sink: Sink) -> None:
         self._position, self._matrix = sink.position, rotation_matrix(sink.rotation)
         self._kinds, self._numbers, self._fields = encode_shapes([sink.shape], np.float64)
+        self._low, self._high = bounds(sink.shape)
 
     def holds(self, points: np.ndarray) -> np.ndarray:
         """Which of the points [m], (n, 3), are inside, (n,) bool."""
-        local = np.ascontiguousarray((points - self._position) @ self._matrix)
+        # not by a matrix product: its threads wait for each other longer than this takes
+        local = np.einsum("ij,jk->ik", points - self._position, self._matrix)
+        inside = ((local >= self._low) & (local <= self._high)).all(axis=1)
+        local = local[inside]
         distances = np.zeros(len(local))
         if self._fields:
             mesh_distances(distances, self._kinds[0], self._numbers[0], self._fields, local)
         else:
             analytic_distances(distances, self._kinds[0], self._numbers[0], local)
-        return distances < 0.0
+        inside[inside] = distances < 0.0
+        return inside
