@@ -163,7 +163,7 @@ def drop_on_a_box(precision, count=4, **body):
     points = lattice(count, count, count) + np.array([0.03, 0.1, -0.01])
     fluid = scene.add_fluid(points, spacing=SPACING, velocity=(0.0, -1.0, 0.0))
     box = scene.add_rigid_body(sn.Box((0.16, 0.08, 0.16)), **body)
-    return sn.Simulation(scene, dt=1 / 120, substeps=4, precision=precision), fluid, box
+    return sn.Simulation(scene, dt=1 / 120, substeps=4, iterations=3, precision=precision), fluid, box
 
 
 @pytest.mark.parametrize(("precision", "allowed"), [("float64", 1e-11), ("float32", 3e-5)])

@@ -96,3 +96,31 @@ def stiffen(
                 moment = cross(sub(add(origin, place(x, i)), vector(fx, b)), pull)
                 give = inverse_mass[b] * dot(pull, pull) + dot(moment, symmetric_times(inverse_inertia, b, moment))
                 stiffness[i] += touched[b] * give
+
+
+@numba.njit(cache=True, **STEADY)
+def give_of_bodies(
+    items, slots, counts, solids, first, piece_frames, pushes, x, origin, fx, inverse_mass, inverse_inertia, sums
+):  # fmt: skip
+    """How far bodies give way to the multipliers in the last column of x: F W F, summed over their loads F.
+
+    `sums` (F, 6) is scratch; the other arguments are those of `stiffen`.
+    """
+    for b in range(len(sums)):
+        for c in range(6):
+            sums[b, c] = ZERO
+    for p in range(len(items)):
+        i = np.int64(items[p])
+        for e in range(p * slots, p * slots + counts[p]):
+            if solids[e] >= first:
+                b = piece_frames[np.int64(solids[e]) - first]
+                push = scale(vector(pushes, e), np.float64(x[i, 3]))
+                moment = cross(sub(add(origin, place(x, i)), vector(fx, b)), push)
+                for c in range(3):
+                    sums[b, c] += push[c]
+                    sums[b, 3 + c] += moment[c]
+    total = ZERO * origin[0]
+    for b in range(len(sums)):
+        push, moment = vector(sums, b), (sums[b, 3], sums[b, 4], sums[b, 5])
+        total += inverse_mass[b] * dot(push, push) + dot(moment, symmetric_times(inverse_inertia, b, moment))
+    return total

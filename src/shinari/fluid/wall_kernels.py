@@ -21,6 +21,9 @@ SAME = f32(0.9)
 # A wall across the plane of a fluid in two dimensions has a normal along it, not more than this along z.
 ACROSS = f32(0.7)
 
+# Particles that are looked at together first.
+CHUNK = 32
+
 PLANE_COLUMNS = 6
 """Columns of a plane: normal, offset [m], thickness [m], part of the half space that is solid; in the solid's axes."""
 
@@ -60,13 +63,39 @@ def mark_near(
         which: Solids that can be near at all, ascending.
         reach: Distance up to which a wall is seen [m].
     """
-    for i in range(begin, end):
-        found = False
-        for c in range(len(which)):
-            k = which[c]
-            q = into(poses[k], (x[i, 0], x[i, 1], x[i, 2]))
-            found |= not ignored[owners[particles[i]], k] and least_gap(kinds[k], q, sizes[k], lows, highs, k) <= reach
-        near[i] = found
+    close = np.empty(len(which), np.int64)
+    for first in range(begin, end, CHUNK):
+        last = min(first + CHUNK, end)
+        count = solids_of_chunk(first, last, x, kinds, sizes, lows, highs, poses, which, reach, close)
+        for i in range(first, last):
+            found = False
+            for c in range(count):
+                k = close[c]
+                q = into(poses[k], (x[i, 0], x[i, 1], x[i, 2]))
+                found |= (
+                    not ignored[owners[particles[i]], k] and least_gap(kinds[k], q, sizes[k], lows, highs, k) <= reach
+                )
+            near[i] = found
+
+
+@steady
+def solids_of_chunk(first, last, x, kinds, sizes, lows, highs, poses, which, reach, close):
+    """List the solids that may be near one of consecutive particles, which lie together; returns how many."""
+    low, high = (x[first, 0], x[first, 1], x[first, 2]), (x[first, 0], x[first, 1], x[first, 2])
+    for i in range(first, last):
+        low = (min(low[0], x[i, 0]), min(low[1], x[i, 1]), min(low[2], x[i, 2]))
+        high = (max(high[0], x[i, 0]), max(high[1], x[i, 1]), max(high[2], x[i, 2]))
+    half = scale(sub(high, low), HALF)
+    # more than rounding: whether a particle is listed must not depend on its chunk
+    radius = f32(1.01) * np.sqrt(dot(half, half)) + f32(0.01) * reach
+    count = 0
+    for c in range(len(which)):
+        k = which[c]
+        q = into(poses[k], add(low, half))
+        if least_gap(kinds[k], q, sizes[k], lows, highs, k) <= reach + radius:
+            close[count] = k
+            count += 1
+    return count
 
 
 @steady

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 # Planes are listed this much farther away than they are seen, in spacings: particles move during the iterations.
 MARGIN = 0.25
+# Lists last, within a step, until a solid has gone so far, in spacings; the fluid brings its particles into a new order
+# before they have gone as far themselves.
+STRAY = 0.1
 # Planes near one particle that there is room for at first.
 SLOTS = 3
 
@@ -74,7 +77,9 @@ class Walls:
         corners = [bounds(shape) for shape in shapes]
         self._lows = np.array([low for low, _ in corners], real).reshape(-1, 3)
         self._highs = np.array([high for _, high in corners], real).reshape(-1, 3)
-        self._poses = np.zeros((len(shapes), 12), real)
+        self._poses, self._found_at = np.zeros((2, len(shapes), 12), real)
+        self._sizes_about = np.linalg.norm(np.maximum(np.abs(self._lows), np.abs(self._highs)), axis=1)
+        self._strays = real(STRAY * smoothing.spacing)
         self._ignored = np.array(
             [[(min(g.name, n), max(g.name, n)) in scene.ignored for n in names] for g in scene.groups], bool
         )
@@ -90,16 +95,22 @@ class Walls:
         self._slots, self._buffers = SLOTS, {}
         self._items = np.zeros(0, np.int64)
         self._frame, self._kept, self._fresh = -1, [], True
+        self._order: np.ndarray | None = None
         if frames is not None:
             self._scratch = (np.zeros_like(frames.q), np.zeros_like(frames.x), np.zeros((len(frames.x), 2)))
-            self._touched = np.zeros(len(frames.x))
+            self._touched, self._sums = np.zeros(len(frames.x)), np.zeros((len(frames.x), 6))
 
     def find(self, fluid: "Fluid", threads: int) -> None:
-        """List the planes near each particle."""
+        """List the planes near each particle, unless particles and solids are about where they were."""
+        self._fresh = True
+        if self._frame == fluid.state.frame and self._order is fluid.order and self._near_enough(fluid):
+            return
         self._keep()
+        self._order = fluid.order
         if self._frame != fluid.state.frame:
             self._frame, self._kept = fluid.state.frame, []
         self._place(fluid)
+        self._found_at[...] = self._poses
         count = len(fluid.order)
         near = np.empty(count, bool)
         here = (fluid.x, fluid.particles, fluid.scene_model.owners, self._ignored, self._kinds, self._sizes)
@@ -124,7 +135,6 @@ class Walls:
         self._impulses = self._array("impulses", rows, np.float64, 3)
         self._impulses[:] = 0.0
         self._particles = fluid.particles[self._items]
-        self._fresh = True
 
     def gather(self, fluid: "Fluid", threads: int) -> None:
         """Add the shares of the walls where particles and bodies are now."""
@@ -145,8 +155,15 @@ class Walls:
         self._fresh = False
 
     def answer(self, fluid: "Fluid", threads: int) -> float:
-        """Not counted."""
-        return 0.0
+        """How far the bodies give way to the direction of the multipliers."""
+        if self._pieces is None or not len(self._items):
+            return 0.0
+        from shinari.fluid.wall_bodies import give_of_bodies
+
+        f: Any = self._frames
+        give: Any = give_of_bodies
+        return give(*self._lists, self._first_piece, self._pieces.frames, self._pushes, fluid.x, self._origin(fluid),
+                    f.x, f.inverse_mass, f.inverse_inertia, self._sums)  # fmt: skip
 
     def push(self, fluid: "Fluid", threads: int) -> None:
         """Count the impulses, and give bodies the opposite push."""
@@ -201,6 +218,15 @@ class Walls:
         normals = np.einsum("krc,kc->kr", turns, self._planes[on, :3].astype(np.float64))
         self._kept.append(Touches(particles, weights, solids, normals, impulses))
         self._items = self._items[:0]
+
+    def _near_enough(self, fluid: "Fluid") -> bool:
+        """Whether no point of a solid has gone far since the lists were made."""
+        self._place(fluid)
+        ways = self._poses - self._found_at
+        turned = np.abs(ways[:, :9]).max(axis=1)
+        # what does not turn may have no end
+        far = np.linalg.norm(ways[:, 9:], axis=1) + 3.0 * turned * np.where(turned > 0.0, self._sizes_about, 0.0)
+        return bool((far <= self._strays).all())
 
     def _place(self, fluid: "Fluid") -> None:
         """Poses of the solids now, relative to the origin of the particles."""
