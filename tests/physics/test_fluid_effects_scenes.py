@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shinari.fluid import tension, viscosity
+from shinari.fluid.effects import Forces
 from shinari.fluid.tension import Tension
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
@@ -66,3 +67,27 @@ def test_a_gas_fills_the_top_of_a_box_and_stays_calm(direction):
     # half as deep as it was high: twice the area
     assert height.mean() == pytest.approx(0.6 - 0.1, abs=0.3 * spacing)
     assert np.sqrt((np.array(sim.state.velocities) ** 2).sum(axis=1).mean()) < 0.25
+
+
+def test_adhesion_gives_bodies_the_opposite_push(monkeypatch):
+    """What forces add to the momentum of a drop on a free box they take from the box."""
+    scene, spacing, pushed = Scene(gravity=(0, 0, 0)), 1e-3, []
+    material = FluidMaterial(surface_tension=0.07, adhesion=0.7, xsph=0.0)
+    scene.add_fluid(block(5, spacing), spacing=spacing, material=material)
+    scene.add_rigid_body(Box((12e-3, 4e-3, 12e-3)), density=2000.0, position=(0, -5.2e-3, 0))
+    sim = Simulation(scene, dt=1 / 240, substeps=5, precision="float64", threads=1)
+    frames, right = sim._work.bodies.frames, Forces.__call__
+
+    def watched(self, fluid, threads):
+        before = frames.x.copy(), sim.state.x[:, 1].copy()
+        right(self, fluid, threads)
+        body = ((frames.x - before[0])[:, 1] / np.where(frames.inverse_mass > 0, frames.inverse_mass, np.inf)).sum()
+        pushed.append((1e-6 * float((sim.state.x[:, 1] - before[1]).sum()), float(body)))
+
+    monkeypatch.setattr(Forces, "__call__", watched)
+    sim.step(4)
+    drop, box = np.array(pushed).T
+    assert np.abs(drop).max() > 1e-10
+    # positions of a few millimetres are rounded at 1e-18 m
+    assert np.abs(drop + box).max() < 1e-6 * np.abs(drop).max()
+    assert sim.state.body_velocities[0, 1] > 0.0
