@@ -46,6 +46,8 @@ class Fluids(Contents):
         and rigid bodies. Each particle has the mass of a cube of the spacing, and is a ball as wide as the spacing for
         whatever it touches.
 
+        Walls of a mesh hold a fluid when they are three spacings thick; it seeps through those of one.
+
         All fluids of a scene have the same spacing, support, kernel, dimensions and boundary.
 
         Args:
