@@ -83,7 +83,7 @@ def repose(precision: str) -> Iterator[Measurement]:
 def collapse(precision: str) -> Iterator[Measurement]:
     """Columns of several heights, friction 0.14: as grains do not roll, it stands for the larger one of sand."""
     radius = 14 * _RADIUS
-    for wanted in (0.7, 1.2, 2.0):
+    for wanted in (0.7, 1.2, 2.5):
         points = _column(radius, wanted * radius)
         a = (points[:, 1].max() + _RADIUS) / radius
         sim, sand = _released(points, 0.14, precision, 1.5)
