@@ -51,13 +51,14 @@ class PointLists:
         """
         grid = self._grid
         cells = (grid.columns, grid.starts, grid.sides, grid.low, grid.inverse, x.dtype.type(self._reach) ** 2)
-        kinds = kinds[grid.order]
+        # a call of a function with these arrays for each candidate would cost more than all the rest
+        whom = (bool(ignored.any()), phases, kinds[grid.order], ignored)
         counts = np.empty(len(x), np.int64)
-        _count(threads, x, phases, kinds, ignored, *cells, counts)
+        _count(threads, x, *whom, *cells, counts)
         self.near = np.flatnonzero(counts).astype(np.uint32)
         self.offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[self.near])])
         self.points = np.empty(self.offsets[-1], np.uint32)
-        _fill(threads, x, phases, kinds, ignored, *cells, self.near, self.offsets, grid.order, self.points)
+        _fill(threads, x, *whom, *cells, self.near, self.offsets, grid.order, self.points)
         self._pair(owners)
         whole, order = transposed(self.points, len(owners))
         self.touched = np.flatnonzero(np.diff(whole))
@@ -112,39 +113,38 @@ def cells_around(x, i, starts, sides, low, inverse, ranges):
 
 
 @numba.njit(**EXACT)
-def meets(x, i, columns, p, squared, phases, kinds, ignored):
-    """Whether particle i sees the point at place p of the grid."""
-    dx, dy, dz = x[i, 0] - columns[0, p], x[i, 1] - columns[1, p], x[i, 2] - columns[2, p]
-    return dx * dx + dy * dy + dz * dz < squared and ignored[phases[i], kinds[p]] == 0
-
-
-@numba.njit(**EXACT)
-def count_part(t, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts):
+def count_part(t, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts):
     """One thread's part of `_count`."""
     ranges = np.empty((RANGES, 2), np.int64)
     for i in range(share_of(len(counts), t, threads), share_of(len(counts), t + 1, threads)):
-        n, total = cells_around(x, i, starts, sides, low, inverse, ranges)
+        n, _ = cells_around(x, i, starts, sides, low, inverse, ranges)
         found = 0
-        if total > 0:
-            for r in range(n):
-                for p in range(ranges[r, 0], ranges[r, 1]):
-                    found += meets(x, i, columns, p, squared, phases, kinds, ignored)
+        for r in range(n):
+            for p in range(ranges[r, 0], ranges[r, 1]):
+                dx, dy, dz = x[i, 0] - columns[0, p], x[i, 1] - columns[1, p], x[i, 2] - columns[2, p]
+                close = dx * dx + dy * dy + dz * dz < squared
+                if some:
+                    close = close and ignored[phases[i], kinds[p]] == 0
+                found += close
         counts[i] = found
 
 
 @numba.njit(parallel=True, cache=True, **EXACT)
-def _count(threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts):
+def _count(threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts):
     """Points near each particle, (n,)."""
     if threads == 1:
-        count_part(0, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts)
+        count_part(0, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts)
     else:
         for t in numba.prange(threads):
-            count_part(t, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts)
+            count_part(
+                t, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, counts
+            )
 
 
 @numba.njit(**EXACT)
 def fill_part(
-    t, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets, order, points
+    t, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets, order,
+    points,
 ):  # fmt: skip
     """One thread's part of `_fill`."""
     ranges = np.empty((RANGES, 2), np.int64)
@@ -154,26 +154,31 @@ def fill_part(
         at = offsets[a]
         for r in range(n):
             for p in range(ranges[r, 0], ranges[r, 1]):
-                if meets(x, i, columns, p, squared, phases, kinds, ignored):
+                dx, dy, dz = x[i, 0] - columns[0, p], x[i, 1] - columns[1, p], x[i, 2] - columns[2, p]
+                close = dx * dx + dy * dy + dz * dz < squared
+                if some:
+                    close = close and ignored[phases[i], kinds[p]] == 0
+                if close:
                     points[at] = order[p]
                     at += 1
 
 
 @numba.njit(parallel=True, cache=True, **EXACT)
 def _fill(
-    threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets, order, points
+    threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets, order,
+    points,
 ):  # fmt: skip
     """Write the points of each particle."""
     if threads == 1:
         fill_part(
-            0, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets, order,
-            points,
+            0, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets,
+            order, points,
         )  # fmt: skip
     else:
         for t in numba.prange(threads):
             fill_part(
-                t, threads, x, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near, offsets,
-                order, points,
+                t, threads, x, some, phases, kinds, ignored, columns, starts, sides, low, inverse, squared, near,
+                offsets, order, points,
             )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ class BoundaryPoints:
         self._at, self._found_at = np.zeros((2, count, 3), real)
         self._lists = PointLists()
         self._order: np.ndarray | None = None
-        self._frame, self._record = -1, []
+        self._frame, self._record, self._reach = -1, [], 0.0
         self._fresh = self._answered = False
 
     def find(self, fluid: "Fluid", threads: int) -> None:
@@ -138,7 +138,8 @@ class BoundaryPoints:
     def _list(self, fluid: "Fluid", threads: int, moved: bool) -> None:
         """Find the pairs."""
         carrier = self._carrier
-        if moved or self._order is None:
+        if moved or self._reach != fluid.reach:
+            self._reach = fluid.reach
             self._lists.sort(self._at, fluid.reach, threads)
             self._found_at[...] = self._at
         self._lists.find(fluid.x, fluid.phases, carrier.owners, carrier.kinds, self._ignored, threads)
