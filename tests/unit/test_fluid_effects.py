@@ -370,8 +370,8 @@ def test_a_gas_rises_by_what_it_displaces():
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_tensile_correction_is_the_sum_of_its_formula(precision):
     materials = (
-        FluidMaterial(tensile_correction=0.3, cohesive=True),
-        FluidMaterial(rest_density=500.0, tensile_correction=0.1, tensile_power=2, tensile_distance=0.5),
+        FluidMaterial(tensile_correction=0.1, cohesive=True),
+        FluidMaterial(rest_density=500.0, tensile_correction=0.04, tensile_power=2, tensile_distance=0.5),
     )
     points = shaken(5)
     fluid = fluid_of(points[::2], points[1::2], materials=materials, precision=precision)

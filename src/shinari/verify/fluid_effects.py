@@ -247,7 +247,7 @@ def tensile(precision: str) -> Iterator[Measurement]:
     points = _ball(5.0) * 10.0
     points += rng.normal(0.0, 0.1 * spacing, points.shape)
     found = []
-    for strength in (0.0, 0.1, 0.3):
+    for strength in (0.0, 0.1):
         material = FluidMaterial(viscosity=5.0, xsph=0.0, cohesive=True, tensile_correction=strength)
         sim = _free(points, precision, material, spacing=spacing, dt=1.0 / 60.0, substeps=10)
         sim.step(60)
@@ -258,4 +258,3 @@ def tensile(precision: str) -> Iterator[Measurement]:
         yield at_most(f"k = {strength:g}: farthest from the middle, in spacings", 6.0, reach,
                       theory="5 at the start; it holds together")  # fmt: skip
     yield at_least("k = 0.1: smallest distance over that without", 1.0, found[1] / found[0], theory="it repels")
-    yield at_least("k = 0.3: smallest distance over that of 0.1", 1.0, found[2] / found[1], theory="it repels more")
