@@ -80,7 +80,8 @@ class FluidMaterial:
         ambient_density: Density of what is around the fluid and is not simulated [kg/m^3]; it buoys up a gas.
         cohesive: Whether pressures may be negative; else particles are never pulled together.
         tensile_correction: Part k of the pressures of two particles that pushes them apart when they are near, so that
-            they do not clump, at most 0.1, above which drops burst; 0: none (Monaghan 2000; Macklin and Mueller 2013, equation 13).
+            they do not clump, at most 0.1, above which drops burst; 0: none (Monaghan 2000; Macklin and Mueller 2013,
+            equation 13).
         tensile_power: Its power n.
         tensile_distance: Its distance, as part of the support.
         friction: Coulomb coefficient on solids.
