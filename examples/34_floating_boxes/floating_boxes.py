@@ -1,9 +1,9 @@
 r"""Floating boxes: three cubes a quarter, a half and three quarters as dense as water are put onto it.
 
-     ___     ___
-    |   |___|___|__ ___ __        depth of a cube / its edge = its density / that of the water (Archimedes)
-    |   |___|___|__|___|__|
-    |~~~~~~~~~~~~~~|___|~~|
+      /\      /\     ____      part of a cube under water = its density / that of the water (Archimedes)
+    ~/  \~~~~/  \~~~|    |~~
+     \  /    \  /   |____|      those between 0.21 and 0.79 do not lie flat: on their edges they have the centre of
+      \/      \/                mass lower against that of the water that they push aside
 
 Checked: each cube floats as deep as its density says, to half a particle, the water lifts each with its weight and
 rises by the volume that they push aside, and the tank carries everything.
@@ -16,6 +16,7 @@ import numpy as np
 
 import shinari as sn
 from shinari.files.record import Recorder
+from shinari.scene.motion import rotation_matrix
 
 GRAVITY = 9.81  # [m/s^2]
 SPACING, EDGE = 0.02, 0.1  # of the water, of the cubes [m]
@@ -54,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
     scene = build()
     simulation = sn.Simulation(scene, substeps=10)
     outputs = [options.out / "floating_boxes.html", options.out / "floating_boxes.npz"]
-    heights, lifts, levels, carried = [], [], [], []
+    shares, lifts, levels, carried = [], [], [], []
     with Recorder(simulation, outputs, frames_per_second=60.0, title="floating boxes") as recorder:
         recorder.record()
         for frame in range(options.frames):
@@ -62,7 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
             recorder.record()
             if frame >= options.frames - 60:
                 x = simulation.positions("water").astype(float)
-                heights.append([simulation.pose(name)[0][1] for name in DENSITIES])
+                shares.append([wet(simulation, name, level(x)) for name in DENSITIES])
                 lifts.append([simulation.forces(scene[name])[1] for name in DENSITIES])
                 carried.append(-simulation.forces(scene["tank"])[1])
                 levels.append(level(x))
@@ -72,18 +73,25 @@ def main(arguments: list[str] | None = None) -> None:
     expected = (mass + cubes.sum()) / (WATER.rest_density * TANK[0] * TANK[2])
     print(f"the water stands at {surface:.4f} m; with what the cubes push aside {expected:.4f} m")
     assert abs(surface - expected) < 0.5 * SPACING, "the water does not rise by what is in it"
-    for name, height, lift, weight in zip(
-        DENSITIES, np.mean(heights, axis=0), np.mean(lifts, axis=0), GRAVITY * cubes, strict=True
+    for name, part, lift, weight in zip(
+        DENSITIES, np.mean(shares, axis=0), np.mean(lifts, axis=0), GRAVITY * cubes, strict=True
     ):
-        depth = (surface - height) / EDGE + 0.5
         share = DENSITIES[name] / WATER.rest_density
-        print(f"{name}: {depth:.3f} of it is under water for {share:.3f}; lifted with {lift:.3f} N for {weight:.3f} N")
-        assert abs(depth - share) < 0.5 * SPACING / EDGE, f"{name} floats at another depth"
+        print(f"{name}: {part:.3f} of it is under water for {share:.3f}; lifted with {lift:.3f} N for {weight:.3f} N")
+        assert abs(part - share) < 0.5 * SPACING / EDGE, f"{name} floats at another depth"
         assert abs(lift / weight - 1.0) < 0.01, f"{name} is not carried by the water"
     weight = GRAVITY * (mass + cubes.sum())
     print(f"the tank carries {np.mean(carried):.2f} N of {weight:.2f} N")
     assert abs(np.mean(carried) / weight - 1.0) < 0.01, "the tank does not carry everything"
     print(f"wrote {', '.join(str(path) for path in outputs)}")
+
+
+def wet(simulation: sn.Simulation, name: str, surface: float) -> float:
+    """Part of a cube that is below a height [m]."""
+    steps = EDGE * ((np.arange(20) + 0.5) / 20.0 - 0.5)
+    points = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
+    position, rotation = simulation.pose(name)
+    return float(((points @ rotation_matrix(rotation).T + position)[:, 1] < surface).mean())
 
 
 def level(x: np.ndarray) -> float:

@@ -10,10 +10,17 @@ from shinari.fluid.wall_table import missing
 SPACING = 0.02
 
 
-def block(shape, spacing=SPACING):
-    """A lattice of particles that is centred on the origin, (n, 3)."""
+def block(shape, at=(0.0, 0.0, 0.0)):
+    """A lattice of particles around a point, (n, 3)."""
     steps = [np.arange(k) - 0.5 * (k - 1) for k in shape]
-    return spacing * np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    return SPACING * np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, 3) + np.array(at)
+
+
+def fluid_of(simulation):
+    """The fluids of a simulation."""
+    fluid = simulation._work.fluid
+    assert fluid is not None
+    return fluid
 
 
 def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0):
@@ -22,10 +29,9 @@ def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0):
     vertices, faces = sn.grid(size=(0.4, 0.4), shape=(cells + 1, cells + 1))
     sheet = scene.add_cloth((vertices, faces), material=sn.ClothMaterial(thickness=thickness), name="sheet")
     sheet.pin(np.arange(len(vertices)))
-    points = block((10, 4, 10))
     for side in sides:
         up = 0.5 * thickness + 2.0 * SPACING
-        scene.add_fluid(points + (0.0, side * up, 0.0), spacing=SPACING, name=f"water_{side:+d}")
+        scene.add_fluid(block((10, 4, 10), (0.0, side * up, 0.0)), spacing=SPACING, name=f"water_{side:+d}")
     return scene
 
 
@@ -48,7 +54,7 @@ def test_the_layer_at_a_sheet_is_as_dense_as_one_inside(precision, cells, side):
     column = middle(scene, simulation, side)
     # the sheet stands for the mean of half a lattice over all places along it; the fourth layer is at the surface
     assert column[:2] == pytest.approx(1.0, abs=0.02)
-    smoothing = simulation._work.fluid.model.smoothing
+    smoothing = fluid_of(simulation).model.smoothing
     assert column[3] == pytest.approx(1.0 - missing(smoothing, 0.5 * SPACING), abs=0.02)
 
 
@@ -65,7 +71,7 @@ def test_a_sheet_that_fluid_ignores_adds_nothing():
     scene = sheet_scene([1])
     scene.ignore_contact(scene["sheet"], scene["water_+1"])
     simulation = sn.Simulation(scene)
-    smoothing = simulation._work.fluid.model.smoothing
+    smoothing = fluid_of(simulation).model.smoothing
     assert middle(scene, simulation, 1)[0] == pytest.approx(1.0 - missing(smoothing, 0.5 * SPACING), abs=0.02)
 
 
@@ -82,7 +88,7 @@ def bag_scene(*, cells=8, density=1.0, fill=(6, 4, 6), cloth_gravity=9.81):
     bag = scene.add_cloth((x, faces), material=material, name="bag")
     rim = np.flatnonzero(out > 1.0 - 1e-9)
     held = scene.attach((bag, rim), x[rim])
-    points = block(fill) + (0.0, 0.5 * fill[1] * SPACING + 0.003, 0.0)
+    points = block(fill, (0.0, 0.5 * fill[1] * SPACING + 0.003, 0.0))
     scene.add_fluid(points, spacing=SPACING, material=sn.FluidMaterial(viscosity=1.0), name="water")
     return scene, held
 
@@ -110,7 +116,7 @@ def test_a_jet_and_a_free_sheet_keep_their_momentum(precision):
     scene = sn.Scene(gravity=(0.0, 0.0, 0.0))
     mesh = sn.grid(size=(0.4, 0.4), shape=(6, 6))  # triangles four spacings long
     scene.add_cloth(mesh, material=sn.ClothMaterial(density=0.5, thickness=0.002), name="sheet")
-    points = block((4, 12, 4)) + (0.03, 0.14, 0.02)
+    points = block((4, 12, 4), (0.03, 0.14, 0.02))
     scene.add_fluid(points, spacing=SPACING, velocity=(0.0, -4.0, 0.0), name="jet")
     simulation = sn.Simulation(scene, substeps=10, precision=precision)
     before = simulation.momentum()
@@ -132,7 +138,7 @@ def test_nothing_leaks_through_a_thin_sheet(speed, cells, thickness):
         (vertices, faces), material=sn.ClothMaterial(density=2.0, thickness=thickness), name="sheet"
     )
     sheet.pin(np.arange(len(vertices)))
-    points = block((5, 10, 5)) + (0.013, 0.16, 0.007)
+    points = block((5, 10, 5), (0.013, 0.16, 0.007))
     scene.add_fluid(points, spacing=SPACING, velocity=(0.3, -speed, 0.1), name="jet")
     simulation = sn.Simulation(scene, substeps=5)
     for _ in range(12):
@@ -150,5 +156,5 @@ def test_the_same_bits_on_one_thread_and_on_two():
         for _ in range(4):
             simulation.step()
         results.append(simulation.state.positions.copy())
-        assert any(isinstance(one, Sheets) for one in simulation._work.fluid.boundaries)
+        assert any(isinstance(one, Sheets) for one in fluid_of(simulation).boundaries)
     assert np.array_equal(*results)
