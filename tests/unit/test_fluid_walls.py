@@ -1,5 +1,7 @@
 """Walls in the density of a fluid: lattices, gradients, edges and corners, thin plates, momentum, threads."""
 
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
@@ -224,3 +226,27 @@ def test_same_bits_on_any_number_of_threads():
         sim.step(10)
         states.append(sim.state.copy())
     assert states[0] == states[1]
+
+
+def test_what_is_remembered_of_meshes_changes_no_bit():
+    import trimesh
+
+    outer, inner = trimesh.creation.box((0.6, 0.6, 0.6)), trimesh.creation.box((0.3, 0.3, 0.3))
+    inner.invert()
+    mesh = trimesh.util.concatenate([outer, inner])
+    states = []
+    for remembers in (True, False):
+        scene = sn.Scene()
+        scene.add_fluid(lattice(10, 14, 10), spacing=SPACING, velocity=(0.5, 0.0, 0.2))
+        scene.add_collider(sn.Mesh(np.array(mesh.vertices), np.array(mesh.faces)))
+        sim = sn.Simulation(scene, dt=1 / 120, substeps=2, threads=1)
+        fluid = sim._work.fluid
+        assert fluid is not None
+        walls: Any = fluid.boundaries[0]
+        assert len(walls._far) == 1400
+        if not remembers:
+            walls._far = walls._far[:0]
+        sim.step(12)
+        states.append(sim.state.copy())
+    assert states[0] == states[1]
+    assert np.abs(states[0].positions).max() < 0.15

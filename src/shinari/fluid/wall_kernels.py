@@ -101,27 +101,40 @@ def solids_of_chunk(first, last, x, kinds, sizes, lows, highs, poses, which, rea
 @steady
 def find_planes(
     distance_and_normal, begin, end, items, slots, counts, solids, planes, x, particles, owners, ignored, kinds, sizes,
-    fields, lows, highs, poses, which, table, support, reach, flat
+    fields, lows, highs, poses, which, still, far, table, support, reach, flat
 ):  # fmt: skip
     """List the planes near particles; a particle with more than there are slots only counts them.
 
     Item p is particle `items[p]`; `counts` (A,) says how many planes it has, which stand from p `slots` on in `solids`
-    (A slots,) and `planes` (A slots, PLANE_COLUMNS). `fields` are the distance fields of meshes, `table` is that of
+    (A slots,) and `planes` (A slots, PLANE_COLUMNS). `fields` are the distance fields of meshes. `still` (K,) says
+    which solids are meshes that do not move, and `far` (N, 4), which may have no rows, where a particle of the solver
+    was when it was compared with them and how far it was out of their reach. `table` is that of
     `shinari.fluid.wall_table`, `flat` says that the fluid has two dimensions; the rest is as in `mark_near`.
     """
     for p in range(begin, end):
         i = np.int64(items[p])
+        owner = particles[i]
+        # what was far from the meshes that do not move is looked at again only when it has gone as far
+        clear, room = False, TWO * support
+        if len(far):
+            way = sub((x[i, 0], x[i, 1], x[i, 2]), (far[owner, 0], far[owner, 1], far[owner, 2]))
+            clear = dot(way, way) < far[owner, 3] * abs(far[owner, 3])
         count = 0
         for c in range(len(which)):
             k = which[c]
             pose, s = poses[k], sizes[k]
+            if ignored[owners[owner], k] or (clear and still[k]):
+                continue
             q = into(pose, (x[i, 0], x[i, 1], x[i, 2]))
-            if ignored[owners[particles[i]], k] or least_gap(kinds[k], q, s, lows, highs, k) > reach:
+            gap = least_gap(kinds[k], q, s, lows, highs, k)
+            if gap > reach:
+                room = min(room, gap - reach) if still[k] else room
                 continue
             if kinds[k] == CONTAINER:
                 count = container_planes(p, slots, count, solids, planes, k, q, s, pose, reach, flat)
                 continue
             d, n = distance_and_normal(kinds[k], q, s, fields)
+            room = min(room, d - reach) if still[k] else room
             if d > reach:
                 continue
             thick, cover = TWO * support, ONE + ZERO * d
@@ -139,6 +152,9 @@ def find_planes(
                     reach, flat
                 )  # fmt: skip
         counts[p] = count
+        if len(far) and not clear:
+            far[owner, 0], far[owner, 1], far[owner, 2] = x[i, 0], x[i, 1], x[i, 2]
+            far[owner, 3] = f32(0.99) * room
 
 
 @steady

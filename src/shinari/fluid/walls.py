@@ -92,6 +92,10 @@ class Walls:
         self._reach = real(smoothing.support - 0.5 * smoothing.spacing + MARGIN * smoothing.spacing)
         self._flat = smoothing.dimensions == 2
         self._mark, self._find = sweep(mark_near), sweep(find_planes, meshes=bool((self._kinds >= MESH).any()))
+        still = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._first_piece)
+        self._still = (self._kinds >= MESH) & np.array(still, bool)
+        self._far = np.zeros((len(model.radii) if self._still.any() else 0, 4), real)
+        self._far_from: tuple | None = None
         self._slots, self._buffers = SLOTS, {}
         self._items = np.zeros(0, np.int64)
         self._frame, self._kept, self._fresh = -1, [], True
@@ -111,6 +115,8 @@ class Walls:
             self._frame, self._kept = fluid.state.frame, []
         self._place(fluid)
         self._found_at[...] = self._poses
+        if self._far_from != self._origin(fluid):
+            self._far[:, 3], self._far_from = -1.0, self._origin(fluid)
         count = len(fluid.order)
         near = np.empty(count, bool)
         here = (fluid.x, fluid.particles, fluid.scene_model.owners, self._ignored, self._kinds, self._sizes)
@@ -125,7 +131,7 @@ class Walls:
             self._planes = self._array("planes", rows, self._real, PLANE_COLUMNS)
             self._find(
                 threads, np.array([0, count]), self._items, self._slots, self._counts, self._of, self._planes, *here,
-                self._fields, *boxes, self._table, self._support, self._reach, self._flat
+                self._fields, *boxes, self._still, self._far, self._table, self._support, self._reach, self._flat
             )  # fmt: skip
             most = int(self._counts.max(initial=0))
             if most <= self._slots:
