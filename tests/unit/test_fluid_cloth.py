@@ -69,10 +69,24 @@ def test_fluid_on_both_sides_counts_once():
 
 def test_a_sheet_that_fluid_ignores_adds_nothing():
     scene = sheet_scene([1])
-    scene.ignore_contact(scene["sheet"], scene["water_+1"])
+    scene.ignore_contact("sheet", "water_+1")
     simulation = sn.Simulation(scene)
     smoothing = fluid_of(simulation).model.smoothing
     assert middle(scene, simulation, 1)[0] == pytest.approx(1.0 - missing(smoothing, 0.5 * SPACING), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"), [({"self_collision": "particles"}, "self_collision"), ({"thickness": 0.0}, "thickness")]
+)
+def test_a_cloth_that_would_let_fluid_through_is_refused(options, field):
+    scene = sn.Scene()
+    material = sn.ClothMaterial(thickness=options.pop("thickness", 0.01))
+    scene.add_cloth(sn.grid(shape=(3, 3)), material=material, position=(0.0, -1.0, 0.0), name="net", **options)
+    scene.add_fluid(block((2, 2, 2)), spacing=SPACING, name="water")
+    with pytest.raises(sn.SceneError, match=f"net.*{field}.*water"):
+        sn.Simulation(scene)
+    scene.ignore_contact("net", "water")
+    sn.Simulation(scene).step()
 
 
 def bag_scene(*, cells=8, density=1.0, fill=(6, 4, 6), cloth_gravity=9.81):

@@ -27,7 +27,8 @@ def check_fluids(scene: Scene, real: type) -> list[Particles]:
         real: Floating point type of the solver.
 
     Raises:
-        SceneError: Two are sampled differently; or they have two dimensions and not all is in one plane.
+        SceneError: Two are sampled differently; they have two dimensions and not all is in one plane; or a sheet or a
+            soft body cannot keep them off.
 
     Warns:
         FluidWarning: The densities of two fluids differ by more than a factor of 20.
@@ -41,6 +42,7 @@ def check_fluids(scene: Scene, real: type) -> list[Particles]:
     _check_alike(fluids)
     if fluids[0].sampling.dimensions == 2:  # type: ignore[union-attr]
         _check_plane(scene, fluids)
+    _check_sheets(scene, fluids)
     _warn_of_ratio(fluids)
     _warn_of_overlaps(scene, [fluid for fluid in fluids if fluid.emitter is None], real)
     return fluids
@@ -70,6 +72,20 @@ def _check_plane(scene: Scene, fluids: list[Particles]) -> None:
             )
     if scene.gravity[2] != 0.0:
         raise SceneError(f"scene: gravity: pulls {fluids[0].name!r}, a fluid of two dimensions, out of its plane")
+
+
+def _check_sheets(scene: Scene, fluids: list[Particles]) -> None:
+    """What a fluid touches keeps it off by triangles with a thickness, or ignores it."""
+    for sheet in (group for group in scene.groups if group.faces is not None):
+        thing = f"{sheet.kind} {sheet.name!r}"
+        for fluid in fluids:
+            if (min(sheet.name, fluid.name), max(sheet.name, fluid.name)) in scene.ignored:
+                continue
+            hint = f"fluid {fluid.name!r} goes through it"
+            if sheet.self_collision == "particles":
+                raise SceneError(f"{thing}: self_collision: with 'particles' {hint}; take 'triangles', or False")
+            if not (sheet.radii > 0.0).any():
+                raise SceneError(f"{thing}: thickness: with 0 {hint}; give it one, or let them ignore each other")
 
 
 def _warn_of_ratio(fluids: list[Particles]) -> None:
