@@ -1,5 +1,7 @@
 """Points of solids and particles of others in fluids: lists and sums against brute force, densities, momentum."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -203,20 +205,46 @@ def test_heavy_grains_sink_and_light_ones_rise() -> None:
     assert (sim.positions(light)[:, 1] > SPACING * 6.0).all()
 
 
+def busy_scene() -> sn.Scene:
+    """A tank with a ball that comes down into the fluid, a box and a lump that float."""
+    scene, counts = sn.Scene(), (14, 11, 14)
+    scene.add_fluid(lattice(*counts), **POINTS)
+    tank(scene, *counts)
+    scene.add_collider(sn.Sphere(0.1), motion=descent)
+    scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), density=300.0, position=(0.15, 0.68, 0.55))
+    scene.add_shape_matched(lattice(3, 3, 3), density=700.0, spacing=SPACING, position=(0.45, 0.58, 0.45))
+    return scene
+
+
+def descent(time: float) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
+    """Pose of the ball."""
+    return (0.35, 0.7 - time, 0.35), (1.0, 0.0, 0.0, 0.0)
+
+
 def test_one_and_two_threads_give_the_same_bits() -> None:
     states = []
     for threads in (1, 2):
-        scene, counts = sn.Scene(), (14, 11, 14)
-        scene.add_fluid(lattice(*counts), **POINTS)
-        tank(scene, *counts)
-        scene.add_collider(sn.Sphere(0.1), motion=lambda t: ((0.35, 0.7 - t, 0.35), (1.0, 0.0, 0.0, 0.0)))
-        scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), density=300.0, position=(0.15, 0.68, 0.55))
-        scene.add_shape_matched(lattice(3, 3, 3), density=700.0, spacing=SPACING, position=(0.45, 0.58, 0.45))
-        sim = sn.Simulation(scene, substeps=2, threads=threads)
+        sim = sn.Simulation(busy_scene(), substeps=2, threads=threads)
         sim.step(4)
         states.append((sim.state.positions.copy(), sim.state.body_positions.copy(), sim.contacts().forces.copy()))
     for one, two in zip(*states, strict=True):
         assert np.array_equal(one, two)
+
+
+def test_a_run_that_was_saved_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    scene = sn.Scene()
+    scene.add_fluid(lattice(8, 6, 8), **POINTS)
+    tank(scene, 8, 6, 8)
+    scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=300.0, position=(0.15, 0.36, 0.15))
+    scene.add_shape_matched(lattice(2, 2, 2), density=700.0, spacing=SPACING, position=(0.25, 0.32, 0.25))
+    sim = sn.Simulation(scene, substeps=2, threads=1)
+    sim.step(3)
+    sim.save(tmp_path / "run.npz")
+    sim.step(2)
+    again = sn.Simulation.load(tmp_path / "run.npz")
+    again.step(2)
+    assert np.array_equal(sim.state.positions, again.state.positions)
+    assert np.array_equal(sim.state.body_positions, again.state.body_positions)
 
 
 @pytest.mark.parametrize("ignores", [False, True])
