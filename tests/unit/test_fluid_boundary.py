@@ -265,3 +265,10 @@ def test_a_solid_far_too_large_for_points_is_named() -> None:
     scene.add_collider(sn.Box((1000.0, 1.0, 1000.0)), position=(0.0, -1.0, 0.0), name="ground")
     with pytest.raises(sn.SceneError, match=r"collider 'ground': .* give the fluid boundary=.walls."):
         sn.Simulation(scene)
+
+
+def test_a_flat_fluid_has_no_particles_on_solids() -> None:
+    scene = sn.Scene()
+    scene.add_fluid(lattice(4, 4, 1), **POINTS, dimensions=2, name="water")
+    with pytest.raises(sn.SceneError, match=r"fluid 'water': boundary: .* takes .walls."):
+        sn.Simulation(scene)

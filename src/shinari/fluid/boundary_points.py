@@ -12,6 +12,7 @@ import numpy as np
 from shinari.build.cluster_surface import nearest
 from shinari.contact.family import Touches
 from shinari.contact.solid.solids import Solids
+from shinari.errors import SceneError
 from shinari.fluid.boundary_carriers import Carrier, Colliders, OnBodies, Others, has_points
 from shinari.fluid.boundary_kernels import shares, stiffen
 from shinari.fluid.boundary_lists import PointLists
@@ -172,9 +173,16 @@ def bind_points(
         fluids: The fluids in it.
         solids: The colliders.
         frames: The frames of bodies.
+
+    Raises:
+        SceneError: The fluid has two dimensions and solids are to be particles.
     """
     names = [model.things[k][0] for k in fluids.things]
     smoothing, carriers = fluids.smoothing, []
+    if fluids.boundary == "particles" and smoothing.dimensions == 2:
+        raise SceneError(
+            f'fluid {names[0]!r}: boundary: "particles" covers surfaces in space; a fluid of 2 dimensions takes "walls"'
+        )
     if fluids.boundary == "particles" and solids is not None:
         ignored = _ignored(scene, names, [c.name for c in model.colliders])
         for moving in (False, True):
