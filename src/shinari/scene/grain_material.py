@@ -13,7 +13,7 @@ class GrainMaterial:
     """Material of grains.
 
     Grains are balls that do not turn: nothing rolls, as if the resistance to rolling were infinite. A heap is far
-    steeper than one of balls that roll with the same friction, so take less of it: 0.35 gives 33 degrees, 0.1 runs out
+    steeper than one of balls that roll with the same friction, so take less of it: 0.35 gives about 32 degrees, 0.1 runs out
     as far as sand does when a column of it collapses. Angular momentum is not conserved where grains rub.
 
     Attributes:
