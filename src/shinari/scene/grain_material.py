@@ -13,8 +13,8 @@ class GrainMaterial:
     """Material of grains.
 
     Grains are balls that do not turn: nothing rolls, as if the resistance to rolling were infinite. A heap is far
-    steeper than one of balls that roll with the same friction, so take less of it: 0.35 gives about 32 degrees, 0.1 runs out
-    as far as sand does when a column of it collapses. Angular momentum is not conserved where grains rub.
+    steeper than one of balls that roll with the same friction, so take less of it: 0.35 gives about 32 degrees, and
+    0.14 runs out as far as sand does when a column of it collapses. Angular momentum is not conserved where grains rub.
 
     Attributes:
         density: Mass per volume of a grain [kg/m^3]; a heap has about 0.6 of it.
