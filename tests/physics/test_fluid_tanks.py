@@ -125,8 +125,8 @@ def test_a_tank_that_speeds_up_takes_its_water_along():
     fluid = scene.add_fluid(points, spacing=spacing)
     middle = 0.5 * counts[1] * spacing
     tank = scene.add_collider(
-        sn.Box(tuple(n * spacing for n in counts), inside=True),
-        motion=lambda t: np.array([0.5 * acceleration * t * t, middle, 0.0]),
+        sn.Box((counts[0] * spacing, counts[1] * spacing, counts[2] * spacing), inside=True),
+        motion=lambda time: np.array([0.5 * acceleration * time * time, middle, 0.0]),
     )
     sim = sn.Simulation(scene, dt=1 / 60, substeps=10, iterations=4)
     sim.step(15)

@@ -5,6 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+import trimesh
 
 import shinari as sn
 from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
@@ -26,6 +27,15 @@ def tank(counts, *, precision="float64", spacing=SPACING, rotation=(1.0, 0.0, 0.
     fluid = scene.add_fluid(lattice(*counts, spacing=spacing), spacing=spacing, rotation=rotation, **sampling)
     scene.add_collider(sn.Box(tuple(n * spacing for n in counts), inside=True), rotation=rotation)
     return sn.Simulation(scene, precision=precision, threads=1), fluid
+
+
+def hollow_box(inner, outer):
+    """A box with thick walls as a mesh: the faces inside look inwards."""
+    box = trimesh.creation.box((1.0, 1.0, 1.0))
+    vertices, faces = np.array(box.vertices), np.array(box.faces)
+    return sn.Mesh(
+        np.concatenate([outer * vertices, inner * vertices]), np.concatenate([faces, faces[:, ::-1] + len(vertices)])
+    )
 
 
 @pytest.mark.parametrize(("kernel", "dimensions", "support"), SAMPLINGS)
@@ -78,22 +88,14 @@ def test_turned_tank_and_tank_of_planes_and_of_a_mesh_see_the_same():
     fluid = scene.add_fluid(lattice(*counts), spacing=SPACING)
     for axis in range(3):
         for side in (-1.0, 1.0):
-            normal = np.zeros(3)
-            normal[axis] = side
-            scene.add_collider(sn.Plane(tuple(normal), -half))
+            x, y, z = side * np.eye(3)[axis]
+            scene.add_collider(sn.Plane((x, y, z), -half))
     sim = sn.Simulation(scene, precision="float64", threads=1)
     assert np.abs(sim.densities(fluid) / 1000.0 - 1.0).max() < 0.006
 
-    # a thick-walled box as a mesh: the inner faces point inwards
-    import trimesh
-
-    outer = trimesh.creation.box((8.0 * half,) * 3)
-    inner = trimesh.creation.box((2.0 * half,) * 3)
-    inner.invert()
-    mesh = trimesh.util.concatenate([outer, inner])
     scene = sn.Scene(gravity=(0.0, 0.0, 0.0))
     fluid = scene.add_fluid(lattice(*counts), spacing=SPACING)
-    scene.add_collider(sn.Mesh(np.array(mesh.vertices), np.array(mesh.faces)))
+    scene.add_collider(hollow_box(2.0 * half, 8.0 * half))
     sim = sn.Simulation(scene, precision="float64", threads=1)
     assert np.abs(sim.densities(fluid) / 1000.0 - 1.0).max() < 0.02
 
@@ -229,16 +231,11 @@ def test_same_bits_on_any_number_of_threads():
 
 
 def test_what_is_remembered_of_meshes_changes_no_bit():
-    import trimesh
-
-    outer, inner = trimesh.creation.box((0.6, 0.6, 0.6)), trimesh.creation.box((0.3, 0.3, 0.3))
-    inner.invert()
-    mesh = trimesh.util.concatenate([outer, inner])
     states = []
     for remembers in (True, False):
         scene = sn.Scene()
         scene.add_fluid(lattice(10, 14, 10), spacing=SPACING, velocity=(0.5, 0.0, 0.2))
-        scene.add_collider(sn.Mesh(np.array(mesh.vertices), np.array(mesh.faces)))
+        scene.add_collider(hollow_box(0.3, 0.6))
         sim = sn.Simulation(scene, dt=1 / 120, substeps=2, threads=1)
         fluid = sim._work.fluid
         assert fluid is not None
