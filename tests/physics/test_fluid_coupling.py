@@ -24,12 +24,14 @@ def test_a_soft_cube_floats_or_sinks_by_its_density(density):
     scene = pool(0.2, 0.14)
     cube = trimesh.creation.box((0.08, 0.08, 0.08))
     material = sn.SoftMaterial(density=density, youngs_modulus=2e5, damping=1e-3)
-    scene.add_soft_body((cube.vertices, cube.faces), material=material, position=(0.0, 0.19, 0.0), name="cube")
-    simulation = sn.Simulation(scene, substeps=20)
+    scene.add_soft_body(
+        (cube.vertices, cube.faces), material=material, cell=0.03, position=(0.0, 0.19, 0.0), name="cube"
+    )
+    simulation = sn.Simulation(scene, substeps=12)
     lifts, middles = [], []
-    for frame in range(150):
+    for frame in range(110):
         simulation.step()
-        if frame >= 110:
+        if frame >= 80:
             lifts.append(simulation.forces(scene["cube"])[1])
             middles.append(simulation.positions("cube")[:, 1].mean())
     weight = GRAVITY * next(group.masses.sum() for group in scene.groups if group.name == "cube")
