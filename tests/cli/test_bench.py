@@ -1,6 +1,7 @@
 """The benchmark command: what it writes can be read, and compared with a later run. No time is asserted."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ def test_bench_writes_what_it_can_compare(tmp_path: Path, capsys: pytest.Capture
     assert {(r["subject"], r["bending"]) for r in results} >= {("shinari", False), ("shinari, hierarchy", True)}
     for result in results:
         assert result["n"] == 12
-        assert 0.0 < result["ms"]["low"] <= result["ms"]["median"] <= result["ms"]["high"]
+        low, median, high = (result["ms"][name] for name in ("low", "median", "high"))
+        # no numbers where the machine was too busy to measure
+        assert 0.0 < low <= median <= high or all(math.isnan(time) for time in (low, median, high))
         assert 0.0 < result["mean_strain"] <= result["largest_strain"]
     plain = [r for r in results if not r["bending"] and r["subject"].startswith("shinari")]
     # one thread and two take the same path, so their sheets are the same
