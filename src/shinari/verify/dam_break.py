@@ -79,14 +79,14 @@ def curves(sim: Simulation, columns: int, width: int) -> tuple[np.ndarray, np.nd
 
 
 CASES: dict[str, tuple[int, int, dict[str, Any], dict[str, Any]]] = {
-    "plane, a / 20, 1/240 s, 1 x 5": (20, 0, SPLISH, {}),
+    "plane, a / 24, 1/240 s, 1 x 5": (24, 0, SPLISH, {}),
     "plane, a / 28, 1/60 s, 20 x 1": (28, 0, SUBSTEPS, {}),
     "plane, a / 28, 1/60 s, 4 x 5": (28, 0, {"dt": 1 / 60, "substeps": 4, "iterations": 5}, {}),
     "plane, a / 32, 1/240 s, 2 x 5": (32, 0, {"dt": 1 / 240, "substeps": 2, "iterations": 5}, {}),
     "plane, a / 28, 1/240 s, 1 x 5": (28, 0, SPLISH, {}),
-    "plane, cubic spline": (20, 0, SPLISH, {"kernel": "cubic-spline"}),
-    "plane, support 3": (20, 0, SPLISH, {"support": 3.0}),
-    "space, a / 20, 5 across": (20, 5, SPLISH, {}),
+    "plane, cubic spline": (28, 0, SPLISH, {"kernel": "cubic-spline"}),
+    "plane, support 3": (24, 0, SPLISH, {"support": 3.0}),
+    "space, a / 24, 5 across": (24, 5, SPLISH, {}),
 }
 
 

@@ -136,13 +136,13 @@ def _filled(
 
 
 _AT_REST: dict[str, tuple[tuple[int, int, int], dict[str, Any], dict[str, Any]]] = {
-    "5 iterations at 1/240 s": ((7, 14, 7), SPLISH, {}),
-    "20 substeps": ((7, 14, 7), SUBSTEPS, {}),
-    "4 substeps of 5": ((7, 14, 7), {"dt": 1 / 60, "substeps": 4, "iterations": 5}, {}),
-    "cubic spline": ((7, 14, 7), SPLISH, {"kernel": "cubic-spline"}),
+    "5 iterations at 1/240 s": ((9, 14, 9), SPLISH, {}),
+    "20 substeps": ((9, 14, 9), SUBSTEPS, {}),
+    "4 substeps of 5": ((9, 14, 9), {"dt": 1 / 60, "substeps": 4, "iterations": 5}, {}),
+    "cubic spline": ((9, 14, 9), SPLISH, {"kernel": "cubic-spline"}),
     "support 2.5": ((9, 14, 9), SPLISH, {"support": 2.5}),
     "in a plane": ((20, 20, 1), SPLISH, {"dimensions": 2}),
-    "boundary particles": ((7, 14, 7), SPLISH, {"boundary": "particles"}),
+    "boundary particles": ((9, 14, 9), SPLISH, {"boundary": "particles"}),
 }
 
 
