@@ -170,9 +170,15 @@ def bytes_of(case: Dam) -> tuple[float, str]:
     return sum(sizes.values()), ", ".join(f"{path.removeprefix('workspace.')} {size:.0f}" for path, size in largest)
 
 
+def _size(text: str) -> str:
+    if text not in COUNTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(COUNTS)}")
+    return text
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", choices=[*COUNTS, []], default=list(PLAIN))
+    parser.add_argument("sizes", nargs="*", type=_size, default=list(PLAIN))
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=1.5, help="simulated time")
     parser.add_argument("--linear", action="store_true", help="add 200k, 500k and 1M for a tenth of the time")
