@@ -9,7 +9,7 @@ from shinari.scene.things import Particles
 from shinari.verify import dam_break, fluids
 from shinari.verify.ledger import run_checks
 
-DAM = "plane, a / 20, 1/240 s, 1 x 5"
+DAM = "plane, a / 24, 1/240 s, 1 x 5"
 
 
 @pytest.fixture
