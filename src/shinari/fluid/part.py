@@ -92,7 +92,8 @@ class Fluid:
         self.inverse2 = real(1.0 / smoothing.support**2)
         self.weight_scale, self.slope_scale = real(smoothing.weight_scale), real(smoothing.slope_scale)
         self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
-        self._mean_inverse = 1.0 / (smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean())
+        mean = smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean()
+        self._least = real(SOFTENED * smoothing.gradient_sum * (1.0 / mean))
         self.pressure_scale = 1.0 / (smoothing.spacing**3 * self.h**2)
         """Multiplier to energy per volume [Pa / (kg m^2)]."""
         self.boundaries: list[Boundary] = []
@@ -126,12 +127,11 @@ class Fluid:
         threads = self.threads(threads)
         if first:
             self._begin(threads)
-        else:
-            bring(threads, self.particles, self.state.x, self.x)
-        if first:
             self._stiffen(threads)
             for push in self.pushes:
                 push(self, threads)
+        else:
+            bring(threads, self.particles, self.state.x, self.x)
         for _ in range(MOST_ITERATIONS):
             if self._iterate(threads) <= TOLERATED:
                 break
@@ -217,13 +217,12 @@ class Fluid:
 
     def _detect(self, threads: int) -> None:
         """Bring the particles that are there into the order of the grid, and list their neighbours."""
-        fluids, state, real = self.model, self.state, self.scene_model.real
+        fluids, state = self.model, self.state
         there = np.flatnonzero(state.parts[ACTIVE])
         x = self._array("given", len(there), 4)
         take(threads, fluids.particles[there], state.x, x)
-        reach = fluids.smoothing.support * (1.0 + (MARGIN if self.settings.substeps > 1 else 0.0))
-        self.reach = reach
-        self.offsets, self.indices = self._lists.find(x, reach, threads)
+        self.reach = fluids.smoothing.support * (1.0 + (MARGIN if self.settings.substeps > 1 else 0.0))
+        self.offsets, self.indices = self._lists.find(x, self.reach, threads)
         count = len(there)
         self.order = there[self._lists.grid.order[:count]]
         self.particles = fluids.particles[self.order]
@@ -233,7 +232,6 @@ class Fluid:
         self.sums, self.stiffness, self.totals = (self._array(name, count) for name in ("sums", "stiffness", "totals"))
         self.inverse_masses = self._all_inverse_masses[self.order]
         self.floors, self.softness = self._floors[self.phases], self._softness[self.phases]
-        self._least = real(SOFTENED * fluids.smoothing.gradient_sum * self._mean_inverse)
         bring(threads, self.particles, state.x, self.x)
         self._found_at = self._array("found_at", count, 3)
         self._found_at[:] = self.x[:, :3]
