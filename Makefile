@@ -1,24 +1,39 @@
 # Two commands set everything up on a machine with Python 3.11 or newer and make:
 #   make demo   the main job: simulate a cloth from a mesh file and write the result
 #   make test   everything that CI checks
+# and make docs builds the documentation into out/docs
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
+DOCS := $(VENV)/.docs-installed
+EXAMPLES := out/examples/.done
+RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check verify bench clean
+.PHONY: demo test check docs verify bench clean
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
 
+# the documentation shows what the tests of the examples wrote
 test: check
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(RUN_EXAMPLES)
+	touch $(EXAMPLES)
+	$(MAKE) docs
 
 check: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+docs: $(DOCS) $(EXAMPLES)
+	$(BIN)/sphinx-build -q -W --keep-going docs out/docs
+	@echo open out/docs/index.html
+
+$(EXAMPLES): | $(TEST)
+	$(RUN_EXAMPLES) tests/unit/test_examples.py
+	touch $@
 
 verify: $(TEST)
 	$(BIN)/shinari verify
@@ -38,5 +53,9 @@ $(TEST): $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@ $(DEMO)
 
+$(DOCS): $(TEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) out .pytest_cache .ruff_cache
+	rm -rf $(VENV) out .pytest_cache .ruff_cache docs/gallery docs/reference

@@ -1,6 +1,12 @@
-"""Every example runs without a display, its own assertions hold, and it writes what it promises."""
+"""Every example runs without a display, its own assertions hold, and it writes what it promises.
+
+With SHINARI_EXAMPLES_OUT the results stay in that folder, one folder an example: the gallery of the documentation shows
+them (docs/_ext/gallery.py).
+"""
 
 import importlib.util
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -109,18 +115,29 @@ def registry():
     _TYPES.update(before)
 
 
+def results(name: str, tmp_path: Path) -> Path:
+    """The folder for what an example writes, empty."""
+    if "SHINARI_EXAMPLES_OUT" not in os.environ:
+        return tmp_path
+    folder = Path(os.environ["SHINARI_EXAMPLES_OUT"]) / Path(name).parent
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_example(name, tmp_path):
     arguments, files = RUNS[name]
+    out = results(name, tmp_path)
     if not name.startswith("07") and any(file.endswith(".html") for file in files):
         pytest.importorskip("viser")
-    load(name).main([*arguments, "--out", str(tmp_path)])
+    load(name).main([*arguments, "--out", str(out)])
     for file in files:
         needed = NEEDS.get(Path(file).suffix)
         if needed is None or installed(needed):
-            assert (tmp_path / file).stat().st_size > 1000, file
+            assert (out / file).stat().st_size > 1000, file
     if int(name[:2]) >= FROM_CONTACT_ON:
-        check_no_intersections(read_npz(tmp_path / f"{Path(name).name}.npz"))
+        check_no_intersections(read_npz(out / f"{Path(name).name}.npz"))
 
 
 def check_no_intersections(run: dict[str, np.ndarray], every: int = 4) -> None:

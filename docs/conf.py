@@ -1,0 +1,40 @@
+"""Sphinx configuration: `make docs` builds into out/docs, with warnings as errors and without a network."""
+
+import sys
+from pathlib import Path
+
+import shinari
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "shinari"
+author = "the shinari contributors"
+copyright = author
+version = release = shinari.__version__
+
+# mathml, names, gallery and reference are in _ext
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "names", "gallery", "reference"]
+exclude_patterns = ["_build", "pictures/*.md"]
+html_theme = "furo"
+html_title = "shinari"
+html_static_path = ["_static"]
+html_css_files = ["shinari.css"]
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block", "attrs_inline"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+
+# Docstrings are written for people who read them in an editor: `name` is code.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "inherited-members": True}
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+# Every reference to a name of ours has to lead somewhere. Those to Python, NumPy and others would need their indices
+# from the network.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!shinari\.).*")]
