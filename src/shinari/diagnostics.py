@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shinari.constraints.registry import ConstraintType
 from shinari.errors import SceneError
 from shinari.fluid.waiting import waiting
 from shinari.model import ConstraintBlock, Model
+from shinari.point_values import PointValues, RowValues, rest_column
 from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
@@ -45,7 +45,8 @@ class BlockResidual:
     Attributes:
         mean: Mean of |C + compliance x lambda / h^2| in the unit of C.
         largest: Largest of these.
-        mean_strain: Mean of |C| / rest value, 0 where a row is not held; nan for types without a rest value.
+        mean_strain: Mean of |C| / rest value, 0 where a row is not held or has a rest value of 0; nan for types without
+            a rest value.
         largest_strain: Largest of these; nan for types without a rest value.
     """
 
@@ -74,6 +75,31 @@ class Residual:
         return self.largest
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All that is measured of one moment.
+
+    Attributes:
+        strains: Strain at each particle, (N,); see `shinari.point_values`.
+        forces: Largest force of a row at each particle [N], (N,).
+        energy: Energies [J].
+        momentum: Linear momentum [kg m/s], (3,).
+        angular_momentum: Angular momentum about the world's origin [kg m^2/s], (3,).
+        residual: Largest residual of all blocks, each in the unit of its C.
+        mean_strain: Mean strain of all rows that hold and have one; 0 where there are none.
+        largest_strain: Largest of these.
+    """
+
+    strains: np.ndarray
+    forces: np.ndarray
+    energy: Energy
+    momentum: np.ndarray
+    angular_momentum: np.ndarray
+    residual: float
+    mean_strain: float
+    largest_strain: float
+
+
 class Diagnostics:
     """Answers questions about the states of one model."""
 
@@ -83,15 +109,51 @@ class Diagnostics:
         self._dt = settings.dt
         self._method = settings.method
         self._free = model.masses > 0.0
+        self._points: PointValues | None = None
 
     def energy(self, state: State) -> Energy:
         """Energies [J]."""
+        return self._energy(state, self._all_rows(state))
+
+    def measure(self, state: State) -> Measured:
+        """Everything at once: each row is evaluated one time."""
+        rows = self._all_rows(state)
+        strained = [found.strains[found.strained] for found in rows.values() if found.strains is not None]
+        strains = np.concatenate([np.zeros(0), *strained])
+        blocks = {name: self._block_residual(block, state, rows[name]) for name, block in self._model.blocks.items()}
+        return Measured(
+            self._point_values.strains(state, rows),
+            self._point_values.forces(state, rows, self._h),
+            self._energy(state, rows),
+            self.momentum(state),
+            self.angular_momentum(state, np.zeros(3)),
+            float(Residual(blocks)),
+            float(strains.mean()) if len(strains) else 0.0,
+            float(strains.max(initial=0.0)),
+        )
+
+    def point_strains(self, state: State) -> np.ndarray:
+        """Strain at each particle, (N,)."""
+        return self._point_values.strains(state, self._all_rows(state))
+
+    def point_forces(self, state: State) -> np.ndarray:
+        """Largest force of a row at each particle [N], (N,)."""
+        return self._point_values.forces(state, self._all_rows(state), self._h)
+
+    @property
+    def _point_values(self) -> PointValues:
+        """Made when it is first needed: it sorts the points of all rows."""
+        if self._points is None:
+            self._points = PointValues(self._model)
+        return self._points
+
+    def _energy(self, state: State, rows: dict[str, RowValues]) -> Energy:
         m, free = self._masses(state)[self._free], self._free
         x = self._world(state)[free]
         v = state.velocities[free].astype(np.float64)
         kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
         gravitational = -float(m @ (x @ self._model.gravity))
-        elastic = sum(self._elastic(block, state) for block in self._model.blocks.values())
+        elastic = sum(self._elastic(found) for found in rows.values())
         for part in self._model.parts:
             moving, stored = part.energy(self._model, state)
             kinetic, elastic = kinetic + moving, elastic + stored
@@ -123,7 +185,8 @@ class Diagnostics:
 
     def residual(self, state: State) -> Residual:
         """Residuals and strains by block."""
-        return Residual({name: self._block_residual(b, state) for name, b in self._model.blocks.items()})
+        blocks = self._model.blocks.items()
+        return Residual({name: self._block_residual(b, state, self._rows(b, state)) for name, b in blocks})
 
     def forces(self, state: State, kind: str) -> np.ndarray:
         """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
@@ -137,13 +200,12 @@ class Diagnostics:
     def strains(self, state: State, kind: str) -> np.ndarray:
         """C / rest value of all rows of a type, in the order in which they were added, (M,)."""
         block = self._block(kind)
-        column = _rest_column(block.type)
+        column = rest_column(block.type)
         if column is None:
             raise SceneError(f"strains: {kind!r} has no rest value to compare with")
         strains = np.empty(block.row_count)
-        strains[block.places] = self._values(block, state)[:, 0] / np.abs(
-            parameters_now(self._model, state, block)[:, column]
-        )
+        rows = self._rows(block, state)
+        strains[block.places] = rows.values[:, 0] / np.abs(rows.parameters[:, column])
         return strains
 
     def worst_block(self, state: State) -> str:
@@ -151,7 +213,8 @@ class Diagnostics:
         worst, most = "none", -1.0
         for name, block in self._model.blocks.items():
             # what the solver holds, not what was published before it failed
-            size = np.abs(self._measured(block, state, state.x.astype(np.float64))).max()
+            parameters = self._parameters(block, state)
+            size = np.abs(self._measured(block, state, parameters, state.x.astype(np.float64))[0]).max()
             if not np.isfinite(size):
                 return repr(name)
             if size > most:
@@ -172,15 +235,26 @@ class Diagnostics:
         seen = state.positions
         return np.where(solver.astype(seen.dtype) == seen, solver, seen)
 
-    def _values(self, block: ConstraintBlock, state: State) -> np.ndarray:
-        """C of all rows in solver order, (M, rows) float64."""
+    def _all_rows(self, state: State) -> dict[str, RowValues]:
+        """What the rows of each block say."""
+        x = self._solver_positions(state)
+        return {name: self._rows(block, state, x) for name, block in self._model.blocks.items()}
+
+    def _rows(self, block: ConstraintBlock, state: State, x: np.ndarray | None = None) -> RowValues:
+        """What the rows of a block say, at positions in solver order; by default those that the user sees."""
+        x = self._solver_positions(state) if x is None else x
+        parameters = self._parameters(block, state)
+        values, pulls = self._measured(block, state, parameters, x)
+        return RowValues(block, parameters, x, values, pulls, self._compliance(block, values, state))
+
+    def _solver_positions(self, state: State) -> np.ndarray:
+        """Positions that the user sees, as the solver holds them, (N, 4) float64."""
         x = state.x.astype(np.float64)
         x[self._model.slots, :3] = self._world(state) - state.origins[self._model.groups][self._model.slots]
-        return self._measured(block, state, x)
+        return x
 
-    def _measured(self, block: ConstraintBlock, state: State, x: np.ndarray) -> np.ndarray:
-        """C of all rows at positions in solver order, (M, rows) float64."""
-        values = np.empty((block.row_count, block.type.rows))
+    def _parameters(self, block: ConstraintBlock, state: State) -> np.ndarray:
+        """Parameters of the rows of a block now, with places relative to the origins of their groups, float64."""
         parameters = parameters_now(self._model, state, block).astype(np.float64)
         groups = self._model.groups[block.indices[:, 0]]
         for columns in block.type.place_columns:
@@ -189,8 +263,17 @@ class Diagnostics:
                 if driver.block == block.type.name:
                     target = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
                     parameters[driver.rows, columns] = target - state.origins[groups[driver.rows]]
-        measurement(block.type)(block.indices, parameters, x, values)
-        return values
+        return parameters
+
+    def _measured(
+        self, block: ConstraintBlock, state: State, parameters: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """C of all rows, (M, rows), and h^2 times the forces at their points, (M, points), in solver order."""
+        values = np.empty((block.row_count, block.type.rows))
+        pulls = np.empty(block.indices.shape)
+        multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
+        measurement(block.type)(block.indices, parameters, x, multipliers, values, pulls)
+        return values, pulls
 
     def _compliance(self, block: ConstraintBlock, values: np.ndarray, state: State) -> np.ndarray:
         """Compliance of each row for the side on which it is, (M,); infinite where it has let go."""
@@ -199,36 +282,21 @@ class Diagnostics:
         broken = state.broken.get(block.type.name)
         return chosen if broken is None else np.where(broken, np.inf, chosen)
 
-    def _elastic(self, block: ConstraintBlock, state: State) -> float:
+    def _elastic(self, rows: RowValues) -> float:
         if self._method == "pbd":
             return 0.0
-        values = self._values(block, state)
-        compliance = self._compliance(block, values, state)
-        soft = compliance > 0.0
-        return 0.5 * float(((values[soft] ** 2).sum(axis=1) / compliance[soft]).sum())
+        soft = rows.compliance > 0.0
+        return 0.5 * float(((rows.values[soft] ** 2).sum(axis=1) / rows.compliance[soft]).sum())
 
-    def _block_residual(self, block: ConstraintBlock, state: State) -> BlockResidual:
-        values = self._values(block, state)
+    def _block_residual(self, block: ConstraintBlock, state: State, rows: RowValues) -> BlockResidual:
+        values = rows.values
         multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
-        compliance = self._compliance(block, values, state)[:, None]
+        compliance = rows.compliance[:, None]
         if self._method == "pbd":
             compliance = np.zeros_like(compliance)
         held = np.isfinite(compliance)
         error = np.abs(np.where(held, values + np.where(held, compliance, 0.0) * multipliers / self._h**2, 0.0))
-        column = _rest_column(block.type)
-        if column is None:
+        if rest_column(block.type) is None or rows.strains is None:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
-        strain = np.where(
-            held[:, 0], np.abs(values[:, 0]) / np.abs(parameters_now(self._model, state, block)[:, column]), 0.0
-        )
+        strain = np.where(rows.strained, rows.strains, 0.0)
         return BlockResidual(float(error.mean()), float(error.max()), float(strain.mean()), float(strain.max()))
-
-
-def _rest_column(kind: ConstraintType) -> int | None:
-    """Column of the parameter that a value of C is compared with, if there is one."""
-    column = 0
-    for name, width in kind.parameters:
-        if name in ("rest_length", "rest_volume"):
-            return column
-        column += width
-    return None

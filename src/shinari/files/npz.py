@@ -2,27 +2,37 @@
 
 `times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
 the vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`; `part_names`,
-`part_kinds`, `part_radii` and for each part `range_<name>` (start, stop) of its points and, for meshes, `faces_<name>`
-(F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says of a part that
-can tear what of it is there, and (T, N) of a fluid that flows in and out which of its particles are: the others wait
-and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
+`part_kinds`, `part_radii`, `part_surfaces` (whether a fluid is drawn by its surface) and for each part `range_<name>`
+(start, stop) of its points and, for meshes, `faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F)
+or, for the segments of a curve, (T, S), says of a part that can tear what of it is there, and (T, N) of a fluid that
+flows in and out which of its particles are: the others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3]
+belongs to fluids.
 
 `body_positions (T, B, 3)` [m], `body_rotations (T, B, 4)` w x y z, `body_velocities (T, B, 3)` [m/s] of the origins of
 which the positions tell, `body_angular_velocities (T, B, 3)` [rad/s]: first the rigid bodies, then the colliders;
 `body_names`, `body_kinds` (`rigid` or `collider`) and for each `body_vertices_<name>` (V, 3) and `body_faces_<name>`
-(F, 3). Nothing is pickled, nothing is compressed.
+(F, 3).
+
+Of a run that was measured: `strains (T, P)` and `forces (T, P)` [N] of the points, and `measures (T, M)`, the numbers
+that `measure_names` says: energies [J], momenta, residual, strains; see `shinari.files.results.MEASURES`.
+
+Nothing is pickled, nothing is compressed: the arrays can be mapped from the file, as `open_frames` does.
 """
 
+import math
 import os
 import zipfile
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
-from shinari.errors import FileError
+from shinari.errors import FileError, SceneError
 from shinari.files.partial import reason
-from shinari.files.results import BODY_FIELDS, Layout
+from shinari.files.results import BODY_FIELDS, MEASURED, MEASURES, Body, Layout, Part, frame_shapes
 
+SMALL = 2**16
+"""Arrays up to so many bytes are read at once."""
 CHUNK_BYTES = 16 * 2**20
 """Bytes of frames that are in memory at a time while the archive is written."""
 
@@ -39,6 +49,8 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         _put_frames(archive, "times", frames, "time")
         for name in ("positions", "velocities", *BODY_FIELDS):
+            _put_frames(archive, name, frames, name)
+        for name in MEASURED if layout.measured else ():
             _put_frames(archive, name, frames, name)
         for name, where in layout.varying.items():
             _put_frames(archive, f"drawn_{name}", frames, "drawn", where)
@@ -76,6 +88,59 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     return arrays
 
 
+class NpzFrames:
+    """The frames of an archive, mapped from the file; see `shinari.files.cache.Source`.
+
+    Raises:
+        FileError: The file is no such archive, or was written before archives held all that is needed.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        try:
+            self._arrays = _mapped(path)
+        except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            raise FileError(f"{path}: cannot be read as a NumPy archive: {reason(error)}") from error
+        try:
+            self.layout = _layout(self._arrays)
+            self.title = str(self._arrays["title"])
+            self.times = np.array(self._arrays["times"], np.float64)
+            self._columns = self._frame_columns()
+        except KeyError as error:
+            raise FileError(f"{path}: is no run of shinari, or one of an older version: {error} missing") from error
+        except (SceneError, ValueError, TypeError) as error:
+            raise FileError(f"{path}: its layout is damaged: {reason(error)}") from error
+        self._check(path)
+
+    def rows(self, name: str, first: int, last: int) -> np.ndarray:
+        """Rows of a field of the frames, (last - first, ...)."""
+        arrays = [array[first:last] for array in self._columns.get(name, [])]
+        return np.concatenate(arrays, axis=1) if arrays else np.zeros((last - first, 0))
+
+    def close(self) -> None:
+        """Let go of the file: the maps end with their last reader."""
+        self._arrays.clear()
+        self._columns.clear()
+
+    def _check(self, path: str | os.PathLike) -> None:
+        """Refuse arrays that do not hold as many frames, or as much in each, as the layout says."""
+        count = len(self.times)
+        for name, shape in frame_shapes(self.layout).items():
+            arrays = self._columns.get(name, [])
+            width = sum(array.shape[1] for array in arrays)
+            if any(len(array) != count for array in arrays) or width != shape[0]:
+                found = ", ".join(str(array.shape) for array in arrays)
+                raise FileError(f"{path}: {name} have shape {found}, expected {(count, *shape)}")
+
+    def _frame_columns(self) -> dict[str, list[np.ndarray]]:
+        """The arrays that make each field of the frames, side by side."""
+        arrays, layout = self._arrays, self.layout
+        columns = {name: [arrays[name]] for name in ("positions", "velocities", *BODY_FIELDS)}
+        columns |= {name: [arrays[name]] for name in (MEASURED if layout.measured else ())}
+        columns["drawn"] = [arrays[f"drawn_{name}"] for name in layout.varying]
+        columns["densities"] = [arrays[f"density_{name}"] for name in layout.fluids]
+        return columns
+
+
 def _put_frames(
     archive: zipfile.ZipFile, name: str, frames: np.ndarray, field: str, where: slice | None = None
 ) -> None:
@@ -95,10 +160,13 @@ def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
         "particle_count": np.array(layout.particle_count, np.int64),
         "part_names": np.array([part.name for part in layout.parts], dtype=np.str_),
         "part_kinds": np.array([part.kind for part in layout.parts], dtype=np.str_),
-        "part_radii": np.array([part.radius for part in layout.parts], np.float32),
+        "part_radii": np.array([part.radius for part in layout.parts], np.float64),
+        "part_surfaces": np.array([part.surface for part in layout.parts], bool),
         "body_names": np.array([body.name for body in layout.bodies], dtype=np.str_),
         "body_kinds": np.array(["rigid" if body.rigid else "collider" for body in layout.bodies], dtype=np.str_),
     }
+    if layout.measured:
+        arrays["measure_names"] = np.array(MEASURES, dtype=np.str_)
     for part in layout.parts:
         arrays[f"range_{part.name}"] = np.array([part.start, part.stop], np.int64)
         if part.faces is not None:
@@ -107,3 +175,55 @@ def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
         arrays[f"body_vertices_{body.name}"] = np.asarray(body.vertices, np.float32)
         arrays[f"body_faces_{body.name}"] = np.asarray(body.faces, np.int32)
     return arrays
+
+
+def _layout(arrays: dict[str, np.ndarray]) -> Layout:
+    """The layout that `_description` wrote."""
+    parts = []
+    names = [str(name) for name in arrays["part_names"]]
+    table = zip(names, arrays["part_kinds"], arrays["part_radii"], arrays["part_surfaces"], strict=True)
+    for name, kind, radius, surface in table:
+        start, stop = (int(end) for end in arrays[f"range_{name}"])
+        faces = np.asarray(arrays[f"faces_{name}"], np.int64) if kind == "mesh" else None
+        varies, fluid = f"drawn_{name}" in arrays, f"density_{name}" in arrays
+        parts.append(Part(name, str(kind), start, stop, faces, float(radius), varies, fluid, bool(surface)))
+    bodies = [
+        Body(name, arrays[f"body_vertices_{name}"], arrays[f"body_faces_{name}"], kind == "rigid")
+        for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)
+    ]
+    count = int(arrays["particle_count"])
+    vertices = arrays["positions"].shape[1] - count
+    rate, measured = float(arrays["frames_per_second"]), "measure_names" in arrays
+    if measured and tuple(map(str, arrays["measure_names"])) != MEASURES:
+        raise ValueError(f"measure_names are {', '.join(map(str, arrays['measure_names']))}")
+    return Layout(tuple(parts), tuple(bodies), count, rate, vertices, measured)
+
+
+def _mapped(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """The arrays of an archive, those of some size mapped from the file."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive, open(path, "rb") as stream:
+        for entry in archive.infolist():
+            if entry.compress_type != zipfile.ZIP_STORED or not entry.filename.endswith(".npy"):
+                raise ValueError(f"{entry.filename} is compressed or no array: shinari writes no such archive")
+            # the local header: 30 bytes, with the lengths of the name and of the extra field at its end
+            stream.seek(entry.header_offset)
+            header = stream.read(30)
+            stream.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), os.SEEK_CUR)
+            arrays[entry.filename.removesuffix(".npy")] = _map_array(path, stream)
+    return arrays
+
+
+def _map_array(path: str | os.PathLike, stream: IO[bytes]) -> np.ndarray:
+    """The array in NumPy's format that begins where the stream is."""
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(stream)
+    if dtype.hasobject or fortran:
+        raise ValueError("it holds Python objects or columns first: shinari writes no such archive")
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size <= SMALL:
+        return np.frombuffer(stream.read(size), dtype).reshape(shape)
+    return np.memmap(path, dtype, mode="r", offset=stream.tell(), shape=shape)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from shinari.build.shape_mesh import shape_mesh
 from shinari.errors import FileError, require
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.torn import all_faces, drawn, varies
-from shinari.files.writers import open_writer
+from shinari.files.writers import FORMATS, open_writer
 from shinari.scene import check
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
@@ -27,7 +28,7 @@ VELOCITY_SPAN = 1.0e-4
 """Part of a step over which the motion of a collider is differenced for its velocity."""
 
 
-def layout_of(scene: Scene, frames_per_second: float, surface: bool = False) -> Layout:
+def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, measured: bool = False) -> Layout:
     """What results of a scene hold: every thing of particles is a part, every rigid body and every collider a body.
 
     A thing with a visual surface is drawn by that, in place of its particles.
@@ -36,6 +37,7 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False) -> 
         scene: The scene.
         frames_per_second: Frames in a second of simulated time [1/s].
         surface: Whether fluids are drawn by their surface.
+        measured: Whether frames hold strains, forces and measures.
     """
     parts, start, end = [], 0, scene.particle_count
     for group in scene.groups:
@@ -54,11 +56,16 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False) -> 
         start = stop
     bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
     bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
-    return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start)
+    return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start, measured)
 
 
-def frame_of(simulation: Simulation) -> Frame:
-    """The moment at which a simulation is; its arrays change with the next step."""
+def frame_of(simulation: Simulation, measured: bool = False) -> Frame:
+    """The moment at which a simulation is; its arrays change with the next step.
+
+    Args:
+        simulation: The simulation.
+        measured: Measure strains, forces and energies too.
+    """
     model, state, scene = simulation.model, simulation.state, simulation.scene
     vertices, velocities, start = [state.positions], [state.velocities], 0
     for group in scene.groups:
@@ -74,7 +81,35 @@ def frame_of(simulation: Simulation) -> Frame:
     shown = drawn(scene, model, state)
     fluids = [simulation.densities(group.name) for group in scene.groups if group.sampling is not None]
     densities = np.concatenate([np.zeros(0), *fluids])
-    return Frame(simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, shown, densities)
+    return Frame(
+        simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, shown, densities,
+        *(_measured(simulation) if measured else ()),
+    )  # fmt: skip
+
+
+def _measured(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Strains and forces of the points, each (N + V,), and measures (M,)."""
+    found = simulation.measure()
+    energy = found.energy
+    numbers = [energy.kinetic, energy.gravitational, energy.elastic, *found.momentum, *found.angular_momentum]
+    measures = np.array([*numbers, found.residual, found.mean_strain, found.largest_strain])
+    return _at_points(simulation.scene, found.strains), _at_points(simulation.scene, found.forces), measures
+
+
+def _at_points(scene: Scene, values: np.ndarray) -> np.ndarray:
+    """Values of the particles, (N,), then those of the vertices of surfaces: means of their particles, (N + V,).
+
+    The weights are those that move the surface. Where a vertex lies outside of its tetrahedron one is negative and
+    does not count, so that no mean leaves the range of its particles.
+    """
+    found, start = [values], 0
+    for group in scene.groups:
+        own = values[start : start + len(group.positions)]
+        start += len(group.positions)
+        if group.visual is not None:
+            weights = np.maximum(group.visual.weights, 0.0)
+            found.append((weights * own[group.visual.corners]).sum(axis=1) / weights.sum(axis=1))
+    return np.concatenate(found)
 
 
 def _moving_bodies(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -141,7 +176,11 @@ class Recorder:
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
         self.frames = 0
         self._simulation = simulation
-        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt), surface)
+        # an unknown extension is refused when it is opened
+        chosen = [FORMATS.get(Path(path).suffix.lower()) for path in paths]
+        measured = any(form is not None and form.measured for form in chosen)
+        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt), surface, measured)
+        self._measured = measured
         if any(part.surface for part in layout.parts):
             require("pysplashsurf", "surface")
         self._stack = ExitStack()
@@ -158,7 +197,7 @@ class Recorder:
             FileError: A file cannot be written, for example because the disk is full.
         """
         if self._simulation.state.frame % self.stride == 0:
-            frame = frame_of(self._simulation)
+            frame = frame_of(self._simulation, self._measured)
             for writer in self._writers:
                 writer.write(frame)
             self.frames += 1

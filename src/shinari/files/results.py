@@ -29,6 +29,26 @@ COLORS = (
 BODY_FIELDS = ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities")
 """Fields of a frame with a row for each body."""
 
+MEASURES = (
+    "kinetic",
+    "gravitational",
+    "elastic",
+    "momentum_x",
+    "momentum_y",
+    "momentum_z",
+    "angular_momentum_x",
+    "angular_momentum_y",
+    "angular_momentum_z",
+    "residual",
+    "mean_strain",
+    "largest_strain",
+)
+"""What `Frame.measures` holds: energies [J], momentum [kg m/s] and angular momentum about the origin [kg m^2/s], the
+largest residual of all rows, each in the unit of its C, mean and largest strain of the rows."""
+
+MEASURED = ("strains", "forces", "measures")
+"""Fields of a frame that are empty unless it was measured."""
+
 COLLIDER_COLOR = (0.60, 0.60, 0.62)
 
 
@@ -108,6 +128,7 @@ class Layout:
         particle_count: Number N of particles.
         frames_per_second: Frames in a second of simulated time [1/s].
         vertex_count: Number V of vertices of surfaces that are shown in place of particles.
+        measured: Whether frames hold strains, forces and measures.
 
     Raises:
         SceneError: A name is missing or taken, a range leaves the points, or faces leave their range.
@@ -118,6 +139,7 @@ class Layout:
     particle_count: int
     frames_per_second: float
     vertex_count: int = 0
+    measured: bool = False
 
     @property
     def point_count(self) -> int:
@@ -165,6 +187,10 @@ class Frame:
         drawn: Which triangles, segments and points of the parts that vary are there, shape (H,) bool; see
             `Layout.varying`.
         densities: Densities of the points of the fluids [kg/m^3], shape (D,); see `Layout.fluids`.
+        strains: How far the rows at each point are strained, shape (N + V,), or (0,) when not measured; see
+            `Simulation.point_strains`. Vertices of surfaces have the means of their particles.
+        forces: Largest force of a row at each point [N], shape (N + V,) or (0,); see `Simulation.point_forces`.
+        measures: The numbers that `MEASURES` names, shape (M,) float64, or (0,) when not measured.
     """
 
     time: float
@@ -176,6 +202,9 @@ class Frame:
     body_angular_velocities: np.ndarray
     drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     densities: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    strains: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    forces: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    measures: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 class Writer(Protocol):
@@ -218,6 +247,9 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
         "body_angular_velocities": (bodies, 3),
         "drawn": (sum(part.element_count for part in layout.parts if part.varies),),
         "densities": (sum(part.point_count for part in layout.parts if part.fluid),),
+        "strains": (points if layout.measured else 0,),
+        "forces": (points if layout.measured else 0,),
+        "measures": (len(MEASURES) if layout.measured else 0,),
     }
 
 

@@ -22,8 +22,8 @@ Convert = Callable[[Path, Layout, np.ndarray, str], None]
 
 
 def frame_dtype(layout: Layout) -> np.dtype:
-    """Type of a record: `time` [s] in double precision, the numbers of a frame in single precision."""
-    kinds = {"drawn": "|b1"}
+    """Type of a record: `time` [s] and measures in double precision, the numbers of a frame in single precision."""
+    kinds = {"drawn": "|b1", "measures": "<f8"}
     shapes = frame_shapes(layout).items()
     columns = [("time", "<f8"), *((name, kinds.get(name, "<f4"), shape) for name, shape in shapes)]
     return np.dtype(columns, align=True)  # USD refuses numbers that are not

@@ -10,11 +10,15 @@ or particles of a fluid have come or gone, new cells are stored, and from then o
                              bodies where they are; colliders are not among them, which may be large and stand still
       PointData/velocity     (T P, 3) float32 [m/s]
       PointData/density      (T P,) float32 [kg/m^3], where there is a fluid; 0 for what is none
+      PointData/strain       (T P,) float32, of a run that was measured; 0 for bodies
+      PointData/force        (T P,) float32 [N], likewise
       Polygons, Lines, Vertices, Strips     cells of the meshes and bodies, curves and points; indices of points
       Steps                  NSteps, Values (T,) [s], offsets
     /shinari                 not looked at by ParaView
       body_positions (T, B, 3), body_rotations (T, B, 4), body_velocities (T, B, 3), body_angular_velocities (T, B, 3),
-      body_vertices_<i>, body_faces_<i>, names and kinds of bodies, names, kinds and ranges of parts
+      body_vertices_<i>, body_faces_<i>, names and kinds of bodies, names, kinds and ranges of parts,
+      part_faces_<i> of meshes, part_radii, part_varies, part_fluid, part_surface, see `shinari.files.results.Part`
+      drawn (T, H), measures (T, M) float64, see `shinari.files.results.Frame`; there when H, M are not 0
 
 The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one: a run that is killed between two
 frames leaves all of them readable.
@@ -29,7 +33,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.files.partial import FileWriter, discard, publish, reason, reserve
-from shinari.files.results import BODY_FIELDS, BodyPoints, Frame, Layout, frame_shapes
+from shinari.files.results import BODY_FIELDS, MEASURES, BodyPoints, Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -70,7 +74,11 @@ class VtkhdfWriter(FileWriter):
         self._points = _growing(self._root, "Points", (3,), "f4", count)
         data = self._root.create_group("PointData")
         self._velocities = _growing(data, "velocity", (3,), "f4", count)
-        self._densities = _growing(data, "density", (), "f4", count) if self.layout.fluids else None
+        self._scalars = {name: _growing(data, name, (), "f4", count) for name in self._scalar_names()}
+
+    def _scalar_names(self) -> list[str]:
+        """Values of points that the frames have."""
+        return [*(["density"] if self.layout.fluids else []), *(["strain", "force"] if self.layout.measured else [])]
 
     def _begin_cells(self, drawn: np.ndarray) -> None:
         """Store the cells of frames in which these triangles and segments are drawn, for the steps from now on."""
@@ -98,8 +106,7 @@ class VtkhdfWriter(FileWriter):
             _growing(steps, "PointOffsets", (), "i8", 256),
             _growing(data, "velocity", (), "i8", 256),
         ]
-        if self.layout.fluids:
-            self._point_offsets.append(_growing(data, "density", (), "i8", 256))
+        self._point_offsets += [_growing(data, name, (), "i8", 256) for name in self._scalar_names()]
         # Every step is one part, whose cells begin where they began in the step before, unless something has torn.
         self._starts = {
             "PartOffsets": _growing(steps, "PartOffsets", (), "i8", 256),
@@ -118,30 +125,35 @@ class VtkhdfWriter(FileWriter):
         own.attrs["part_names"] = [part.name for part in self.layout.parts]
         own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
         own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
+        own.attrs["part_radii"] = np.array([part.radius for part in self.layout.parts], "f8")
+        for name in ("varies", "fluid", "surface"):
+            own.attrs[f"part_{name}"] = np.array([getattr(part, name) for part in self.layout.parts], "i1")
+        for index, part in enumerate(self.layout.parts):
+            if part.faces is not None:
+                own.create_dataset(f"part_faces_{index}", data=np.asarray(part.faces, "i4"))
+        own.attrs["measure_names"] = MEASURES if self.layout.measured else []
         own.attrs["body_names"] = [body.name for body in self.layout.bodies]
         own.attrs["body_kinds"] = ["rigid" if body.rigid else "collider" for body in self.layout.bodies]
         for index, body in enumerate(self.layout.bodies):
             own.create_dataset(f"body_vertices_{index}", data=np.asarray(body.vertices, "f4"))
             own.create_dataset(f"body_faces_{index}", data=np.asarray(body.faces, "i4"))
-        count = len(self.layout.bodies)
-        if count:  # HDF5 has no growing dataset of rows without columns
-            for name in BODY_FIELDS:
-                _growing(own, name, frame_shapes(self.layout)[name], "f4", 64)
+        shapes, kinds = frame_shapes(self.layout), {"drawn": "i1", "measures": "f8"}
+        # HDF5 has no growing dataset of rows without columns
+        self._own = {
+            name: _growing(own, name, shapes[name], kinds.get(name, "f4"), 64)
+            for name in (*BODY_FIELDS, "drawn", "measures")
+            if 0 not in shapes[name]
+        }
 
     def _append(self, frame: Frame) -> None:
         step, count = self.frame_count, self._count
         points = self._bodies.positions(frame)
         _append(self._points, np.concatenate([frame.positions, points]))
         _append(self._velocities, np.concatenate([frame.velocities, self._bodies.velocities(frame, points)]))
-        if self._densities is not None:
-            values = np.zeros(count)
-            for part in self.layout.parts:
-                if part.fluid:
-                    values[part.start : part.stop] = np.asarray(frame.densities)[self.layout.fluids[part.name]]
-            _append(self._densities, values)
-        if self.layout.bodies:
-            for name in BODY_FIELDS:
-                _append(self._file["shinari"][name], np.asarray(getattr(frame, name))[None])
+        for name, dataset in self._scalars.items():
+            _append(dataset, self._scalar(name, frame))
+        for name, dataset in self._own.items():
+            _append(dataset, np.asarray(getattr(frame, name))[None])
         _append(self._times, [frame.time])
         for dataset in self._point_offsets:
             _append(dataset, [step * count])
@@ -156,6 +168,17 @@ class VtkhdfWriter(FileWriter):
             _append(self._starts[name], np.array([value]))
         self._steps.attrs.modify("NSteps", np.int64(step + 1))
         self._flush()
+
+    def _scalar(self, name: str, frame: Frame) -> np.ndarray:
+        """Values of all points, 0 for those that have none."""
+        values = np.zeros(self._count)
+        if name == "density":
+            for part in self.layout.parts:
+                if part.fluid:
+                    values[part.start : part.stop] = np.asarray(frame.densities)[self.layout.fluids[part.name]]
+        else:
+            values[: self.layout.point_count] = frame.strains if name == "strain" else frame.forces
+        return values
 
     def _flush(self) -> None:
         self._file.flush()

@@ -36,11 +36,13 @@ class Format:
         description: What it is for, in a few words.
         open: Makes the writer: path, layout, title.
         requires: Module and extra it needs beyond the core, None when nothing.
+        measured: Whether it keeps strains, forces and measures.
     """
 
     description: str
     open: Callable[[str | os.PathLike, Layout, str], Writer]
     requires: tuple[str, str] | None = None
+    measured: bool = False
 
 
 def _spooled(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Writer]:
@@ -48,12 +50,14 @@ def _spooled(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Wri
 
 
 FORMATS: dict[str, Format] = {
-    ".npz": Format("arrays for NumPy", _spooled(write_npz)),
+    ".npz": Format("arrays for NumPy", _spooled(write_npz), measured=True),
     ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
     ".usdc": Format("Universal Scene Description, binary", _spooled(write_usd), ("pxr", "usd")),
     ".usda": Format("Universal Scene Description, text", _spooled(write_usd), ("pxr", "usd")),
     ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
-    ".vtkhdf": Format("a cache for ParaView", lambda p, la, t: VtkhdfWriter(p, la, title=t), ("h5py", "cache")),
+    ".vtkhdf": Format(
+        "a cache for ParaView", lambda p, la, t: VtkhdfWriter(p, la, title=t), ("h5py", "cache"), measured=True
+    ),
 }
 """The formats by extension; the command line lists the same."""
 

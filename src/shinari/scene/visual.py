@@ -19,6 +19,8 @@ class Visual(Protocol):
     Attributes:
         vertices: Vertices at rest, where the thing was put [m], (V, 3).
         faces: Triangles, (F, 3), indices of these vertices.
+        corners: Particles that each vertex goes with, local indices, (V, K).
+        weights: Their weights, which sum to one, (V, K).
     """
 
     @property
@@ -29,6 +31,16 @@ class Visual(Protocol):
     @property
     def faces(self) -> np.ndarray:
         """Triangles, (F, 3)."""
+        ...
+
+    @property
+    def corners(self) -> np.ndarray:
+        """Particles of each vertex, (V, K)."""
+        ...
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Their weights, (V, K)."""
         ...
 
     def vertices_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:

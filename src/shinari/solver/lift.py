@@ -70,7 +70,11 @@ def projection(kind: ConstraintType, variant: Variant) -> Callable:
 
 
 def measurement(kind: ConstraintType) -> Callable:
-    """Compiled `measure(indices, parameters, x, values)`: C of all rows into values (M, rows), for diagnostics."""
+    """Compiled `measure(indices, parameters, x, multipliers, values, forces)`, for diagnostics.
+
+    It puts C of all rows into values (M, rows), and |sum_a lambda_a grad_i C_a| at each of their points into forces
+    (M, points), for multipliers (M, rows).
+    """
     return _module(kind, f"{kind.name}_measure", _measure_source(kind)).measure
 
 
@@ -108,7 +112,7 @@ def project(begin, end, {arguments}):
 _MEASURE = """
 
 @numba.njit(cache={{cache}}, **FLAGS)
-def measure(indices, parameters, x, values):
+def measure(indices, parameters, x, multipliers, values, forces):
     for r in range(len(indices)):
 {body}
 """
@@ -139,6 +143,11 @@ def _lanes_source(kind: ConstraintType, variant: Variant) -> str:
 def _measure_source(kind: ConstraintType) -> str:
     names = _value_names(kind)
     body = _gather(kind) + _evaluate(kind) + [f"values[r, {k}] = {name}" for k, name in enumerate(names)]
+    for i in range(kind.points):
+        for k in range(3):
+            push = (f"multipliers[r, {a}] * {_gradient(kind, a, i)}[{k}]" for a in range(kind.rows))
+            body.append(f"f{k} = {' + '.join(push)}")
+        body.append(f"forces[r, {i}] = np.sqrt(f0 * f0 + f1 * f1 + f2 * f2)")
     return _HEADER.format(title=f"Values of {kind.name!r}") + _MEASURE.format(body=_indent(body))
 
 

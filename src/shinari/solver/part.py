@@ -4,7 +4,7 @@ Rods with frames, clusters of shape matching and the volume of a closed mesh are
 model, brings the arrays that it changes into the state, and is called by the step where the algorithm needs it.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -56,4 +56,17 @@ class PartModel(Protocol):
 
     def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
         """Angular momentum beyond that of the particles [kg m^2/s], (3,)."""
+        ...
+
+
+@runtime_checkable
+class Strained(Protocol):
+    """A part whose particles are strained and pulled; see `shinari.point_values`."""
+
+    def point_strains(self, model: "Model", state: "State") -> tuple[np.ndarray, np.ndarray]:
+        """Particles in solver order, (K,), and a strain of what each is part of, (K,)."""
+        ...
+
+    def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Particles in solver order, (K,), and a force on each in the last substep of length h [s], (K,) [N]."""
         ...

@@ -1,0 +1,137 @@
+"""Runs read back: the layout and the frames of a file that a run wrote, one frame in memory at a time.
+
+with open_cache("run.npz") as cache:
+    for index in range(len(cache)):
+        frame = cache.frame(index)
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+
+from shinari.errors import FileError
+from shinari.files.npz import NpzFrames
+from shinari.files.results import Frame, Layout
+from shinari.files.spool import frame_dtype
+from shinari.files.vtkhdf_reader import VtkhdfFrames
+
+CHUNK_BYTES = 16 * 2**20
+"""Bytes of frames that are in memory at a time while they are gathered."""
+
+
+class Source(Protocol):
+    """A file of frames in some format.
+
+    Attributes:
+        layout: What the frames hold.
+        title: One line about the run.
+        times: Simulated times of the frames [s], (T,).
+    """
+
+    layout: Layout
+    title: str
+    times: np.ndarray
+
+    def rows(self, name: str, first: int, last: int) -> np.ndarray:
+        """Rows of a field of the frames, (last - first, ...)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Cache:
+    """A run that was written, to be looked at. Closed by `close` or at the end of a `with` block.
+
+    Attributes:
+        path: The file.
+        layout: What the frames hold.
+        title: One line about the run.
+        times: Simulated times of the frames [s], shape (T,) float64.
+    """
+
+    def __init__(self, path: str | os.PathLike, source: Source) -> None:
+        self.path = Path(path)
+        self.layout = source.layout
+        self.title = source.title
+        self.times = source.times
+        self._source = source
+        self._gathered: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def frame(self, index: int) -> Frame:
+        """A frame, read from the file; negative indices count from the end.
+
+        Raises:
+            IndexError: There is no such frame.
+        """
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"{self.path}: has {count} frames, no frame {index}")
+        index %= count
+        names = (name for name in frame_dtype(self.layout).names or () if name != "time")
+        return Frame(float(self.times[index]), *(self._source.rows(name, index, index + 1)[0] for name in names))
+
+    def frames(self) -> np.ndarray:
+        """All frames, structured as `shinari.files.spool.frame_dtype` says, shape (T,).
+
+        They are gathered in a temporary file without a name, from which the array is mapped: memory does not grow with
+        the number of frames.
+        """
+        if self._gathered is None:
+            self._gathered = self._gather()
+        return self._gathered
+
+    def close(self) -> None:
+        """Let go of the file; a second call does nothing."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _gather(self) -> np.ndarray:
+        kind = frame_dtype(self.layout)
+        if len(self) == 0:
+            return np.zeros(0, kind)
+        with tempfile.TemporaryFile() as stream:
+            frames = np.memmap(stream, kind, mode="w+", shape=(len(self),))
+        step = max(1, CHUNK_BYTES // kind.itemsize)
+        for first in range(0, len(self), step):
+            last = min(first + step, len(self))
+            frames["time"][first:last] = self.times[first:last]
+            for name in kind.names or ():
+                if name != "time":
+                    frames[name][first:last] = self._source.rows(name, first, last)
+        return frames
+
+
+def open_cache(path: str | os.PathLike) -> Cache:
+    """Open a file that a run wrote, `.npz` or `.vtkhdf`, whole or partial.
+
+    Raises:
+        FileError: The file is missing, of another kind or from elsewhere, damaged, or of an older version; the message
+            says what is missing.
+        MissingExtraError: A `.vtkhdf` file, and h5py is not installed.
+    """
+    suffix = Path(path).suffix.lower()
+    if not os.path.exists(path):
+        raise FileError(f"{path}: no such file")
+    if os.path.isdir(path):
+        raise FileError(f"{path}: is a folder")
+    if suffix == ".npz":
+        return Cache(path, NpzFrames(path))
+    if suffix == ".vtkhdf":
+        return Cache(path, VtkhdfFrames(path))
+    raise FileError(f"{path}: unknown kind of run {suffix!r}, expected .npz or .vtkhdf")
