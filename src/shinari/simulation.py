@@ -20,6 +20,7 @@ from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
+from shinari.point_values import PointAnswers
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -46,7 +47,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers):
+class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswers):
     """A scene that runs.
 
     Args:
