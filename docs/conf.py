@@ -12,8 +12,17 @@ author = "the shinari contributors"
 copyright = author
 version = release = shinari.__version__
 
-# mathml, names, gallery and reference are in _ext
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "names", "gallery", "reference"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    # in _ext:
+    "docstrings",
+    "gallery",
+    "mathml",
+    "names",
+    "reference",
+]
 exclude_patterns = ["_build", "pictures/*.md"]
 html_theme = "furo"
 html_title = "shinari"
@@ -37,4 +46,7 @@ napoleon_use_ivar = True
 # Every reference to a name of ours has to lead somewhere. Those to Python, NumPy and others would need their indices
 # from the network.
 nitpicky = True
+nitpick_ignore = [
+    ("py:class", f"shinari.{name}") for name in ("live.grabs.Held", "scene.body.Drive", "scene.body.Piece")
+]
 nitpick_ignore_regex = [("py:.*", r"(?!shinari\.).*")]
