@@ -42,6 +42,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         work.bodies.begin(time, threads)
     for family in work.contacts:
         family.begin(time)
+    for grab in work.grabs:
+        grab.begin()
     for substep in range(settings.substeps):
         end = time + (substep + 1) * h
         apply_forces(model, state, work, end, h)
@@ -55,7 +57,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         drive_targets(model, state, work, end)
         if work.hierarchy is not None:
             work.hierarchy.project(threads, substep)
-        project(state, work, settings, threads)
+        project(state, work, settings, threads, (substep + 1) / settings.substeps)
         for family in work.contacts:
             family.settle(threads)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
@@ -79,8 +81,11 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     return True
 
 
-def project(state: State, work: Workspace, settings: Settings, threads: int) -> None:
-    """The solver loop of a substep: every block, the parts, then the contacts, once per iteration."""
+def project(state: State, work: Workspace, settings: Settings, threads: int, part_over: float) -> None:
+    """The solver loop of a substep: every block, the parts, what is held, then the contacts, once per iteration.
+
+    `part_over` is the part of the step that is over when the substep ends.
+    """
     accelerated = settings.sweep == "chebyshev"
     history = Chebyshev(state) if accelerated else None
     for iteration in range(settings.iterations):
@@ -90,6 +95,8 @@ def project(state: State, work: Workspace, settings: Settings, threads: int) -> 
             part.project(threads, iteration == 0)
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
+        for grab in work.grabs:
+            grab.project(part_over, settings.substep, iteration == 0)
         least = TURNS if len(work.contacts) > 1 else ALONE
         for turn in range(MOST_TURNS):
             if turn > 0:

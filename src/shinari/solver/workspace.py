@@ -33,6 +33,7 @@ from shinari.state import State
 if TYPE_CHECKING:
     from shinari.fluid.emission import Emission
     from shinari.fluid.part import Fluid
+    from shinari.live.grabs import Grab
     from shinari.rigid.coupling.attachments import Attachments
 
 
@@ -54,6 +55,7 @@ class Workspace:
         emission: Emitters and sinks of fluids, or None.
         tears: What can tear, or None.
         flows: What can flow, or None.
+        grabs: What a user holds; the simulation's own list.
         loosened: Whether rows have let go by force since the last step.
         drag: Coefficients of the air for each triangle, see `AirSurface`; 0 where it is gone.
         kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
@@ -80,6 +82,7 @@ class Workspace:
         self.emission = self._bind_emission(scene, model, state)
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
+        self.grabs: list[Grab] = []
         self.loosened = False
         self._scene = scene
         faces = 0 if model.air is None else len(model.air.triangles)

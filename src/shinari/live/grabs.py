@@ -1,0 +1,246 @@
+r"""Grabs: hold a particle, or a place on a rigid body, at a target that moves while the simulation runs.
+
+      x . . . . . target      C = x - target (three rows), compliance alpha [m/N]: a spring of zero length
+
+A row of XPBD (Macklin et al. 2016, eq. 18) with the gradient 1 in each of the three directions and the inverse mass w
+changes its multiplier and the particle, in a substep h, by
+
+    d lambda = -(C + a lambda) / (w + a),      d x = w d lambda,      a = alpha / h^2
+
+so in the first iteration x goes w / (w + a) of the way to the target. The force on the particle is lambda / h^2; at
+rest it is -C / alpha, which carries all that hangs on the particle. Each grab is solved once an iteration, after
+everything else that pulls and before the contacts, which have the last word: what is dragged at a collider is stopped.
+
+Between two steps a target may jump, as a mouse does; in the next step it goes evenly from where it was to where it was
+put, substep by substep. What is let go keeps its velocity, since a grab acts on nothing but positions.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.scene import check
+from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import Handle
+from shinari.scene.motion import rotation_matrix
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.scene.scene import Scene
+    from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
+    from shinari.state import State
+
+
+class Held(Protocol):
+    """What a grab holds."""
+
+    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
+        """Solve the rows once and move what is held.
+
+        Args:
+            target: Where it is to be [m], (3,).
+            soft: a [1/kg].
+            pushed: lambda so far in this substep [kg m], (3,).
+            h: Substep [s].
+            first: Whether it is the first iteration of the substep.
+
+        Returns:
+            d lambda, (3,).
+        """
+        ...
+
+
+class Grab:
+    """Something that is held; `Simulation.grab` returns it.
+
+    A grab belongs to whoever holds, not to the scene or its state: copies of the state and checkpoints are without it,
+    and going on from them (`Simulation.restore`) does not end it.
+
+    Attributes:
+        thing: Name of the thing.
+        index: Particle within the thing, or None of a body.
+        compliance: Compliance [m/N].
+    """
+
+    def __init__(
+        self, thing: str, index: int | None, held: Held, place: np.ndarray, compliance: float, grabs: "list[Grab]"
+    ) -> None:
+        self.thing, self.index, self.compliance = thing, index, compliance
+        self._held, self._grabs = held, grabs
+        self._target = self._from = self._to = np.array(place, np.float64)
+        self._pushed, self._force = np.zeros(3), np.zeros(3)
+        grabs.append(self)
+
+    def __repr__(self) -> str:
+        where = "" if self.index is None else f" at particle {self.index}"
+        return f"<grab of {self.thing}{where}{'' if self.active else ', released'}>"
+
+    @property
+    def target(self) -> np.ndarray:
+        """Where it is drawn to [m], (3,), a copy; assign it to drag. The next step goes there evenly.
+
+        Assigning is safe from another thread than the one that steps.
+        """
+        return self._target.copy()
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        self._target = np.array(check.vector(f"grab of {self.thing!r}", "target", value), np.float64)
+
+    @property
+    def force(self) -> np.ndarray:
+        """Force with which it pulls at what it holds, in the last substep [N], (3,), a copy."""
+        return self._force.copy()
+
+    @property
+    def active(self) -> bool:
+        """Whether it still holds."""
+        return self in self._grabs
+
+    def release(self) -> None:
+        """Let go; what was held keeps its velocity. A second call does nothing."""
+        if self in self._grabs:
+            self._grabs.remove(self)
+        self._force = np.zeros(3)
+
+    def begin(self) -> None:
+        """A step begins: the target goes to where it was put since the last one."""
+        self._from, self._to = self._to, self._target
+
+    def project(self, part: float, h: float, first: bool) -> None:
+        """Solve once in an iteration of the substep that ends when so large a part of the step is over."""
+        if first:
+            self._pushed = np.zeros(3)
+        target = self._from + part * (self._to - self._from)
+        self._pushed += self._held.solve(target, self.compliance / h**2, self._pushed, h, first)
+        self._force = self._pushed / h**2
+
+
+class HeldParticle:
+    """A particle, by its place in solver order."""
+
+    def __init__(self, simulation: "Grabs", slot: int) -> None:
+        self._simulation, self._slot = simulation, slot
+
+    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
+        """See `Held`. A particle that has been pinned meanwhile is not pulled."""
+        state, slot = self._simulation.state, self._slot
+        x, w = state.x[slot, :3], float(state.x[slot, 3])
+        if w == 0.0:
+            return -pushed
+        error = x - (target - state.origins[self._simulation.model.groups[slot]])
+        change = -(error + soft * pushed) / (w + soft)
+        x += w * change
+        return change
+
+
+class HeldBody:
+    """A place on a rigid body.
+
+    It is solved like an attachment of a fixed particle at the target to that place, with the inverse mass of the body
+    there (Mueller et al. 2020, eq. 2 and 3); see `shinari.rigid.coupling.attachment_rows`. The push acts at the place
+    as it was at the start of the substep.
+    """
+
+    def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
+        from shinari.rigid.coupling.attachment_rows import solve_attachments
+
+        self._simulation, self._kernel, self._body = simulation, solve_attachments, body
+        state, described, real = simulation.state, simulation.scene.bodies[body], simulation.model.real
+        local = (point - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
+        # in the axes of the frame that the solver moves
+        self._local = (local - described.centre) @ rotation_matrix(described.axes)
+        # the fixed particle stands at an origin of its own, which is the target
+        self._x, self._predicted, self._v = np.zeros((1, 4), real), np.zeros((1, 3), real), np.zeros((1, 3), real)
+        self._pushed = np.zeros((1, 3))
+
+    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
+        """See `Held`."""
+        work, body = self._simulation._work, self._body
+        assert work.bodies is not None
+        f = work.bodies.frames
+        # an island that sleeps wakes
+        self._simulation.state.parts["bodies/idle"][body] = 0.0
+        self._v[0] = (target - f.x0[body] - rotation_matrix(f.q0[body]) @ self._local) / h
+        self._pushed[0] = -pushed
+        scratch = f.q.copy(), np.zeros((len(f.x), 2)), np.zeros_like(f.x)
+        self._kernel(
+            np.zeros(1, np.int64), np.array([body]), self._local[None], np.zeros(1), np.array([soft * h * h]),
+            np.zeros(1, bool), self._pushed, self._x, self._predicted, self._v, np.zeros(1, np.uint16), target[None],
+            f.x, f.q, f.x0, f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses, *scratch, first, h
+        )  # fmt: skip
+        return -self._pushed[0] - pushed
+
+
+class Grabs:
+    """Holding things."""
+
+    scene: "Scene"
+    state: "State"
+    model: "Model"
+    settings: "Settings"
+    _work: "Workspace"
+    _grabs: list[Grab]
+    _range: Callable[[object], slice]
+    _body: Callable[[BodyHandle | str], BodyHandle]
+
+    def grab(
+        self,
+        handle: Handle | BodyHandle | str,
+        index: int | None = None,
+        *,
+        point: Any = None,
+        compliance: float = 1e-4,
+    ) -> Grab:
+        """Hold a particle, or a place on a rigid body, from now on: a spring to a target that starts where it is.
+
+        Nothing is built anew, and the grab is no part of the state: a checkpoint does not hold it.
+
+        Args:
+            handle: The thing or body.
+            index: Particle within a thing, 0 to N - 1.
+            point: Place on a body, in the world as it is now [m], (3,).
+            compliance: Compliance of the spring [m/N]: a load F hangs `compliance * F` below the target.
+
+        Returns:
+            The grab: set its `target` [m], read its `force` [N], and `release` it.
+
+        Raises:
+            SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
+                there, the body cannot be pushed, or the compliance is negative.
+        """
+        thing = self.scene[handle] if isinstance(handle, str) else handle
+        if isinstance(thing, BodyHandle):
+            return self._grab_body(thing, index, point, compliance)
+        members = self._range(thing)
+        assert isinstance(thing, Handle)
+        if point is not None:
+            raise SceneError(f"{thing.name}: point: of a thing with particles one is grabbed by its index")
+        if index is None:
+            raise SceneError(f"{thing.name}: grab: index: is missing; which of its particles?")
+        chosen = check.indices(thing.name, "grab", index, len(thing.particles))
+        if len(chosen) != 1:
+            raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
+        compliance = check.number(thing.name, "compliance", compliance, least=0.0)
+        particle = members.start + int(chosen[0])
+        slot = int(self.model.slots[particle])
+        if self.state.x[slot, 3] == 0.0:
+            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
+        place = self.state.positions[particle]
+        return Grab(thing.name, int(chosen[0]), HeldParticle(self, slot), place, compliance, self._grabs)
+
+    def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, compliance: float) -> Grab:
+        body = self._body(handle).index
+        name = handle.name
+        if index is not None:
+            raise SceneError(f"{name}: index: a body is grabbed at a point")
+        if point is None:
+            raise SceneError(f"{name}: grab: point: is missing; where in the world?")
+        place = check.vector(name, "point", point)
+        compliance = check.number(name, "compliance", compliance, least=0.0)
+        if self.scene.bodies[body].mass == 0.0:
+            raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
+        return Grab(name, None, HeldBody(self, body, place), place, compliance, self._grabs)
