@@ -11,7 +11,7 @@ import trimesh
 from test_files_writers import LAYOUT, frame, write
 
 from shinari.errors import FileError
-from shinari.files.html import frame_camera, moving_box
+from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
 from shinari.files.ply import PlyWriter
 from shinari.files.results import Body, Frame, Layout, Part
@@ -20,6 +20,7 @@ from shinari.files.usd import prim_names
 from shinari.files.vtkhdf import read_cache
 from shinari.files.writers import open_writer
 from shinari.scene.motion import rotation_matrix
+from shinari.view.stage import frame_camera
 
 COUNT = 3
 CURVES_ONLY = Layout((Part("rope", "curve", 0, 4),), (), 4, 25.0)

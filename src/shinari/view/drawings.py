@@ -1,0 +1,308 @@
+"""How one thing of a run is drawn with viser: made once, then shown frame after frame."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shinari.files.fluid_mesh import fluid_mesh
+from shinari.files.results import Frame, Layout, Part
+from shinari.view.geometry import SIDES, coloured_mesh, icosphere, tube_faces, tube_vertices
+
+MOST_SPHERES = 4000
+"""More particles than this are drawn as discs."""
+FINE_SPHERES = 300
+"""Up to so many are drawn as fine spheres."""
+FLAT_FACES = 64
+"""Up to so many faces a body is drawn with its edges: a box is no cushion."""
+
+Color = tuple[int, int, int]
+Register = Callable[[Any], None]
+"""Told of every node that is added to the scene, now or later."""
+
+
+class Surface:
+    """A surface of one colour, or with a colour for each vertex.
+
+    viser's meshes have one colour. A coloured surface is a glTF asset; a browser shows nothing while it loads one, so
+    there are two, and one is shown while the other loads.
+    """
+
+    def __init__(
+        self, scene: Any, name: str, vertices: np.ndarray, faces: np.ndarray, color: Color, register: Register
+    ) -> None:
+        self._scene, self._name, self._register = scene, name, register
+        self._faces = faces
+        self._mesh = scene.add_mesh_simple(name, vertices, faces.astype(np.uint32), color=color, side="double")
+        self._assets: list[Any] = []
+        self._loading: Any = None
+        register(self._mesh)
+
+    def show(self, vertices: np.ndarray, faces: np.ndarray | None, colors: np.ndarray | None) -> None:
+        """Move it; faces None leaves them as they are."""
+        if faces is not None:
+            self._faces = faces
+            self._mesh.faces = faces.astype(np.uint32)
+        if colors is None:
+            self._mesh.vertices = vertices
+            self._look_at(self._mesh)
+            self._loading = None
+            return
+        self.settle()
+        data = coloured_mesh(vertices, self._faces, colors)
+        hidden = next((asset for asset in self._assets if not asset.visible), None)
+        if hidden is None:
+            hidden = self._scene.add_glb(f"{self._name} colours {len(self._assets)}", data, visible=False)
+            self._assets.append(hidden)
+            self._register(hidden)
+        else:
+            hidden.glb_data = data
+        self._loading = hidden
+
+    @property
+    def lags(self) -> bool:
+        """Whether the last frame is loaded, but not shown yet."""
+        return self._loading is not None
+
+    def settle(self) -> None:
+        """Show what was loaded with the last frame."""
+        if self._loading is not None:
+            self._look_at(self._loading)
+            self._loading = None
+
+    def _look_at(self, node: Any) -> None:
+        for other in (self._mesh, *self._assets):
+            if other.visible != (other is node):
+                other.visible = other is node
+
+
+class Sheet:
+    """A part of triangles: cloth, the surface of a soft body."""
+
+    def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
+        self._part, self._varying = part, layout.varying.get(part.name)
+        self._all = np.asarray(part.faces, np.int32)
+        self._drawn: np.ndarray | None = None
+        faces = self._changed(first)
+        self.surface = Surface(scene, name, self._points(first), self._all if faces is None else faces, color, add)
+
+    def show(self, frame: Frame, colors: np.ndarray | None) -> None:
+        """Move it, without what has torn."""
+        self.surface.show(self._points(frame), self._changed(frame), colors)
+
+    def _points(self, frame: Frame) -> np.ndarray:
+        return np.ascontiguousarray(frame.positions[self._part.start : self._part.stop], np.float32)
+
+    def _changed(self, frame: Frame) -> np.ndarray | None:
+        """The faces that are left, when they are others than before."""
+        if self._varying is None or np.array_equal(frame.drawn[self._varying], self._drawn):  # type: ignore[arg-type]
+            return None
+        self._drawn = np.array(frame.drawn[self._varying])
+        return self._all[self._drawn]
+
+
+class Tube:
+    """A part that is a line: rope, rod."""
+
+    def __init__(
+        self,
+        scene: Any,
+        name: str,
+        part: Part,
+        layout: Layout,
+        first: Frame,
+        color: Color,
+        add: Register,
+        *,
+        radius: float,
+    ) -> None:
+        self._part, self._varying, self._radius = part, layout.varying.get(part.name), radius
+        self._drawn: np.ndarray | None = None
+        faces = self._changed(first)
+        faces = tube_faces(part.point_count) if faces is None else faces
+        self.surface = Surface(scene, name, self._vertices(first), faces, color, add)
+
+    def show(self, frame: Frame, colors: np.ndarray | None) -> None:
+        """Move it, without what has torn."""
+        if colors is not None:
+            colors = np.repeat(colors, SIDES, axis=0)
+        self.surface.show(self._vertices(frame), self._changed(frame), colors)
+
+    def _vertices(self, frame: Frame) -> np.ndarray:
+        return tube_vertices(frame.positions[self._part.start : self._part.stop], self._radius)
+
+    def _changed(self, frame: Frame) -> np.ndarray | None:
+        if self._varying is None or np.array_equal(frame.drawn[self._varying], self._drawn):  # type: ignore[arg-type]
+            return None
+        self._drawn = np.array(frame.drawn[self._varying])
+        return tube_faces(self._part.point_count, ~self._drawn)
+
+
+class Balls:
+    """A part of points: spheres, or discs when there are very many. Those that are not there hide behind one that is.
+
+    Fluids are coloured by their speed, from their colour at rest to white.
+    """
+
+    surface = None
+
+    def __init__(
+        self,
+        scene: Any,
+        name: str,
+        part: Part,
+        layout: Layout,
+        first: Frame,
+        color: Color,
+        add: Register,
+        *,
+        radius: float,
+        fastest: float | None,
+    ) -> None:
+        self._part, self._varying = part, layout.varying.get(part.name)
+        self._color = np.array(color, np.uint8)
+        self._fastest, self._grows = fastest or 1e-3, fastest is None
+        points, visible = self._places(first)
+        colors = self._colors(first, None)
+        self._spheres = part.point_count <= MOST_SPHERES
+        if self._spheres:
+            vertices, faces = icosphere(2 if part.point_count <= FINE_SPHERES else 1)
+            turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(points), 1))
+            self._node = scene.add_batched_meshes_simple(
+                name,
+                (radius * vertices).astype(np.float32),
+                faces,
+                turns,
+                points,
+                batched_colors=colors,
+                lod="off",
+                visible=visible,
+            )
+        else:
+            self._node = scene.add_point_cloud(
+                name,
+                points,
+                colors,
+                point_size=2.0 * radius,
+                point_shape="circle",
+                precision="float32",
+                visible=visible,
+                point_shading="gradient",
+            )
+        add(self._node)
+
+    def show(self, frame: Frame, colors: np.ndarray | None) -> None:
+        """Move and colour them."""
+        points, visible = self._places(frame)
+        colors = self._colors(frame, colors)
+        if self._spheres:
+            self._node.batched_positions, self._node.batched_colors = points, colors
+        else:
+            self._node.points, self._node.colors = points, colors
+        if self._node.visible != visible:
+            self._node.visible = visible
+
+    def _places(self, frame: Frame) -> tuple[np.ndarray, bool]:
+        places = np.ascontiguousarray(frame.positions[self._part.start : self._part.stop], np.float32)
+        if self._varying is None:
+            return places, True
+        there = frame.drawn[self._varying]
+        return np.where(there[:, None], places, places[int(np.argmax(there))]), bool(there.any())
+
+    def _colors(self, frame: Frame, colors: np.ndarray | None) -> np.ndarray:
+        if colors is not None:
+            return colors
+        if not self._part.fluid:
+            return np.tile(self._color, (self._part.point_count, 1))
+        speeds = np.linalg.norm(frame.velocities[self._part.start : self._part.stop], axis=1)
+        if self._grows:
+            self._fastest = max(self._fastest, float(speeds.max(initial=0.0)))
+        whiter = np.minimum(speeds / self._fastest, 1.0)[:, None] * (255.0 - self._color)
+        return np.round(self._color + whiter).astype(np.uint8)
+
+
+class FluidSurface:
+    """A fluid as a mesh around its particles; a triangle without area where there are none."""
+
+    surface = None
+
+    def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
+        self._part, self._layout = part, layout
+        vertices, faces = self._mesh_of(first)
+        self._node = scene.add_mesh_simple(name, vertices, faces, color=color, side="double")
+        add(self._node)
+
+    def show(self, frame: Frame, colors: np.ndarray | None) -> None:
+        """Make the mesh anew, in one colour."""
+        self._node.vertices, self._node.faces = self._mesh_of(frame)
+
+    def _mesh_of(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        vertices, faces = fluid_mesh(self._part, self._layout, frame)
+        if len(faces):
+            return vertices, faces.astype(np.uint32)
+        start = self._part.start
+        return np.repeat(frame.positions[start : start + 1], 3, axis=0), np.array([[0, 1, 2]], np.uint32)
+
+
+class RigidMesh:
+    """A body or a collider by its pose."""
+
+    def __init__(self, scene: Any, name: str, layout: Layout, index: int, first: Frame, color: Color, add: Register):
+        body = layout.bodies[index]
+        self._index = index
+        self._last = self._place(first)
+        self._node = scene.add_mesh_simple(
+            name,
+            np.asarray(body.vertices, np.float32),
+            np.asarray(body.faces, np.uint32),
+            color=color,
+            # the walls of a container that are between it and the camera are left out
+            side="front" if body.hollow else "double",
+            flat_shading=len(body.faces) <= FLAT_FACES,
+            position=self._last[:3],
+            wxyz=self._last[3:],
+        )
+        add(self._node)
+
+    def show(self, frame: Frame) -> None:
+        """Move it, if it has moved."""
+        place = self._place(frame)
+        if not np.array_equal(place, self._last):
+            self._node.position, self._node.wxyz, self._last = place[:3], place[3:], place
+
+    def _place(self, frame: Frame) -> np.ndarray:
+        return np.concatenate([frame.body_positions[self._index], frame.body_rotations[self._index]])
+
+
+class RigidMeshes:
+    """Bodies with the same mesh: one message a frame for all of them."""
+
+    def __init__(
+        self,
+        scene: Any,
+        name: str,
+        layout: Layout,
+        members: list[int],
+        first: Frame,
+        colors: np.ndarray,
+        add: Register,
+    ) -> None:
+        body = layout.bodies[members[0]]
+        self._members = members
+        self._node = scene.add_batched_meshes_simple(
+            name,
+            np.asarray(body.vertices, np.float32),
+            np.asarray(body.faces, np.uint32),
+            batched_wxyzs=first.body_rotations[members],
+            batched_positions=first.body_positions[members],
+            batched_colors=colors,
+            lod="off",
+            side="front" if body.hollow else "double",
+            flat_shading=len(body.faces) <= FLAT_FACES,
+        )
+        add(self._node)
+
+    def show(self, frame: Frame) -> None:
+        """Move them."""
+        self._node.batched_wxyzs = frame.body_rotations[self._members]
+        self._node.batched_positions = frame.body_positions[self._members]

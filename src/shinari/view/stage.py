@@ -1,0 +1,207 @@
+"""What a run looks like in viser: the ground, and every thing of a layout where it is in a frame."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shinari.files.results import COLORS, Frame, Layout, body_color
+from shinari.view.drawings import Balls, FluidSurface, RigidMesh, RigidMeshes, Sheet, Tube
+
+VIEW_ANGLE = 75.0
+"""Vertical opening angle of viser's camera [degrees]."""
+VIEW_DIRECTION = (0.55, 0.35, 0.76)
+"""From what is looked at to the camera."""
+MANY = 10
+"""So many bodies with the same mesh are drawn as one thing."""
+THIN = 0.004
+"""Radius of what has none, as a part of the size of the scene."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of viser that draws something.
+
+    Attributes:
+        handle: viser's handle.
+        part: Index of the part of the layout that it draws, or None.
+        bodies: Indices of the bodies that it draws, in the order of its instances.
+    """
+
+    handle: Any
+    part: int | None = None
+    bodies: tuple[int, ...] = ()
+
+
+class Stage:
+    """Draws frames.
+
+    Args:
+        scene: The scene of a viser server.
+        layout: What is drawn.
+        frame: The first frame.
+        box: Lower and upper corner of what will be seen [m]; None: of the first frame.
+        fastest: Largest speed of each fluid, by the name of its part [m/s]; by default the largest seen so far.
+
+    Attributes:
+        layout: What is drawn.
+        box: Lower and upper corner of what will be seen [m].
+        size: Its longest edge [m].
+        nodes: The nodes so far, the ground aside.
+    """
+
+    def __init__(
+        self,
+        scene: Any,
+        layout: Layout,
+        frame: Frame,
+        *,
+        box: tuple[np.ndarray, np.ndarray] | None = None,
+        fastest: dict[str, float] | None = None,
+    ) -> None:
+        self.layout = layout
+        self.box = box or box_of(layout, [frame])
+        self.size = float(np.max(self.box[1] - self.box[0])) or 1.0
+        self.nodes: list[Node] = []
+        self._scene = scene
+        self._callbacks: list[Callable[[Node], None]] = []
+        self._ground = self._add_ground()
+        self._parts = [self._add_part(k, frame, (fastest or {}).get(p.name)) for k, p in enumerate(layout.parts)]
+        self._bodies = [self._add_bodies(members, frame) for members in alike(layout)]
+
+    def show(self, frame: Frame, colouring: Any = None) -> None:
+        """Show a frame.
+
+        Args:
+            frame: The frame.
+            colouring: A `shinari.view.colours.Colouring` for a colour at each point; None: each thing in its colour.
+        """
+        for index, drawing in enumerate(self._parts):
+            drawing.show(frame, None if colouring is None else colouring.of(index, frame))
+        for drawing in self._bodies:
+            drawing.show(frame)
+
+    @property
+    def lags(self) -> bool:
+        """Whether the last frame is not seen yet: coloured surfaces are one behind until `settle` or `show`."""
+        return any(part.surface is not None and part.surface.lags for part in self._parts)
+
+    def settle(self) -> None:
+        """Show the last frame where it is not seen yet; a browser needs some time to load it before."""
+        for part in self._parts:
+            if part.surface is not None:
+                part.surface.settle()
+
+    def on_node(self, callback: Callable[[Node], None]) -> None:
+        """Call a function with each node, those that are there and those that are added later."""
+        self._callbacks.append(callback)
+        for node in list(self.nodes):
+            callback(node)
+
+    def camera(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position of a camera that sees the box, and the point that it looks at [m]."""
+        return frame_camera(*self.box)
+
+    def remove(self) -> None:
+        """Take everything away."""
+        for node in self.nodes:
+            node.handle.remove()
+        self._ground.remove()
+
+    def _register(self, part: int | None = None, bodies: tuple[int, ...] = ()) -> Callable[[Any], None]:
+        def register(handle: Any) -> None:
+            node = Node(handle, part, bodies)
+            self.nodes.append(node)
+            for callback in self._callbacks:
+                callback(node)
+
+        return register
+
+    def _add_ground(self) -> Any:
+        low, high = self.box
+        cell = 10.0 ** np.floor(np.log10(self.size))
+        center = 0.5 * (low + high)
+        middle = (float(np.round(center[0] / cell) * cell), 0.0, float(np.round(center[2] / cell) * cell))
+        wide = float(np.ceil(3 * self.size / cell) * cell)
+        return self._scene.add_grid(
+            "/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle
+        )
+
+    def _add_part(self, index: int, frame: Frame, fastest: float | None) -> Any:
+        part = self.layout.parts[index]
+        name, color = f"/{index} {part.name.replace('/', '_')}", bytes_of(COLORS[index % len(COLORS)])
+        given = (self._scene, name, part, self.layout, frame, color, self._register(part=index))
+        radius = part.radius or THIN * self.size
+        if part.kind == "mesh":
+            return Sheet(*given)
+        if part.kind == "curve" and part.point_count > 1:
+            return Tube(*given, radius=radius)
+        if part.surface:
+            return FluidSurface(*given)
+        return Balls(*given, radius=radius, fastest=fastest)
+
+    def _add_bodies(self, members: list[int], frame: Frame) -> Any:
+        first = members[0]
+        name = f"/body {first} {self.layout.bodies[first].name.replace('/', '_')}"
+        add = self._register(bodies=tuple(members))
+        if len(members) == 1:
+            return RigidMesh(
+                self._scene, name, self.layout, first, frame, bytes_of(body_color(self.layout, first)), add
+            )
+        colors = np.array([bytes_of(body_color(self.layout, k)) for k in members], np.uint8)
+        name += f" and {len(members) - 1} more"
+        return RigidMeshes(self._scene, name, self.layout, members, frame, colors, add)
+
+
+def bytes_of(color: tuple[float, float, float]) -> tuple[int, int, int]:
+    """Red, green and blue of 0..1 in 0..255."""
+    red, green, blue = (round(255 * channel) for channel in color)
+    return red, green, blue
+
+
+def alike(layout: Layout) -> list[list[int]]:
+    """The bodies, those together of which many have the same mesh, the others one by one."""
+    groups: dict[tuple[bytes, bytes], list[int]] = {}
+    for index, body in enumerate(layout.bodies):
+        key = np.asarray(body.vertices, np.float32).tobytes(), np.asarray(body.faces, np.int32).tobytes()
+        groups.setdefault(key, []).append(index)
+    return [part for same in groups.values() for part in ([same] if len(same) >= MANY else [[k] for k in same])]
+
+
+def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Camera that sees a box from the front, the right and above.
+
+    Args:
+        low: Lower corner of the box [m], shape (3,).
+        high: Upper corner [m], shape (3,).
+
+    Returns:
+        Position of the camera and the point it looks at [m], each (3,).
+    """
+    center = 0.5 * (low + high)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
+    direction = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
+    return center + direction * radius / np.sin(np.radians(0.5 * VIEW_ANGLE)), center
+
+
+def box_of(layout: Layout, frames: Iterable[Frame]) -> tuple[np.ndarray, np.ndarray]:
+    """Box around all drawn points and rigid bodies in all frames [m]; around the colliders when there are none."""
+    drawn = np.zeros(layout.point_count, bool)
+    for part in layout.parts:
+        drawn[part.start : part.stop] = True
+    bodies = np.flatnonzero([body.rigid for body in layout.bodies])
+    if not drawn.any() and not len(bodies):
+        bodies = np.arange(len(layout.bodies))
+    reach = [float(np.linalg.norm(layout.bodies[k].vertices, axis=1).max(initial=0.0)) for k in bodies]
+    around = np.reshape(reach, (-1, 1))
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for frame in frames:
+        places = frame.body_positions[bodies]
+        points = np.concatenate([frame.positions[drawn], places - around, places + around])
+        points = points[np.isfinite(points).all(axis=1)]
+        if len(points):
+            low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    if not np.isfinite(low).all():
+        return np.full(3, -1.0), np.full(3, 1.0)
+    return low, high

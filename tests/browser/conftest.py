@@ -1,0 +1,132 @@
+"""A real browser without a window, and one viewer for all tests of a file.
+
+`viewer` is the page of shinari on the side of the server, with a small cloth that hangs from two corners, paused at its
+start; `visit` opens it in the browser and gives playwright's page, `pixels` its canvas as an array.
+"""
+
+import io
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shinari as sn
+
+pytest.importorskip("viser", reason="viser is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from shinari.view.page import Page  # noqa: E402  after what skips
+from shinari.view.server import page_address, serve  # noqa: E402
+from shinari.view.sources import simulation_source  # noqa: E402
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+# small, because it is drawn by the processor
+SIZE = {"width": 640, "height": 480}
+PATIENCE = 20.0
+"""Longest time for something to happen in the browser [s]; the machine may be busy."""
+
+
+def cloth_scene() -> sn.Scene:
+    """A sheet of a metre that hangs in the air from the two corners at its back."""
+    scene = sn.Scene()
+    cloth = scene.add_cloth(sn.grid(shape=(12, 12), size=(1.0, 1.0)), position=(0.0, 1.2, 0.0), name="cloth")
+    cloth.pin([cloth.nearest((-0.5, 1.2, -0.5)), cloth.nearest((0.5, 1.2, -0.5))])
+    return scene
+
+
+def until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+    """Wait until something holds, or fail and say what did not."""
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, f"in {patience:g} s this has not happened: {what}"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """The browser."""
+    executable = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is on the PATH")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict:
+    """What the viewer offers; a test file may offer something else by a fixture of this name."""
+    return {"cloth": simulation_source(lambda: (cloth_scene(), {}), "a cloth", playing=False)}
+
+
+@pytest.fixture(scope="module")
+def shared_viewer(chromium: object, sources: dict) -> Iterator[Page]:
+    """The viewer of a test file, in whatever state the tests before have left it."""
+    viewer = serve(sources, next(iter(sources)), port=0)
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture
+def viewer(shared_viewer: Page) -> Page:
+    """The viewer, paused at the start of what it shows."""
+    shared_viewer.runner.pause().result(PATIENCE)
+    shared_viewer.runner.reset().result(PATIENCE)
+    return shared_viewer
+
+
+@pytest.fixture
+def visit(chromium: object, viewer: Page) -> Iterator[Callable[[], object]]:
+    """Opens the viewer in a browser of its own and waits for the picture; all are closed after the test."""
+    contexts = []
+
+    def go() -> object:
+        context = chromium.new_context(viewport=SIZE)
+        contexts.append(context)
+        page = context.new_page()
+        before = len(viewer.server.get_clients())
+        page.goto(page_address(viewer))
+        page.wait_for_selector("canvas", timeout=1000 * PATIENCE)
+        until(lambda: len(viewer.server.get_clients()) > before, "the page is connected")
+        return page
+
+    yield go
+    for context in contexts:
+        with suppress(Exception):
+            context.close()
+
+
+@pytest.fixture
+def pixels(request: pytest.FixtureRequest) -> Callable[[object], np.ndarray]:
+    """Gives what a page shows as (height, width, 3) uint8; with SHINARI_PICTURES=folder the pictures are kept there."""
+    from PIL import Image
+
+    count = 0
+
+    def take(page: object) -> np.ndarray:
+        nonlocal count
+        data = page.screenshot()
+        folder = os.environ.get("SHINARI_PICTURES")
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / f"{request.node.name}_{count}.png").write_bytes(data)
+            count += 1
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+    return take
