@@ -20,7 +20,8 @@ from shinari.files.spool import Spool
 from shinari.files.vtkhdf import read_cache
 from shinari.files.writers import FORMATS, open_writer
 
-FAST = [".npz", ".ply", ".usdc", ".usda", ".vtkhdf"]
+FAST = [".npz", ".ply", ".usdc", ".usda", ".vtkhdf", ".glb", ".pc2", ".mdd"]
+POINT_CACHES = (".pc2", ".mdd")
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 LAYOUT = Layout(
     parts=(
@@ -56,6 +57,16 @@ def write(path, count, layout=LAYOUT):
             writer.write(frame(index, layout))
 
 
+def names_of(suffix, count):
+    """Files of a run of `LAYOUT`."""
+    if suffix == ".ply":
+        return [f"run_000{index}.ply" for index in range(count)]
+    if suffix in POINT_CACHES:
+        things = ("cloth", "colliders", "grains", "rope")
+        return sorted(f"run_{thing}{suffix}{obj}" for thing in things for obj in ("", ".obj"))
+    return [f"run{suffix}"]
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -64,7 +75,7 @@ def contents(folder):
 def test_a_closed_file_is_whole_and_nothing_else_is_left(tmp_path, suffix):
     write(tmp_path / f"run{suffix}", 3)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == ({f"run_000{i}.ply" for i in range(3)} if suffix == ".ply" else {f"run{suffix}"})
+    assert names == set(names_of(suffix, 3))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -85,8 +96,7 @@ def test_ctrl_c_leaves_the_frames_so_far(tmp_path, suffix):
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    name = "run_0000.ply" if suffix == ".ply" else f"run{suffix}"
-    assert list(contents(tmp_path)) == [name]
+    assert list(contents(tmp_path)) == names_of(suffix, 1)
 
 
 @pytest.mark.parametrize("suffix", FAST)
@@ -103,7 +113,7 @@ def test_a_failed_run_keeps_the_earlier_file_and_tells_where_its_frames_are(tmp_
         failing()
     after = contents(tmp_path)
     assert {name: after[name] for name in before} == before
-    extra = "run_0000.ply" if suffix == ".ply" else f"run.partial{suffix}"
+    extra = f"run.partial{suffix}" if len(names_of(suffix, 1)) == 1 and suffix != ".ply" else names_of(suffix, 1)[0]
     assert extra in after
     assert ".partial" in caught.value.__notes__[0]
     if suffix == ".npz":

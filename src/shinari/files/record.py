@@ -51,8 +51,11 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, mea
             faces = all_faces(group) if kind == "mesh" else None
             radius, fluid = float(group.radii.max()), group.sampling is not None
             parts.append(
-                Part(group.name, kind, start, stop, faces, radius, varies(scene, group), fluid, fluid and surface)
-            )
+                Part(
+                    group.name, kind, start, stop, faces, radius, varies(scene, group), fluid, fluid and surface,
+                    cloth=group.kind == "cloth",
+                )
+            )  # fmt: skip
         start = stop
     bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
     bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]

@@ -67,6 +67,7 @@ class Part:
             out.
         fluid: Whether it is a fluid: frames hold the density of its points.
         surface: Whether a fluid is drawn by its surface, in the formats that know faces.
+        cloth: Whether it is a sheet of cloth.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Part:
     varies: bool = False
     fluid: bool = False
     surface: bool = False
+    cloth: bool = False
 
     @property
     def point_count(self) -> int:

@@ -6,8 +6,10 @@ a run that failed or was killed, the frames so far are there under a partial nam
 
 | format | the run failed | the run was killed, or the disk is full |
 |---|---|---|
-| `.npz`, `.usdc`, `.usda`, `.html` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
+| `.npz`, `.usdc`, `.usda`, `.html`, `.glb` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
 | `.ply` | folder `name.partial/` | folder `name.partial/` |
+| `.pc2` | folder `name.partial.pc2/` | folder `name.partial.pc2/` |
+| `.mdd` | folder `name.partial.mdd/` | folder `name.partial.mdd/`, as `.pc2` |
 | `.vtkhdf` | `name.partial.vtkhdf` | `name.partial.vtkhdf` |
 
 A run without a frame makes no file.
@@ -19,8 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shinari.errors import FileError, require
+from shinari.files.gltf import GlbWriter
 from shinari.files.html import write_html
+from shinari.files.mdd import MddWriter
 from shinari.files.npz import write_npz
+from shinari.files.pc2 import Pc2Writer
 from shinari.files.ply import PlyWriter
 from shinari.files.results import Layout, Writer
 from shinari.files.spool import Convert, SpoolWriter
@@ -54,6 +59,9 @@ FORMATS: dict[str, Format] = {
     ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
     ".usdc": Format("Universal Scene Description, binary", _spooled(write_usd), ("pxr", "usd")),
     ".usda": Format("Universal Scene Description, text", _spooled(write_usd), ("pxr", "usd")),
+    ".glb": Format("glTF with morph targets, for short clips", lambda p, la, t: GlbWriter(p, la, title=t)),
+    ".pc2": Format("point caches for Blender and Houdini", lambda p, la, t: Pc2Writer(p, la, title=t)),
+    ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),
     ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
     ".vtkhdf": Format(
         "a cache for ParaView", lambda p, la, t: VtkhdfWriter(p, la, title=t), ("h5py", "cache"), measured=True
