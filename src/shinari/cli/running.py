@@ -23,6 +23,9 @@ HOW_TO_LOOK = {
     ".usdc": "Blender by File > Import > Universal Scene Description, Houdini, usdview",
     ".usda": "Blender by File > Import > Universal Scene Description, Houdini, usdview; or any text editor",
     ".vtkhdf": "ParaView by File > Open",
+    ".glb": "any glTF viewer, a game engine, or Blender by File > Import > glTF 2.0",
+    ".pc2": "import the .obj beside it and put the cache on it: Blender's modifier Mesh Cache, docs/blender.md",
+    ".mdd": "import the .obj beside it and put the cache on it: Blender's modifier Mesh Cache, docs/blender.md",
 }
 
 
@@ -212,7 +215,8 @@ def _check_targets(outputs: list[Path], checkpoint: Path | None) -> None:
 
 
 def _output(path: Path) -> dict[str, Any]:
-    files = [path] if path.is_file() else sorted(path.parent.glob(f"{path.stem}_[0-9]*{path.suffix}"))
+    several = "*" if path.suffix.lower() in (".pc2", ".mdd") else "[0-9]*"
+    files = [path] if path.is_file() else sorted(path.parent.glob(f"{path.stem}_{several}{path.suffix}"))
     size = sum(file.stat().st_size for file in files)
     shown = path if path.is_file() or not files else files[0]
     return {"path": str(shown), "bytes": size, "look": HOW_TO_LOOK.get(path.suffix.lower(), "")}

@@ -224,7 +224,10 @@ def _add_body(document: _Document, layout: Layout, index: int, frames: np.ndarra
         view = document.view(len(data), lambda: iter([data]), target=ARRAY_BUFFER)
         bounds = {"min": vertices.min(axis=0).tolist(), "max": vertices.max(axis=0).tolist()}
         at = document.add("accessors", bufferView=view, componentType=FLOAT, count=len(vertices), type="VEC3", **bounds)
-        primitive: dict[str, Any] = {"attributes": {"POSITION": at}, "indices": document.indices(np.asarray(body.faces))}
+        primitive: dict[str, Any] = {
+            "attributes": {"POSITION": at},
+            "indices": document.indices(np.asarray(body.faces)),
+        }
         primitive["material"] = document.material(body.name, body_color(layout, index), not body.hollow)
         shown["mesh"] = document.add("meshes", name=body.name, primitives=[primitive])
     node = document.add("nodes", name=body.name, **shown, **pose)
