@@ -11,6 +11,7 @@ import numpy as np
 
 from shinari.build.body_mesh import body_surface
 from shinari.build.shape_mesh import shape_mesh
+from shinari.diagnostics import Measured
 from shinari.errors import FileError, require
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.torn import all_faces, drawn, varies
@@ -92,11 +93,15 @@ def frame_of(simulation: Simulation, measured: bool = False) -> Frame:
 
 def _measured(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Strains and forces of the points, each (N + V,), and measures (M,)."""
-    found = simulation.measure()
+    found, scene = simulation.measure(), simulation.scene
+    return _at_points(scene, found.strains), _at_points(scene, found.forces), measures_of(found)
+
+
+def measures_of(found: Measured) -> np.ndarray:
+    """The numbers that `MEASURES` names, (M,)."""
     energy = found.energy
     numbers = [energy.kinetic, energy.gravitational, energy.elastic, *found.momentum, *found.angular_momentum]
-    measures = np.array([*numbers, found.residual, found.mean_strain, found.largest_strain])
-    return _at_points(simulation.scene, found.strains), _at_points(simulation.scene, found.forces), measures
+    return np.array([*numbers, found.residual, found.mean_strain, found.largest_strain])
 
 
 def _at_points(scene: Scene, values: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """What things are coloured by: the body that they are, strain, force or speed.
 
-The colours of values run from dark blue over violet and pink to light yellow. Their lightness rises evenly, from 0.38 to
-0.93 in OKLab (Ottosson 2020, A perceptual color space for image processing), so that more is always lighter, in grey
-and to the colour blind too; the hue turns evenly from 268 to 95 degrees.
+The colours of values run from dark blue over violet and pink to light yellow. Their lightness rises evenly, from 0.38
+to 0.93 in OKLab (Ottosson 2020, A perceptual color space for image processing), so that more is always lighter, in
+grey and to the colour blind too; the hue turns evenly from 268 to 95 degrees.
 """
 
 import numpy as np
