@@ -143,7 +143,7 @@ def _write(group: Any, simulation: Simulation) -> None:
     group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
     group.attrs["frame"] = simulation.state.frame
     group.attrs["left_over"] = simulation.left_over
-    group.attrs["digest"] = model_digest(simulation.model)
+    group.attrs["digest"] = model_digest(simulation.model_as_described())
     group.attrs["functions"] = json.dumps(packed.functions)
     group.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
     arrays = group.create_group("arrays")
@@ -196,12 +196,6 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             simulation = Simulation(scene, **content.settings)
     except TypeError as error:
         raise FileError(f"{path}: the settings in the checkpoint are not known: {error}") from error
-    state = simulation.state.copy()
-    fits = layout_of_arrays(state.arrays()) == layout_of_arrays(content.state)
-    if fits:
-        state.take(content.state)
-        state.frame = content.frame
-        simulation._follow_pins(state)
     if model_digest(simulation.model) != content.digest:
         if given:
             raise SceneError(f"{path}: the scene is not the one that was saved: it builds another model")
@@ -209,8 +203,11 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             f"{path}: shinari {shinari.__version__} builds another model of this scene than shinari {content.version} "
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
-    if not fits:
+    state = simulation.state.copy()
+    if layout_of_arrays(state.arrays()) != layout_of_arrays(content.state):
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
+    state.take(content.state)
+    state.frame = content.frame
     simulation.restore(state, left_over=content.left_over)
     return simulation
 

@@ -89,6 +89,14 @@ class Pins:
         """
         return np.flatnonzero(self.model.masses[self._range(handle)] == 0.0)
 
+    def model_as_described(self) -> "Model":
+        """The model with the pins of the scene, whatever was pinned since."""
+        fixed = _masses(self.scene) == 0.0
+        fixed[list(self.scene.pinned)] = True
+        if np.array_equal(fixed, self.model.masses == 0.0):
+            return self.model
+        return repinned(self.described, self.model, self.settings, fixed)[0]
+
     def _chosen(self, verb: str, handle: Handle | str, indices: Any) -> np.ndarray:
         """Which particles as added are meant, (N,) bool."""
         members = self._range(handle)
@@ -122,9 +130,9 @@ class Pins:
         self._take_model(model)
         self._bind()
 
-    def _follow_pins(self, state: "State") -> None:
-        """Bring the model to the pins of a state; the rows of the state stand as they do with these pins."""
-        model = self.model
+    def _follow_pins(self) -> None:
+        """Bring the model to the pins of a state that was taken over; its rows stand as they do with these pins."""
+        model, state = self.model, self.state
         held = state.x[:, 3] == 0.0
         # what is not there has no inverse mass either
         absent = np.flatnonzero(np.isin(model.slots, waiting(model, state)))
