@@ -6,6 +6,8 @@ to be called with `on_frame`, `on_change` and `on_status`. These calls come from
 callbacks of viser come from its event loop and must not wait for anything there: `page.runner.do(...)` only queues.
 """
 
+import contextlib
+import io
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +26,7 @@ from shinari.view.player import FRAME_PERIOD
 from shinari.view.runner import Runner
 from shinari.view.stage import VIEW_ANGLE, Stage
 
-PANELS = ("transport",)
+PANELS = ("transport", "colour_panel", "plots")
 """Names of the panels, from top to bottom."""
 
 STATUS_PERIOD = 0.1
@@ -144,7 +146,8 @@ class Page:
         self._closed.set()
         self._thread.join()
         self.runner.close()
-        self.server.stop()
+        with contextlib.redirect_stdout(io.StringIO()):  # viser says so
+            self.server.stop()
 
     def _loop(self) -> None:
         seen, generation, told = 0, self.runner.generation, 0.0
