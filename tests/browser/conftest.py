@@ -7,15 +7,13 @@ start; `visit` opens it in the browser and gives playwright's page, `pixels` its
 import io
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-import shinari as sn
+from browser_help import PATIENCE, cloth_scene, until
 
 pytest.importorskip("viser", reason="viser is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -37,24 +35,6 @@ FLAGS = [
 ]
 # small, because it is drawn by the processor
 SIZE = {"width": 640, "height": 480}
-PATIENCE = 20.0
-"""Longest time for something to happen in the browser [s]; the machine may be busy."""
-
-
-def cloth_scene() -> sn.Scene:
-    """A sheet of a metre that hangs in the air from the two corners at its back."""
-    scene = sn.Scene()
-    cloth = scene.add_cloth(sn.grid(shape=(12, 12), size=(1.0, 1.0)), position=(0.0, 1.2, 0.0), name="cloth")
-    cloth.pin([cloth.nearest((-0.5, 1.2, -0.5)), cloth.nearest((0.5, 1.2, -0.5))])
-    return scene
-
-
-def until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Wait until something holds, or fail and say what did not."""
-    end = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < end, f"in {patience:g} s this has not happened: {what}"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

@@ -13,21 +13,22 @@ from shinari.files.results import Frame
 from shinari.simulation import Simulation
 from shinari.view.player import FRAME_PERIOD, Player
 
-MOST_STEPS = 64
-"""Most steps at a time, however fast they are."""
+ROUNDING = 1e-9
+"""What a step may be short of and still be due, as a part of it."""
 
 
 class Runner(Player):
     """Runs a simulation in a thread of its own; only that thread touches the simulation.
 
-    Time goes as fast as in reality, times `speed`. A simulation that is too slow for that falls behind: it takes the
-    steps it can, and a frame is shown after each if need be.
+    Time goes as fast as in reality, times `speed`. A simulation that is too slow for that falls behind: it takes as
+    many steps as fit into the time of a frame, one at least, and gives up the rest.
 
     Args:
         simulation: The simulation, from now on the runner's.
         title: One line about it.
         playing: Whether it starts by itself.
         surface: Whether fluids are drawn by their surface.
+        before_step: Called with the simulation before each step, in the runner's thread: what drives it.
 
     Attributes:
         measured: Whether frames hold strains, forces and measures; set it when somebody shows them.
@@ -36,15 +37,23 @@ class Runner(Player):
     """
 
     def __init__(
-        self, simulation: Simulation, title: str = "", *, playing: bool = False, surface: bool = False
+        self,
+        simulation: Simulation,
+        title: str = "",
+        *,
+        playing: bool = False,
+        surface: bool = False,
+        before_step: Callable[[Simulation], Any] | None = None,
     ) -> None:
-        dt = simulation.settings.dt
-        super().__init__(layout_of(simulation.scene, 1.0 / dt, surface), title, playing=playing)
+        layout = layout_of(simulation.scene, 1.0 / simulation.settings.dt, surface, measured=True)
+        super().__init__(layout, title, playing=playing)
         self.measured = False
         self.step_seconds = 0.0
         self.steps = 0
         self._simulation = simulation
+        self._before_step = before_step
         self._beginning = simulation.state.copy()
+        self._left_over = 0.0
         self._start()
 
     def do(self, function: Callable[[Simulation], Any]) -> Future:
@@ -59,34 +68,36 @@ class Runner(Player):
         return self._queue(lambda: function(self._simulation))
 
     def _frame(self) -> Frame:
-        frame = frame_of(self._simulation)
+        frame = frame_of(self._simulation, self.measured)
         arrays = {field.name: getattr(frame, field.name) for field in fields(frame)}
         return replace(frame, **{name: np.array(a) for name, a in arrays.items() if isinstance(a, np.ndarray)})
 
     def _due(self) -> float:
-        return self._simulation.settings.dt - self._simulation.left_over
+        return self._simulation.settings.dt - self._left_over
 
     def _advance(self, elapsed: float) -> bool:
-        # as many steps as fit into a frame: what is queued and what is shown does not wait for longer
-        fit = MOST_STEPS if self.step_seconds == 0.0 else int(FRAME_PERIOD / self.step_seconds)
-        begun = time.perf_counter()
-        taken = self._simulation.advance(elapsed, most_steps=min(max(fit, 1), MOST_STEPS) if self.steps else 1)
-        self._took(taken, time.perf_counter() - begun)
+        self._left_over += elapsed
+        dt, begun, taken = self._simulation.settings.dt, time.perf_counter(), 0
+        while self._left_over >= (1.0 - ROUNDING) * dt:
+            if taken and time.perf_counter() - begun > FRAME_PERIOD:
+                self._left_over = 0.0
+                break
+            self._step()
+            self._left_over = max(self._left_over - dt, 0.0)
+            taken += 1
         return taken > 0
 
     def _step(self) -> bool:
+        if self._before_step is not None:
+            self._before_step(self._simulation)
         begun = time.perf_counter()
         self._simulation.step()
-        self._took(1, time.perf_counter() - begun)
+        took = time.perf_counter() - begun
+        # the first step may load or compile kernels
+        self.step_seconds = 0.9 * self.step_seconds + 0.1 * took if self.steps > 1 else took
+        self.steps += 1
         return True
 
     def _rewind(self) -> None:
         self._simulation.restore(self._beginning)
-
-    def _took(self, taken: int, seconds: float) -> None:
-        if taken == 0:
-            return
-        each = seconds / taken
-        # the first step may load or compile kernels
-        self.step_seconds = 0.9 * self.step_seconds + 0.1 * each if self.steps > 1 else each
-        self.steps += taken
+        self._left_over = 0.0

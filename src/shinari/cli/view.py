@@ -1,0 +1,67 @@
+"""`shinari view`: a scene, a run or a demo in the browser."""
+
+import os
+import sys
+import threading
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from shinari.errors import require
+
+_Flag = Parameter(negative=())
+
+
+def view(
+    what: str = "demo",
+    name: str | None = None,
+    /,
+    *,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    open: bool = True,
+    paused: Annotated[bool, _Flag] = False,
+    surface: Annotated[bool, _Flag] = False,
+) -> None:
+    """Look at a scene, a run or a demo in the browser.
+
+    `shinari view scene.toml` simulates a scene file, `shinari view run.npz` plays what a run wrote (.npz, .vtkhdf), and
+    `shinari view demo NAME` shows a scene that comes with the package. Ctrl-C ends it.
+
+    Args:
+        what: A scene file, a run, or `demo`.
+        name: Name of the demo, see `shinari demo --list`, or of an example, when they are there.
+        port: Port to listen on; when it is taken, the next one that is free. 0: any.
+        host: Address to listen on. Only the default keeps other machines out.
+        open: Open the page in the browser of this machine.
+        paused: Wait for play.
+        surface: Draw fluids by their surface instead of by their particles.
+    """
+    require("viser", "view")
+    from shinari.cli.interrupt import interruptible
+    from shinari.view.server import LOCAL, page_address, serve
+    from shinari.view.sources import offered
+
+    sources, chosen = offered(what, name, playing=not paused, surface=surface)
+    page = serve(sources, chosen, host=host, port=port)
+    try:
+        address = page_address(page)
+        if page.server.get_port() != port and port != 0:
+            print(f"shinari: port {port} is taken", file=sys.stderr)
+        if host != LOCAL:
+            print(f"shinari: listening on {host}: whoever reaches this machine can use the page", file=sys.stderr)
+        print(f"shinari: {page.runner.title or chosen} at {address} (Ctrl-C ends)", flush=True)
+        if open and _has_display():
+            import webbrowser
+
+            webbrowser.open(address)
+        with interruptible() as stopped:
+            while not stopped():
+                threading.Event().wait(0.2)
+    finally:
+        page.close()
+
+
+def _has_display() -> bool:
+    """Whether a browser can open; without a display Python would start one that lives in the terminal."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
