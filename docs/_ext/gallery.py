@@ -135,10 +135,11 @@ def page(example: Example, picture: Path | None) -> str:
 
 def card(example: Example, picture: Path | None) -> str:
     """The card of an example on the page of the gallery."""
-    text = f"**[{example.title}]({example.name}.md)** \n{example.shows}"
+    title = f"[{example.title}]({example.name}.md)"
     if picture is None:
-        return f":::{{container}} card\n{text}\n:::\n"
-    return f":::{{figure}} pictures/{picture.name}\n:figclass: card\n:target: {example.name}.html\n\n{text}\n:::\n"
+        return f":::{{container}} card\n{title}\n\n{example.shows}\n:::\n"
+    head = f":::{{figure}} pictures/{picture.name}\n:figclass: card\n:target: {example.name}.html"
+    return f"{head}\n\n{title}\n\n{example.shows}\n:::\n"
 
 
 def write(app: Sphinx) -> None:
