@@ -20,6 +20,9 @@ from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
+from shinari.live.changes import Changes
+from shinari.live.grabs import Grab, Grabs
+from shinari.live.pins import Pins
 from shinari.point_values import PointAnswers
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
@@ -47,7 +50,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswers):
+class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Grabs, Pins, PointAnswers):
     """A scene that runs.
 
     Args:
@@ -121,12 +124,15 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswer
             rigid_solver=rigid_solver,
             sleeping=sleeping,
         )
-        self.scene = scene
+        self.scene = self.described = scene
+        self._table = None
         self._revision = scene.revision
         with announce(["build"]):
             self.model = build_model(scene, self.settings)
             self.state = start(self.model, scene)
-            self._work = Workspace(scene, self.model, self.state, self.settings)
+            self.state.coloured = sweep == "gauss-seidel"
+            self._grabs: list[Grab] = []
+            self._bind()
             warn_of_overlaps(scene, self.model)
             if self.model.rigid is not None:
                 # imported here: a scene without bodies does not wait for their kernels
@@ -408,8 +414,10 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswer
         """
         self._left_over = check.number("simulation", "left_over", left_over, least=0.0)
         self.state.restore(state)
+        self._follow_pins()
+        self._follow_order(state)
         # rows that have let go, or are whole again, are softened in the workspace
-        self._work = Workspace(self.scene, self.model, self.state, self.settings)
+        self._bind()
 
     def save(self, path: str | Path) -> None:
         """Write a checkpoint from which `load` goes on bit by bit; needs the extra [cache].
@@ -460,6 +468,11 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswer
             for solver in self._work.solvers:
                 solver.place(model, state)
 
+    def _bind(self) -> None:
+        """Bind the kernels anew to the arrays of the state."""
+        self._work = Workspace(self.described, self.model, self.state, self.settings)
+        self._work.grabs = self._grabs
+
     def _kernel_names(self) -> list[str]:
         names = [f"{solver.block.type.name}" for solver in self._work.solvers]
         settings = self.settings
@@ -491,4 +504,4 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, PointAnswer
         for values in state.multipliers.values():
             values[...] = 0.0
         state.take(before)
-        self._work = Workspace(self.scene, model, state, self.settings)
+        self._bind()

@@ -34,6 +34,7 @@ class State:
         broken: Rows that have let go by block, in solver order.
         parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
+        coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
     """
 
     _positions: np.ndarray
@@ -45,6 +46,7 @@ class State:
     broken: dict[str, np.ndarray]
     parts: dict[str, np.ndarray]
     frame: int = 0
+    coloured: bool = True
 
     @property
     def positions(self) -> np.ndarray:
@@ -137,6 +139,7 @@ class State:
             {name: values.copy() for name, values in self.broken.items()},
             {name: values.copy() for name, values in self.parts.items()},
             self.frame,
+            self.coloured,
         )
 
     def restore(self, other: "State") -> None:

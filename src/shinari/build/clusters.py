@@ -1,6 +1,7 @@
 """Clusters of shape matching: which particles are matched together, and the tables that the kernels need."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -140,9 +141,6 @@ def build_lumps(scene: Scene, slots: np.ndarray, real: type) -> ShapeMatching | 
     particles = np.concatenate([slots[start : start + size] for (_, start), size in zip(lumps, sizes, strict=True)])
     curved = joined("curved")
     entries = np.argsort(local, kind="stable")
-    stiffness = np.array([material.stiffness for material in materials])
-    with np.errstate(divide="ignore"):
-        frequencies = stiffness / ((1.0 - stiffness) * BLINK**2)
     pieces, piece_starts = _pieces(cluster_starts)
     lump_pieces, lump_piece_starts = _pieces(firsts)
     return ShapeMatching(
@@ -151,8 +149,8 @@ def build_lumps(scene: Scene, slots: np.ndarray, real: type) -> ShapeMatching | 
         firsts=firsts,
         numbers=np.array([start for _, start in lumps]),
         held=np.array([table["held"] for table in tables]),
-        frequencies=frequencies,
-        stiffness=stiffness,
+        frequencies=_frequencies(materials),
+        stiffness=np.array([material.stiffness for material in materials]),
         owners=np.repeat(np.arange(len(lumps)), [len(table["counts"]) for table in tables]),
         starts=cluster_starts,
         members=particles[local].astype(np.uint32),
@@ -175,6 +173,28 @@ def build_lumps(scene: Scene, slots: np.ndarray, real: type) -> ShapeMatching | 
         lump_pieces=lump_pieces,
         lump_piece_starts=lump_piece_starts,
     )
+
+
+def stiffened(lumps: ShapeMatching, scene: Scene) -> ShapeMatching:
+    """The clusters with stiffness and laws of the materials of a scene that differs in these alone."""
+    groups = [group for group in scene.groups if group.kind == "lump"]
+    materials, counts = [_material(group) for group in groups], np.bincount(lumps.owners, minlength=len(groups))
+    laws = np.concatenate([_laws(material, count) for material, count in zip(materials, counts, strict=True)])
+    stiffness = np.array([material.stiffness for material in materials])
+    return replace(lumps, laws=laws, stiffness=stiffness, frequencies=_frequencies(materials))
+
+
+def _frequencies(materials: Sequence[LumpMaterial]) -> np.ndarray:
+    """Square of the angular frequency that the stiffness of each lump stands for [1/s^2], (L,)."""
+    stiffness = np.array([material.stiffness for material in materials])
+    with np.errstate(divide="ignore"):
+        return stiffness / ((1.0 - stiffness) * BLINK**2)
+
+
+def _laws(material: LumpMaterial, count: int) -> np.ndarray:
+    """Laws of so many clusters, (C, 4)."""
+    beta = 0.0 if material.mode == "rigid" else material.beta
+    return np.tile([beta, material.yield_strain, material.creep, material.most_strain], (count, 1))
 
 
 def _material(group: Particles) -> LumpMaterial:
@@ -206,8 +226,6 @@ def _lump(group: Particles, pinned: np.ndarray) -> dict[str, Any]:
     curved = np.full(len(counts), material.mode == "quadratic")
     nine = [_inverse_nine(rest[a:b], weights[a:b]) for a, b in pairwise(offsets)]
     nine = nine if curved.any() else []
-    beta = 0.0 if material.mode == "rigid" else material.beta
-    law = [beta, material.yield_strain, material.creep, material.most_strain]
     return {
         "counts": counts,
         "members": members,
@@ -218,7 +236,7 @@ def _lump(group: Particles, pinned: np.ndarray) -> dict[str, Any]:
         "centres": centres,
         "inverse": inverse,
         "open_part": open_part,
-        "laws": np.tile(law, (len(counts), 1)),
+        "laws": _laws(material, len(counts)),
         "curved": curved,
         "lengths": np.array([item[0] for item in nine]) if nine else np.ones(len(counts)),
         "means": np.array([item[1] for item in nine]).reshape(-1, 6),

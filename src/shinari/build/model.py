@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
+from shinari.build.air import air_surface
+from shinari.build.blocks import build_block
 from shinari.build.clusters import build_lumps
-from shinari.build.colouring import colour, incidence
 from shinari.build.fabrics import build_fabrics
 from shinari.build.fluids import build_fluid
 from shinari.build.ordering import locality_order
@@ -15,13 +16,12 @@ from shinari.build.overlaps import warn_of_starts_inside
 from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
 from shinari.build.volumes import build_volumes
-from shinari.constraints.registry import ConstraintType, constraint_type
+from shinari.constraints.registry import constraint_type
 from shinari.contact.particle.pair_members import pair_members
 from shinari.errors import SceneError
-from shinari.model import AirSurface, Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
+from shinari.model import Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
 from shinari.rigid.model import build_bodies
 from shinari.scene.handle import Handle
-from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
 from shinari.settings import Settings
@@ -60,7 +60,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         by_type.setdefault(row.type, []).append(row)
     blocks, drivers, breakables, tearings, flowings = {}, [], [], [], []
     for name, added in by_type.items():
-        block = _block(constraint_type(name), added, scene, slots, free, near, settings, real)
+        block = build_block(constraint_type(name), added, scene, slots, free, near, settings, real)
         blocks[name] = block
         _attach_motions(name, added, block, drivers, breakables)
         _attach_failures(name, added, block, tearings, flowings)
@@ -75,7 +75,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         masses=masses,
         radii=np.concatenate([np.zeros(0), *(group.radii for group in scene.groups)])[order].astype(real),
         owners=per_particle(list(range(len(scene.groups))), np.uint16),
-        surfaces=np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4),
+        surfaces=surface_numbers(scene, real),
         groups=per_particle(list(groups), np.uint16),
         origins=origins,
         anchored=anchored,
@@ -83,7 +83,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         drivers=tuple(drivers),
         breakables=tuple(breakables),
         colliders=tuple(scene.colliders),
-        air=_air_surface(scene, slots, real),
+        air=air_surface(scene, slots, real),
         wind=scene.wind,
         force_fields=tuple(scene.force_fields),
         gravity=scene.gravity,
@@ -98,6 +98,11 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     )
     warn_of_starts_inside(scene, masses == 0.0)
     return model if n == 0 else replace(model, members=pair_members(scene, model))
+
+
+def surface_numbers(scene: Scene, real: type) -> np.ndarray:
+    """What each thing is in contact, (T, 4); see `Surface.numbers`."""
+    return np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4)
 
 
 def _parts(scene: Scene, slots: np.ndarray, settings: Settings, held: PartModel | None) -> tuple[PartModel, ...]:
@@ -120,91 +125,6 @@ def _attachments(scene: Scene, slots: np.ndarray) -> "AttachmentModel | None":
     from shinari.rigid.coupling.attachments import build_attachments
 
     return build_attachments(scene, slots)
-
-
-def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:
-    """Softness of rows of one type in the order in which they were added, (M, 1) or (M, 2) float64.
-
-    `"xpbd"` takes the compliance. `"pbd"` takes the stiffness k, by default as k' = 1 - (1 - k)^(1/n) for n
-    iterations, so that n projections leave (1 - k) of the error (Mueller et al. 2006, section 3.3); raw: k itself.
-    """
-    if method == "xpbd":
-        sides = [(row.compliance, row.compression_compliance) for row in rows]
-    else:
-        sides = [(row.stiffness, row.compression_stiffness) for row in rows]
-    columns = [np.concatenate([above for above, _ in sides])]
-    if any(below is not None for _, below in sides):
-        columns.append(np.concatenate([above if below is None else below for above, below in sides]))
-    softness = np.stack(columns, axis=1)
-    if method == "pbd" and settings.stiffness_mode != "raw":
-        softness = 1.0 - (1.0 - softness) ** (1.0 / settings.iterations)
-    return softness
-
-
-def _block(
-    kind: ConstraintType,
-    added: list[Rows],
-    scene: Scene,
-    slots: np.ndarray,
-    free: np.ndarray,
-    near: np.ndarray,
-    settings: Settings,
-    real: type,
-) -> ConstraintBlock:
-    indices = np.concatenate([row.indices for row in added])
-    internal = slots[indices]
-    if settings.sweep == "gauss-seidel":
-        places, offsets = colour(internal, len(slots), free=free)
-    else:
-        places, offsets = np.arange(len(indices)), np.array([0, len(indices)])
-    parameters = np.concatenate([_parameters(kind, row, scene) for row in added])
-    for columns in kind.place_columns:
-        parameters[:, columns] -= near[indices[:, 0]]
-    damping = np.zeros(0)
-    if settings.method == "xpbd" and any(row.damping is not None for row in added):
-        damping = np.concatenate([np.zeros(len(r.indices)) if r.damping is None else r.damping for r in added])[places]
-    compliance = np.ascontiguousarray(_softness(added, "xpbd", settings)[places], real)
-    softness = compliance
-    if settings.method == "pbd":
-        softness = np.ascontiguousarray(_softness(added, "pbd", settings)[places], real)
-    return ConstraintBlock(
-        type=kind,
-        indices=np.ascontiguousarray(internal[places]),
-        parameters=np.ascontiguousarray(parameters[places], real),
-        softness=softness,
-        compliance=compliance,
-        damping=damping.astype(real),
-        offsets=offsets.astype(np.int64),
-        places=places.astype(np.uint32),
-    )
-
-
-def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
-    """Parameter table of the rows, (M, width) float64: those given, and the rest values of the others."""
-    missing = [name for name, _ in kind.parameters if name not in row.parameters]
-    rest: dict[str, np.ndarray] = {}
-    if missing and kind.rest is not None:
-        values = kind.rest(scene.positions[row.indices])
-        if not isinstance(values, tuple):
-            values = (values,)
-        if len(values) != len(kind.parameters):
-            raise SceneError(
-                f"constraint {kind.name!r}: rest: {len(values)} arrays for {len(kind.parameters)} parameters"
-            )
-        for (name, width), v in zip(kind.parameters, values, strict=True):
-            if np.size(v) != len(row.indices) * width:
-                wanted = (len(row.indices), width)
-                raise SceneError(f"constraint {kind.name!r}: rest: {name} has shape {np.shape(v)}, expected {wanted}")
-            rest[name] = np.asarray(v)
-    columns = [
-        np.asarray(row.parameters.get(name, rest.get(name)), np.float64).reshape(len(row.indices), width)
-        for name, width in kind.parameters
-    ]
-    table = np.concatenate(columns, axis=1) if columns else np.zeros((len(row.indices), 0))
-    if not np.isfinite(table).all():
-        bad = int(np.argmin(np.isfinite(table).all(axis=1)))
-        raise SceneError(f"constraint {kind.name!r}: row {bad}: its rest values are not finite")
-    return table
 
 
 def _attach_failures(
@@ -274,25 +194,3 @@ def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.
         points = np.concatenate([scene.groups[k].positions for k in members])
         origins[g] = 0.0 if anchored[g] else np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
     return groups, origins, anchored
-
-
-def _air_surface(scene: Scene, slots: np.ndarray, real: type) -> AirSurface | None:
-    if scene.wind is None:
-        return None
-    triangles, drag, start = [], [], 0
-    for group in scene.groups:
-        if isinstance(group.material, ClothMaterial) and group.faces is not None:
-            triangles.append(slots[group.faces + start])
-            coefficients = [group.material.drag_normal, group.material.drag_tangential]
-            drag.append(np.tile(0.5 * scene.air_density * np.array(coefficients), (len(group.faces), 1)))
-        start += len(group.positions)
-    if not triangles:
-        return None
-    corners = np.concatenate(triangles)
-    offsets, entries = incidence(corners, len(slots))
-    return AirSurface(
-        triangles=corners,
-        drag=np.concatenate(drag).astype(real),
-        corners=entries.astype(np.uint32),
-        corner_offsets=offsets,
-    )

@@ -1,6 +1,7 @@
 """Frames of rods from their points, and the table of all rods of a scene."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,11 +88,7 @@ def build_rods(scene: Any, slots: np.ndarray, settings: Settings) -> RodModel | 
     rods = [(group, start) for group, start in _with_starts(scene) if group.rod is not None]
     if not rods:
         return None
-    name = rods[0][0].name
-    if settings.method == "pbd":
-        raise SceneError(f"rod {name!r}: method: 'pbd' knows no moduli; rods need 'xpbd'")
-    if settings.sweep == "chebyshev":
-        raise SceneError(f"rod {name!r}: sweep: 'chebyshev' extrapolates positions without their frames; take another")
+    check_rods(scene, settings)
     parts: dict[str, list[np.ndarray]] = {key: [] for key in _COLUMNS}
     first = 0
     for group, start in rods:
@@ -104,6 +101,21 @@ def build_rods(scene: Any, slots: np.ndarray, settings: Settings) -> RodModel | 
     table["weights"][clamped] = 0.0
     table["points"] = slots[table["points"]].astype(np.uint32)
     return RodModel(clamped=clamped, **table)
+
+
+def check_rods(scene: Any, settings: Settings) -> None:
+    """Refuse settings with which rods cannot be solved.
+
+    Raises:
+        SceneError: The scene has a rod and these are such settings.
+    """
+    for name in (group.name for group in scene.groups if group.rod is not None):
+        if settings.method == "pbd":
+            raise SceneError(f"rod {name!r}: method: 'pbd' knows no moduli; rods need 'xpbd'")
+        if settings.sweep == "chebyshev":
+            raise SceneError(
+                f"rod {name!r}: sweep: 'chebyshev' extrapolates positions without their frames; take another"
+            )
 
 
 _COLUMNS = (
@@ -127,14 +139,7 @@ def _columns(group: Any, start: int, first: int) -> dict[str, np.ndarray]:
     ends = (index + 1) % len(x)
     spans = x[ends] - x[index]
     lengths = np.linalg.norm(spans, axis=1)
-    shear, stretch, bend, twist = material.stiffness
-    softness = np.ones((n, 6))
-    softness[:, 0] = softness[:, 1] = lengths / shear
-    softness[:, 2] = lengths / stretch
     after = (index + 1) % n
-    between = 0.5 * (lengths + lengths[after])[:joints]
-    softness[:joints, 3] = softness[:joints, 4] = between / bend
-    softness[:joints, 5] = between / twist
     rest = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
     rest[:joints] = rod.rest
     section = material.density * material.second_moment * lengths
@@ -150,9 +155,31 @@ def _columns(group: Any, start: int, first: int) -> dict[str, np.ndarray]:
         "after": first + np.where(index < joints, after, index),
         "lengths": lengths,
         "rest": rest,
-        "softness": softness,
+        "softness": _softness(material, lengths, joints),
         "weights": np.stack([1.0 / (section + extra), 1.0 / (2.0 * section + extra)], axis=1),
         "damping": np.full(n, material.damping),
         "frames": rod.frames,
         "spins": np.cross(spans, apart) / (lengths**2)[:, None],
     }
+
+
+def _softness(material: RodMaterial, lengths: np.ndarray, joints: int) -> np.ndarray:
+    """Compliances of segments of these lengths (S,) and of the joints between them, (S, 6)."""
+    shear, stretch, bend, twist = material.stiffness
+    softness = np.ones((len(lengths), 6))
+    softness[:, 0] = softness[:, 1] = lengths / shear
+    softness[:, 2] = lengths / stretch
+    between = 0.5 * (lengths + np.roll(lengths, -1))[:joints]
+    softness[:joints, 3] = softness[:joints, 4] = between / bend
+    softness[:joints, 5] = between / twist
+    return softness
+
+
+def softened(rods: RodModel, scene: Any) -> RodModel:
+    """The rods with the compliances and damping times of the materials of a scene that differs in these alone."""
+    softness, damping = [], []
+    groups = [group for group in scene.groups if group.rod is not None]
+    for group, (begin, end) in zip(groups, rods.bounds, strict=True):
+        softness.append(_softness(group.material, rods.lengths[begin:end], len(group.rod.rest)))
+        damping.append(np.full(end - begin, group.material.damping))
+    return replace(rods, softness=np.concatenate(softness), damping=np.concatenate(damping))

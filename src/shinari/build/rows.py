@@ -1,14 +1,12 @@
 """From the things of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from shinari.build.geodesic import geodesic_distances
+from shinari.build.sheet import Sheet
 from shinari.build.soft_rows import soft_rows
-from shinari.build.topology import cross_edges, edges, face_normals_areas, hinges
-from shinari.constraints import dihedral, isometric_bend
 from shinari.constraints.strain_triangle import plane_stress
 from shinari.errors import SceneError
 from shinari.scene.failure import failure_of
@@ -17,9 +15,6 @@ from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.things import Particles, Rows
 
-# An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
-DIAGONAL = 1.05
-
 # Part of a triangle's area that counts for the rows of a quad with both diagonals: a square lattice of axis springs k
 # and diagonal springs k / 2 is isotropic, with Young's modulus x thickness = 4 k / 3 and Poisson's ratio 1/3.
 QUAD_SHARE = 0.75
@@ -27,19 +22,17 @@ QUAD_SHARE = 0.75
 # Distances along a domed surface may come out up to half a per cent short; a tether must never hold back a taut cloth.
 TETHER_SLACK = 1.005
 
-# The hinge energies weigh each edge by a third of the triangles at it. In a sheet that is rolled up only the edges
-# along the roll bend, one family in three, so together they store three times k_b / 2 per area and squared curvature:
-# exactly so on equilateral triangles (Seung and Nelson 1988, Defects in Flexible Membranes, sqrt(3) / 2 of the hinge
-# constant) and on square grids along the axes.
-HINGE_FAMILIES = 3.0
-
 
 def scene_rows(scene: Scene) -> list[Rows]:
     """All rows of a scene: first those that were added as rows, then those of each cloth and rope in order."""
-    rows = list(scene.rows)
-    start = 0
+    return [*scene.rows, *(rows for made in rows_by_thing(scene) for rows in made)]
+
+
+def rows_by_thing(scene: Scene) -> list[list[Rows]]:
+    """Rows that follow from the material of each thing, its tethers last."""
+    made, start = [], 0
     for group in scene.groups:
-        rows += ROWS_OF.get(type(group.material), no_rows)(group, start)
+        rows = thing_rows(group, start)
         if getattr(group.material, "tethers", False):
             if getattr(group.material, "tear_strain", np.inf) < np.inf:
                 raise SceneError(
@@ -49,25 +42,39 @@ def scene_rows(scene: Scene) -> list[Rows]:
             pinned = np.flatnonzero(group.masses == 0.0).tolist()
             pinned += [p - start for p in scene.pinned if start <= p < end]
             rows += tether_rows(group, start, np.unique(np.array(pinned, np.int64)))
+        made.append(rows)
         start += len(group.positions)
-    return rows
+    return made
 
 
-def cloth_rows(cloth: Particles, start: int) -> list[Rows]:
+def thing_rows(group: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
+    """Rows that the material of a thing makes, without tethers.
+
+    Args:
+        group: The thing.
+        start: Global index of its first particle.
+        sheet: Of a cloth what is known of its mesh; None: found anew.
+    """
+    if isinstance(group.material, ClothMaterial):
+        return cloth_rows(group, start, sheet)
+    if isinstance(group.material, RopeMaterial):
+        return rope_rows(group, start)
+    # what is left is not made of rows
+    return soft_rows(group, start) if isinstance(group.material, SoftMaterial) else []
+
+
+def cloth_rows(cloth: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
     """Stretch, shear and bending rows of a cloth whose particles begin at global index `start`."""
-    material, faces, x = cloth.material, cloth.faces, cloth.positions
+    material, sheet = cloth.material, sheet or Sheet(cloth)
     assert isinstance(material, ClothMaterial)
-    assert faces is not None
-    bends = hinges(faces, f"cloth {cloth.name!r}")
-    diagonal, across = _diagonals(x, bends), cross_edges(bends)
     if material.stretch_model == "strain":
-        rows = [_membrane(material, x, faces, start)]
+        rows = [_membrane(material, sheet, start)]
     else:
-        rows = _stretch_springs(material, x, faces, bends, diagonal, across, start)
-    return rows + _bending_rows(material, x, bends, across, diagonal, start)
+        rows = _stretch_springs(material, sheet, start)
+    return rows + _bending_rows(material, sheet, start)
 
 
-def _membrane(material: ClothMaterial, x: np.ndarray, faces: np.ndarray, start: int) -> Rows:
+def _membrane(material: ClothMaterial, sheet: Sheet, start: int) -> Rows:
     """Strain rows of all triangles, in plane stress."""
     nu = 1.0 / 3.0 if material.poissons_ratio is None else material.poissons_ratio
     soft = material.stretch_compliance
@@ -75,14 +82,13 @@ def _membrane(material: ClothMaterial, x: np.ndarray, faces: np.ndarray, start: 
     if material.shear_compliance is not None:
         # weight^2 = shear modulus over E / (1 - nu^2)
         weights[3] = np.sqrt(0.5 / material.shear_compliance * (1.0 - nu**2) * soft)
-    _, areas = face_normals_areas(x, faces)
-    compliance = (1.0 - nu**2) * soft / areas
-    m = len(faces)
+    compliance = (1.0 - nu**2) * soft / sheet.face_areas
+    m = len(sheet.faces)
     finite = np.isfinite(compliance) & (compliance > 0.0)
     damping = np.divide(material.damping, compliance, out=np.zeros(m), where=finite)
     return Rows(
         "strain_triangle",
-        faces + start,
+        sheet.faces + start,
         compliance,
         np.full(m, material.stretch_stiffness),
         damping=damping if damping.any() else None,
@@ -90,32 +96,18 @@ def _membrane(material: ClothMaterial, x: np.ndarray, faces: np.ndarray, start: 
     )
 
 
-def _stretch_springs(
-    material: ClothMaterial,
-    x: np.ndarray,
-    faces: np.ndarray,
-    bends: np.ndarray,
-    diagonal: np.ndarray,
-    across: np.ndarray,
-    start: int,
-) -> list[Rows]:
+def _stretch_springs(material: ClothMaterial, sheet: Sheet, start: int) -> list[Rows]:
     """Distance rows along edges and along both diagonals of quads."""
-    pairs = edges(faces)
     # with the second diagonal of a quad there are four families of rows where three hold a sheet of triangles
-    in_quad = QUAD_SHARE if material.shear_compliance is None else 1.0
-    weights = _quad_weights(faces, bends[diagonal, :2], in_quad)
-    share = _edge_areas(x, faces, pairs, weights)
-    shear_pairs = np.concatenate([bends[diagonal, :2], across[diagonal]])
-    is_shear = np.isin(_key(pairs), _key(shear_pairs))
+    share, of_quads = sheet.shares(QUAD_SHARE if material.shear_compliance is None else 1.0)
+    pairs, is_shear = sheet.edges, sheet.is_shear
     stretch = (material.stretch_compliance, material.compression_compliance,
                material.stretch_stiffness, material.compression_stiffness)  # fmt: skip
     shear = _shear_softness(material)
-    rows = [_springs(x, pairs[~is_shear], start, *stretch, material.damping, share[~is_shear])]
+    rows = [_springs(pairs[~is_shear], start, *stretch, material.damping, share[~is_shear])]
     if is_shear.any():
-        rows.append(_springs(x, pairs[is_shear], start, *shear, material.damping, share[is_shear]))
-        opposite = across[diagonal]
-        quads = in_quad * dihedral.face_areas(x[bends[diagonal]])
-        rows.append(_springs(x, opposite, start, *shear, material.damping, quads))
+        rows.append(_springs(pairs[is_shear], start, *shear, material.damping, share[is_shear]))
+        rows.append(_springs(sheet.other_diagonals, start, *shear, material.damping, of_quads))
     return [replace(row, failure=failure_of(material)) for row in rows]
 
 
@@ -143,19 +135,6 @@ def rope_rows(rope: Particles, start: int) -> list[Rows]:
         softness = np.full(len(skip), material.bend_compliance)
         rows.append(_distance(skip + start, softness, None, material.bending_stiffness_ratio, None, material.damping))
     return rows
-
-
-def no_rows(group: Particles, start: int) -> list[Rows]:
-    """What is not made of rows has none."""
-    return []
-
-
-ROWS_OF: dict[type, Callable[[Particles, int], list[Rows]]] = {
-    ClothMaterial: cloth_rows,
-    RopeMaterial: rope_rows,
-    SoftMaterial: soft_rows,
-}
-"""What makes the rows of a thing, by the class of its material."""
 
 
 def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:
@@ -191,23 +170,20 @@ def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:
     )
 
 
-def _bending_rows(
-    material: ClothMaterial, x: np.ndarray, bends: np.ndarray, across: np.ndarray, diagonal: np.ndarray, start: int
-) -> list[Rows]:
+def _bending_rows(material: ClothMaterial, sheet: Sheet, start: int) -> list[Rows]:
     if material.bend_model == "cross":
-        pairs = across[~diagonal]
+        pairs = sheet.bends
         softness = np.full(len(pairs), material.bend_compliance)
         return _nonempty(
             _distance(pairs + start, softness, None, material.bending_stiffness_ratio, None, material.damping)
         )
     if material.bend_stiffness == 0.0:
         return []
-    factor: Callable = {"dihedral": dihedral, "isometric": isometric_bend}[material.bend_model].compliance_factor
     kind = {"dihedral": "dihedral", "isometric": "isometric_bend"}[material.bend_model]
-    compliance = HINGE_FAMILIES * factor(x[bends]) / material.bend_stiffness
-    ratio = np.full(len(bends), material.bending_stiffness_ratio)
+    compliance = sheet.bending_factor(material.bend_model) / material.bend_stiffness
+    ratio = np.full(len(compliance), material.bending_stiffness_ratio)
     damping = material.damping / compliance if material.damping > 0.0 else None
-    return _nonempty(Rows(kind, bends + start, compliance, ratio, damping=damping))
+    return _nonempty(Rows(kind, sheet.hinges + start, compliance, ratio, damping=damping))
 
 
 def _shear_softness(material: ClothMaterial) -> tuple[float, float | None, float, float | None]:
@@ -222,7 +198,6 @@ def _shear_softness(material: ClothMaterial) -> tuple[float, float | None, float
 
 
 def _springs(
-    x: np.ndarray,
     pairs: np.ndarray,
     start: int,
     compliance: float,
@@ -230,10 +205,9 @@ def _springs(
     stiffness: float,
     stiffness_below: float | None,
     damping: float,
-    areas: np.ndarray,
+    factor: np.ndarray,
 ) -> Rows:
-    """Distance rows of a membrane: L^2 / (A0 + A1) times the compliance of the sheet."""
-    factor = np.sum((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2, axis=1) / areas
+    """Distance rows of a membrane: a factor, L^2 / (A0 + A1), times the compliance of the sheet."""
     softness = np.zeros(len(pairs)) if compliance == 0.0 else compliance * factor
     softness_below = None if below is None else (np.zeros(len(pairs)) if below == 0.0 else below * factor)
     return _distance(pairs + start, softness, softness_below, stiffness, stiffness_below, damping)
@@ -263,38 +237,3 @@ def _distance(
 
 def _nonempty(rows: Rows) -> list[Rows]:
     return [rows] if len(rows.indices) else []
-
-
-def _quad_weights(faces: np.ndarray, diagonals: np.ndarray, weight: float) -> np.ndarray:
-    """The weight for triangles that have a diagonal (D, 2) as a side, one for the others, (F,)."""
-    sides = np.stack([_key(faces[:, [a, b]]) for a, b in ((0, 1), (1, 2), (2, 0))], axis=1)
-    return np.where(np.isin(sides, _key(diagonals)).any(axis=1), weight, 1.0)
-
-
-def _edge_areas(x: np.ndarray, faces: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted area of the triangles at each edge together [m^2], (E,)."""
-    _, areas = face_normals_areas(x, faces)
-    areas = weights * areas
-    keys = _key(pairs)
-    order = np.argsort(keys)
-    total = np.zeros(len(pairs))
-    for a, b in ((0, 1), (1, 2), (2, 0)):
-        at = order[np.searchsorted(keys[order], _key(faces[:, [a, b]]))]
-        np.add.at(total, at, areas)
-    return total
-
-
-def _diagonals(x: np.ndarray, bends: np.ndarray) -> np.ndarray:
-    """Which hinges turn about the diagonal of a quad, (H,)."""
-
-    def length(a: int, b: int) -> np.ndarray:
-        return np.linalg.norm(x[bends[:, a]] - x[bends[:, b]], axis=1)
-
-    longest = np.max([length(0, 2), length(1, 2), length(0, 3), length(1, 3)], axis=0)
-    return length(0, 1) > DIAGONAL * longest
-
-
-def _key(pairs: np.ndarray) -> np.ndarray:
-    """One number for each undirected pair of indices."""
-    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    return low.astype(np.int64) << 32 | high.astype(np.int64)

@@ -4,6 +4,7 @@
                           extension .vtkhdf and ParaView opens it
     /checkpoint           format, version, settings, frame, left_over, digest of the model as attributes
       scene               the scene as JSON, see `shinari.files.pack`
+      changes             what was changed of it while it ran, an attribute, packed in the same way
       arrays/<k>          the arrays that the JSON refers to
       state/<name>        the arrays of `State.arrays`
     end of the file       SEAL and the SHA-256 of all bytes before it
@@ -131,6 +132,7 @@ class _Content:
     digest: str
     functions: list[str]
     node: dict[str, Any]
+    changes: dict[str, Any]
     arrays: list[np.ndarray]
     state: dict[str, np.ndarray]
 
@@ -138,6 +140,7 @@ class _Content:
 def _write(group: Any, simulation: Simulation) -> None:
     packed = Packed()
     node = scene_node(simulation.scene, packed)
+    changes = packed.pack(simulation.changes())
     group.attrs["format"] = FORMAT
     group.attrs["version"] = shinari.__version__
     group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
@@ -145,6 +148,7 @@ def _write(group: Any, simulation: Simulation) -> None:
     group.attrs["left_over"] = simulation.left_over
     group.attrs["digest"] = model_digest(simulation.model_as_described())
     group.attrs["functions"] = json.dumps(packed.functions)
+    group.attrs["changes"] = json.dumps(changes)
     group.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
     arrays = group.create_group("arrays")
     for index, array in enumerate(packed.arrays):
@@ -171,6 +175,7 @@ def _read(group: Any, path: str | os.PathLike) -> _Content:
         digest=str(group.attrs["digest"]),
         functions=json.loads(group.attrs["functions"]),
         node=json.loads(group["scene"][()].tobytes()),
+        changes=json.loads(group.attrs.get("changes", '{"dict": []}')),
         arrays=[arrays[str(index)][()] for index in range(len(arrays))],
         state=state,
     )
@@ -196,6 +201,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             simulation = Simulation(scene, **content.settings)
     except TypeError as error:
         raise FileError(f"{path}: the settings in the checkpoint are not known: {error}") from error
+    _take_changes(simulation, content, path)
     if model_digest(simulation.model) != content.digest:
         if given:
             raise SceneError(f"{path}: the scene is not the one that was saved: it builds another model")
@@ -210,6 +216,19 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
     state.frame = content.frame
     simulation.restore(state, left_over=content.left_over)
     return simulation
+
+
+def _take_changes(simulation: Simulation, content: _Content, path: str | os.PathLike) -> None:
+    """Make the changes that were made to the scene while it ran; a wind that is a function comes with the scene."""
+    try:
+        items = [
+            [name, node]
+            for name, node in content.changes["dict"]
+            if not (isinstance(node, dict) and "function" in node)
+        ]
+        simulation.take_changes(unpack({"dict": items}, content.arrays))
+    except Exception as error:
+        raise FileError(f"{path}: the changes in the checkpoint are damaged: {reason(error)}") from error
 
 
 def model_digest(model: Model) -> str:

@@ -1,0 +1,160 @@
+"""A model with other values: what a new build would give, without building anew what stays the same.
+
+Materials and settings enter a model as values of rows and parts. Where the particles stand, which of them share a row,
+how rows are coloured, the clusters of lumps and the shapes of bodies do not depend on them, but for the colours, which
+only a Gauss-Seidel sweep has. Each function here takes over from the model what stays and computes the rest by the
+functions that build a model, in the same order of operations, so that the values are the same to the last bit.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shinari.build.air import air_surface
+from shinari.build.blocks import revalued
+from shinari.build.clusters import stiffened
+from shinari.build.model import surface_numbers
+from shinari.build.recolour import recoloured
+from shinari.build.rods import check_rods, softened
+from shinari.build.rows import rows_by_thing, thing_rows
+from shinari.build.sheet import Sheet
+from shinari.errors import SceneError
+from shinari.model import Model
+from shinari.rods.model import RodModel
+from shinari.scene.materials import ClothMaterial
+from shinari.scene.scene import Scene
+from shinari.scene.things import Rows
+from shinari.settings import Settings
+from shinari.shape_matching.part import ShapeMatching
+
+
+class RowTable:
+    """All rows of a scene, so that those of one thing can be made of another material without the others.
+
+    Args:
+        scene: The scene.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._added, self._made = list(scene.rows), rows_by_thing(scene)
+        self._sheets: dict[int, Sheet] = {}
+
+    def of_type(self, name: str) -> list[Rows]:
+        """All rows of a type in the order in which they were added."""
+        return [rows for rows in (*self._added, *(r for made in self._made for r in made)) if rows.type == name]
+
+    def types_of(self, thing: int) -> set[str]:
+        """Types of the rows of a thing."""
+        return {rows.type for rows in self._made[thing]}
+
+    def with_material(self, scene: Scene, thing: int) -> "RowTable":
+        """The table for a scene in which a thing has another material.
+
+        Args:
+            scene: That scene.
+            thing: Index of the thing among its groups.
+
+        Raises:
+            SceneError: The material asks for other rows, not only for other values.
+        """
+        group, before = scene.groups[thing], self._made[thing]
+        start = sum(len(other.positions) for other in scene.groups[:thing])
+        if isinstance(group.material, ClothMaterial) and thing not in self._sheets:
+            self._sheets[thing] = Sheet(group)
+        made = thing_rows(group, start, self._sheets.get(thing))
+        made += [rows for rows in before if rows.type == "tether"]
+        if _shapes(made) != _shapes(before):
+            raise SceneError(
+                f"{group.kind} {group.name!r}: this material makes other constraint rows, {_told(made)} in place of "
+                f"{_told(before)}; build a new Simulation"
+            )
+        table = RowTable.__new__(RowTable)
+        table._added, table._sheets = self._added, self._sheets
+        table._made = [*self._made[:thing], made, *self._made[thing + 1 :]]
+        return table
+
+
+def _shapes(rows: list[Rows]) -> list[tuple[str, int]]:
+    return [(row.type, len(row.indices)) for row in rows]
+
+
+def _told(rows: list[Rows]) -> str:
+    return " and ".join(f"{count} of type {name!r}" for name, count in _shapes(rows)) or "none"
+
+
+def with_settings(
+    model: Model, scene: Scene, before: Settings, after: Settings, table: Callable[[], RowTable]
+) -> tuple[Model, dict[str, np.ndarray]]:
+    """The model for other settings of the same precision, and where its rows have moved; see `recoloured`.
+
+    Args:
+        model: The model.
+        scene: The scene as it is now.
+        before: Settings that the model was built with.
+        after: The others.
+        table: Gives the rows of the scene, if they are needed.
+
+    Raises:
+        SceneError: A thing of the scene cannot be simulated with these settings.
+    """
+    check_rods(scene, after)
+    if _stiffness_of(before) != _stiffness_of(after):
+        rows = table()
+        blocks = {name: revalued(block, rows.of_type(name), after, model.real) for name, block in model.blocks.items()}
+        model = replace(model, blocks=blocks)
+    if (before.sweep == "gauss-seidel") == (after.sweep == "gauss-seidel"):
+        return model, {}
+    return recoloured(model, scene, model.masses, after.sweep)
+
+
+def _stiffness_of(settings: Settings) -> tuple[str, int]:
+    """What of the settings the softness of rows depends on."""
+    shared = settings.method == "pbd" and settings.stiffness_mode != "raw"
+    return settings.method, settings.iterations if shared else 0
+
+
+def with_world(model: Model, scene: Scene) -> Model:
+    """The model in the gravity, wind and damping of a scene that differs in these alone."""
+    air = model.air
+    if (model.wind is None) != (scene.wind is None):
+        air = air_surface(scene, model.slots, model.real)
+    return replace(model, gravity=scene.gravity, wind=scene.wind, damping=scene.damping, air=air)
+
+
+def with_material(model: Model, scene: Scene, thing: int, settings: Settings, table: RowTable) -> Model:
+    """The model for a scene in which one thing has another material.
+
+    Args:
+        model: The model.
+        scene: That scene.
+        thing: Index of the thing among its groups.
+        settings: Settings of the simulation.
+        table: The rows of that scene.
+    """
+    group = scene.groups[thing]
+    blocks = dict(model.blocks)
+    for name in table.types_of(thing):
+        blocks[name] = revalued(blocks[name], table.of_type(name), settings, model.real)
+    air = model.air
+    if air is not None and isinstance(group.material, ClothMaterial):
+        air = air_surface(scene, model.slots, model.real)
+    return replace(
+        model,
+        blocks=blocks,
+        surfaces=surface_numbers(scene, model.real),
+        air=air,
+        parts=tuple(_part(part, scene) for part in model.parts),
+    )
+
+
+def _part(part: Any, scene: Scene) -> Any:
+    """A part of a model with the materials of a scene."""
+    if isinstance(part, RodModel):
+        return softened(part, scene)
+    if isinstance(part, ShapeMatching):
+        return stiffened(part, scene)
+    if part.name == "fluid":
+        return replace(part, materials=tuple(group.material for group in scene.groups if group.sampling is not None))
+    return part
