@@ -1,7 +1,7 @@
 """What things are coloured by: the body that they are, strain, force or speed.
 
-The colours of values run from dark blue over violet and pink to light yellow. Their lightness rises evenly, from 0.38
-to 0.93 in OKLab (Ottosson 2020, A perceptual color space for image processing), so that more is always lighter, in
+The colours of values run from blue over violet and pink to light yellow. Their lightness rises evenly, from 0.46
+to 0.94 in OKLab (Ottosson 2020, A perceptual color space for image processing), so that more is always lighter, in
 grey and to the colour blind too; the hue turns evenly from 268 to 95 degrees.
 """
 
@@ -20,15 +20,15 @@ MEASURED_MODES = ("strain", "force")
 
 ANCHORS = np.array(
     [
-        (28, 45, 165),
-        (91, 50, 179),
-        (143, 58, 177),
-        (191, 67, 162),
-        (232, 82, 137),
-        (254, 116, 110),
-        (255, 161, 110),
-        (255, 198, 126),
-        (255, 232, 145),
+        (45, 72, 192),
+        (110, 74, 203),
+        (163, 78, 198),
+        (209, 84, 179),
+        (248, 97, 150),
+        (255, 138, 131),
+        (255, 174, 132),
+        (255, 206, 146),
+        (255, 235, 162),
     ],
     np.float32,
 )

@@ -22,6 +22,8 @@ PERIOD = 0.25
 """Least time between two points of a curve [s of real time]."""
 HISTORY = 240
 """Points of a curve."""
+WARM_UP = 60
+"""Steps after which the time of a step is its own."""
 HEIGHT = 150
 """Height of a plot [pixels]."""
 
@@ -96,20 +98,33 @@ class Plots:
             self._points.pop()
         values: dict[str, float] = dict(zip(MEASURES, measures.tolist(), strict=True))
         energies = [values[name] for name in ENERGIES if name != "total"]
-        step = 1000.0 * self._page.runner.step_seconds if isinstance(self._page.runner, Runner) else 0.0
-        self._points.append((at, *energies, sum(energies), values["residual"], step))
+        self._points.append((at, *energies, sum(energies), values["residual"], self._step_time()))
         self._draw()
+
+    def _step_time(self) -> float:
+        """Time of a step [ms], not a number as long as it would tell of loading and compiling, and for a cache."""
+        runner = self._page.runner
+        known = isinstance(runner, Runner) and runner.steps >= WARM_UP
+        return 1000.0 * runner.step_seconds if known else np.nan
 
     def _draw(self) -> None:
         columns = np.array(self._points or [(0.0,) * (len(ENERGIES) + 3)]).T
         t, energies, (residual, step) = columns[0], columns[1:-2], columns[-2:]
+        known = np.isfinite(step)
         with self._page.server.atomic():
             self._energy.data = (t, *energies)
             self._residual.data = (t, residual)
-            self._steps.data = (t, step)
+            self._steps.data = (t[known], step[known])
 
 
-_STYLE: dict[str, Any] = {"height": HEIGHT, "scales": {"x": {"time": False}}, "cursor": {"show": False}}
+_STYLE: dict[str, Any] = {
+    "height": HEIGHT,
+    "scales": {"x": {"time": False}},
+    "axes": ({}, {"size": 60}),
+    "cursor": {"show": False},
+    "legend": {"show": True, "live": False},
+    "padding": (10, 20, 0, 0),
+}
 
 
 def _series(label: str, color: str) -> dict[str, Any]:
