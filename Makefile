@@ -7,7 +7,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
-DOCS := $(VENV)/.docs-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
@@ -27,7 +26,7 @@ check: $(TEST)
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-docs: $(DOCS) $(EXAMPLES)
+docs: $(TEST) $(EXAMPLES)
 	$(BIN)/sphinx-build -q -W --keep-going docs out/docs
 	@echo open out/docs/index.html
 
@@ -52,10 +51,6 @@ $(DEMO): $(BIN)/python pyproject.toml
 $(TEST): $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@ $(DEMO)
-
-$(DOCS): $(TEST)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,docs]'
-	touch $@
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .ruff_cache docs/gallery docs/reference

@@ -3,6 +3,7 @@
 They are written as Markdown into docs/reference (not in the repository) before the pages are read.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -108,11 +109,7 @@ def _range(schema: dict[str, Any]) -> str:
 
 def _default(schema: dict[str, Any]) -> str:
     default = schema.get("default")
-    if default is None or default == [] or default == {} or default == "":
-        return ""
-    if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
-    return f"`{default}`"
+    return "" if default in (None, "", [], {}) else f"`{json.dumps(default)}`"
 
 
 def constraint_types() -> str:
