@@ -113,20 +113,23 @@ class Diagnostics:
 
     def energy(self, state: State) -> Energy:
         """Energies [J]."""
-        return self._energy(state, self._all_rows(state))
+        world = self._world(state)
+        return self._energy(state, self._all_rows(state, self._solver_positions(state, world)), world)
 
     def measure(self, state: State) -> Measured:
         """Everything at once: each row is evaluated one time."""
-        rows = self._all_rows(state)
+        world = self._world(state)
+        x = self._solver_positions(state, world)
+        rows = self._all_rows(state, x)
         strained = [found.strains[found.strained] for found in rows.values() if found.strains is not None]
         strains = np.concatenate([np.zeros(0), *strained])
         blocks = {name: self._block_residual(block, state, rows[name]) for name, block in self._model.blocks.items()}
         return Measured(
-            self._point_values.strains(state, rows),
+            self._point_values.strains(state, rows, x),
             self._point_values.forces(state, rows, self._h),
-            self._energy(state, rows),
+            self._energy(state, rows, world),
             self.momentum(state),
-            self.angular_momentum(state, np.zeros(3)),
+            self._angular_momentum(state, np.zeros(3), world),
             float(Residual(blocks)),
             float(strains.mean()) if len(strains) else 0.0,
             float(strains.max(initial=0.0)),
@@ -134,11 +137,12 @@ class Diagnostics:
 
     def point_strains(self, state: State) -> np.ndarray:
         """Strain at each particle, (N,)."""
-        return self._point_values.strains(state, self._all_rows(state))
+        x = self._solver_positions(state)
+        return self._point_values.strains(state, self._all_rows(state, x), x)
 
     def point_forces(self, state: State) -> np.ndarray:
         """Largest force of a row at each particle [N], (N,)."""
-        return self._point_values.forces(state, self._all_rows(state), self._h)
+        return self._point_values.forces(state, self._all_rows(state, self._solver_positions(state)), self._h)
 
     @property
     def _point_values(self) -> PointValues:
@@ -147,9 +151,9 @@ class Diagnostics:
             self._points = PointValues(self._model)
         return self._points
 
-    def _energy(self, state: State, rows: dict[str, RowValues]) -> Energy:
+    def _energy(self, state: State, rows: dict[str, RowValues], world: np.ndarray) -> Energy:
         m, free = self._masses(state)[self._free], self._free
-        x = self._world(state)[free]
+        x = world[free]
         v = state.velocities[free].astype(np.float64)
         kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
         gravitational = -float(m @ (x @ self._model.gravity))
@@ -178,15 +182,20 @@ class Diagnostics:
 
     def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
-        arm = self._world(state) - about
-        spin = self._model.masses @ np.cross(arm, state.velocities.astype(np.float64))
+        return self._angular_momentum(state, about, self._world(state))
+
+    def _angular_momentum(self, state: State, about: np.ndarray, world: np.ndarray) -> np.ndarray:
+        x, y, z = (world - about).T
+        u, v, w = state.velocities.T.astype(np.float64)
+        m = self._model.masses
+        spin = np.array([m @ (y * w - z * v), m @ (z * u - x * w), m @ (x * v - y * u)])
         spin = sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
         return spin if self._model.rigid is None else spin + self._model.rigid.angular_momentum(state, about)
 
     def residual(self, state: State) -> Residual:
         """Residuals and strains by block."""
-        blocks = self._model.blocks.items()
-        return Residual({name: self._block_residual(b, state, self._rows(b, state)) for name, b in blocks})
+        x, blocks = self._solver_positions(state), self._model.blocks.items()
+        return Residual({name: self._block_residual(b, state, self._rows(b, state, x)) for name, b in blocks})
 
     def forces(self, state: State, kind: str) -> np.ndarray:
         """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
@@ -204,7 +213,7 @@ class Diagnostics:
         if column is None:
             raise SceneError(f"strains: {kind!r} has no rest value to compare with")
         strains = np.empty(block.row_count)
-        rows = self._rows(block, state)
+        rows = self._rows(block, state, self._solver_positions(state))
         strains[block.places] = rows.values[:, 0] / np.abs(rows.parameters[:, column])
         return strains
 
@@ -235,22 +244,21 @@ class Diagnostics:
         seen = state.positions
         return np.where(solver.astype(seen.dtype) == seen, solver, seen)
 
-    def _all_rows(self, state: State) -> dict[str, RowValues]:
-        """What the rows of each block say."""
-        x = self._solver_positions(state)
+    def _all_rows(self, state: State, x: np.ndarray) -> dict[str, RowValues]:
+        """What the rows of each block say at positions in solver order."""
         return {name: self._rows(block, state, x) for name, block in self._model.blocks.items()}
 
-    def _rows(self, block: ConstraintBlock, state: State, x: np.ndarray | None = None) -> RowValues:
-        """What the rows of a block say, at positions in solver order; by default those that the user sees."""
-        x = self._solver_positions(state) if x is None else x
+    def _rows(self, block: ConstraintBlock, state: State, x: np.ndarray) -> RowValues:
+        """What the rows of a block say at positions in solver order."""
         parameters = self._parameters(block, state)
         values, pulls = self._measured(block, state, parameters, x)
         return RowValues(block, parameters, x, values, pulls, self._compliance(block, values, state))
 
-    def _solver_positions(self, state: State) -> np.ndarray:
+    def _solver_positions(self, state: State, world: np.ndarray | None = None) -> np.ndarray:
         """Positions that the user sees, as the solver holds them, (N, 4) float64."""
         x = state.x.astype(np.float64)
-        x[self._model.slots, :3] = self._world(state) - state.origins[self._model.groups][self._model.slots]
+        world = self._world(state) if world is None else world
+        x[self._model.slots, :3] = world - state.origins[self._model.groups][self._model.slots]
         return x
 
     def _parameters(self, block: ConstraintBlock, state: State) -> np.ndarray:

@@ -105,6 +105,28 @@ class RodModel:
         values[~self.jointed, 3:] = 0.0
         return values
 
+    def point_strains(self, model: Model, state: State, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points of rods, (K,), and their strains; see `shinari.solver.part.Strained`.
+
+        The mean of the stretch and shear of the segments at a point, |C| / l, and the strain that bend and twist of the
+        joint there add in the outermost fibre: r |C| / l with the radius r and the mean length l of its two segments.
+        """
+        values, count = self.strains(model, state), model.particle_count
+        segments = np.linalg.norm(values[:, :3], axis=1) / self.lengths
+        ends = self.points.astype(np.int64)
+        total = np.bincount(ends.ravel(), np.repeat(segments, 2), count)
+        number = np.bincount(ends.ravel(), minlength=count)
+        shared = ends[:, 1]
+        turns = np.linalg.norm(values[:, 3:], axis=1) * model.radii[shared]
+        bends = np.bincount(shared, 2.0 * turns / (self.lengths + self.lengths[self.after]), count)
+        slots = np.flatnonzero(number)
+        return slots, total[slots] / number[slots] + bends[slots]
+
+    def point_forces(self, state: State, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Points of segments, (2 S,), and the force in each segment [N]."""
+        forces = np.linalg.norm(state.parts["rods/multipliers"][:, :3].astype(np.float64), axis=1) / (h * h)
+        return self.points.astype(np.int64).ravel(), np.repeat(forces, 2)
+
     def loads(self, state: State, h: float, segments: range) -> RodLoads:
         """Internal forces and moments of a rod after the last substep."""
         chosen = slice(segments.start, segments.stop)

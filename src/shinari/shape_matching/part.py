@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.maths.strain import stretch_strain
+from shinari.scene.motion import rotation_matrix
 from shinari.shape_matching.kernels import cluster_poses, cluster_sums, move_to_goals
 from shinari.shape_matching.spin import lump_spins, spin_sums, spin_up
 
@@ -117,6 +119,27 @@ class ShapeMatching:
     def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
         """None beyond that of the particles."""
         return np.zeros(3)
+
+    def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Members of clusters, (E,), and the strains of their clusters; see `shinari.solver.part.Strained`.
+
+        That of a cluster is |S - 1| with the stretches S of the linear map nearest to where its members are; what has
+        flowed does not count, nor do directions in which a cluster has no extent.
+        """
+        away = x[self.members, :3]
+        away = away - np.repeat(away[self.starts[:-1]], np.diff(self.starts), axis=0)
+        products = (self.weights[:, None, None] * away[:, :, None] * self.rest[:, None, :]).reshape(-1, 9)
+        moments = np.add.reduceat(products, self.starts[:-1]).reshape(-1, 3, 3)
+        rotations = np.array([rotation_matrix(q) for q in state.parts[ROTATIONS]]).reshape(-1, 3, 3)
+        shapes = state.parts[PLASTIC].reshape(-1, 3, 3)
+        shapes = shapes if len(shapes) else np.eye(3)
+        maps = moments @ self.inverse.reshape(-1, 3, 3) + rotations @ shapes @ self.open_part.reshape(-1, 3, 3)
+        strains = stretch_strain(maps @ np.linalg.inv(shapes))
+        return self.members.astype(np.int64), strains[self.clusters]
+
+    def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
+        """None: goals are no rows."""
+        return np.zeros(0, np.int64), np.zeros(0)
 
     def poses(self, state: "State") -> np.ndarray:
         """Centre and map of each cluster as the particles are now, (C, 12 or 30); see `cluster_poses`."""

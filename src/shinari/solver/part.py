@@ -63,8 +63,17 @@ class PartModel(Protocol):
 class Strained(Protocol):
     """A part whose particles are strained and pulled; see `shinari.point_values`."""
 
-    def point_strains(self, model: "Model", state: "State") -> tuple[np.ndarray, np.ndarray]:
-        """Particles in solver order, (K,), and a strain of what each is part of, (K,)."""
+    def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Strains of what particles are part of; one that is named several times has their mean.
+
+        Args:
+            model: The model.
+            state: Its state.
+            x: Positions in solver order as the user sees them [m], (N, 4) float64.
+
+        Returns:
+            Particles in solver order, (K,), and their strains, (K,).
+        """
         ...
 
     def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
