@@ -49,6 +49,7 @@ napoleon_use_ivar = True
 # from the network.
 nitpicky = True
 nitpick_ignore = [
-    ("py:class", f"shinari.{name}") for name in ("live.grabs.Held", "scene.body.Drive", "scene.body.Piece")
+    ("py:class", f"shinari.{name}")
+    for name in ("files.cache.Source", "live.grabs.Held", "scene.body.Drive", "scene.body.Piece")
 ]
 nitpick_ignore_regex = [("py:.*", r"(?!shinari\.).*")]
