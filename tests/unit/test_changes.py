@@ -146,6 +146,16 @@ def test_a_changed_material_changes_the_motion(name):
     assert not np.array_equal(sim.state.positions, other.state.positions)
 
 
+def test_several_things_change_at_once():
+    sim = sn.Simulation(clamped_rod({}), substeps=5)
+    before = sim.state.copy()
+    sim.change_material(["it", sim.scene["other"]], youngs_modulus=1e7)
+    fresh = sn.Simulation(clamped_rod({"youngs_modulus": 1e7}), substeps=5)
+    fresh.change_material("other", youngs_modulus=1e7)
+    both_ways(sim, fresh, before)
+    assert sim.material("other").youngs_modulus == 1e7
+
+
 def test_materials_change_with_pbd_and_jacobi_and_in_a_row():
     sim = sn.Simulation(hung_sheet({}), method="pbd", sweep="jacobi", iterations=3, substeps=2)
     sim.step(3)
@@ -335,6 +345,8 @@ BAD_MATERIALS = [
     ("ball", {"friction": 1.0}, "ball"),
     ("nothing", {"friction": 1.0}, "nothing"),
     ("grit", {"friction": 1.0}, "has no material"),
+    (("it", "tail"), {"bend_stiffness": 1.0}, "rope 'tail': bend_stiffness: unknown field"),
+    (3, {"friction": 1.0}, "one thing or several"),
 ]
 
 

@@ -1,5 +1,6 @@
 """From the things of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -28,11 +29,16 @@ def scene_rows(scene: Scene) -> list[Rows]:
     return [*scene.rows, *(rows for made in rows_by_thing(scene) for rows in made)]
 
 
-def rows_by_thing(scene: Scene) -> list[list[Rows]]:
-    """Rows that follow from the material of each thing, its tethers last."""
+def rows_by_thing(scene: Scene, sheets: Mapping[int, Sheet] | None = None) -> list[list[Rows]]:
+    """Rows that follow from the material of each thing, its tethers last.
+
+    Args:
+        scene: The scene.
+        sheets: What is known of the meshes of cloths, by the index of the thing.
+    """
     made, start = [], 0
-    for group in scene.groups:
-        rows = thing_rows(group, start)
+    for thing, group in enumerate(scene.groups):
+        rows = thing_rows(group, start, None if sheets is None else sheets.get(thing))
         if getattr(group.material, "tethers", False):
             if getattr(group.material, "tear_strain", np.inf) < np.inf:
                 raise SceneError(

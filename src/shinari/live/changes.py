@@ -4,7 +4,7 @@ A change is exact: the simulation goes on, bit by bit, as a new one of the scene
 given the state of this one by `Simulation.restore`. Nothing that does not depend on the values is built anew.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy as np
 from shinari.build.recolour import move_rows, recoloured
 from shinari.diagnostics import Diagnostics
 from shinari.errors import SceneError
-from shinari.live.remodel import RowTable, with_material, with_settings, with_world
+from shinari.live.remodel import RowTable, with_materials, with_settings, with_world
 from shinari.scene import check
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
@@ -122,31 +122,34 @@ class Changes:
             model = with_world(model, scene)
         self._go_on(scene, model, settings, orders)
 
-    def change_material(self, thing: Handle | str, **changes: Any) -> None:
-        """Change fields of the material of a thing.
+    def change_material(self, things: Handle | str | Sequence[Handle | str], **changes: Any) -> None:
+        """Change fields of the material of a thing, or of several.
 
         Fields that are values of what is there can change: compliances, moduli, stiffnesses, damping, friction, drag,
         viscosity. What would add or take away constraint rows, and what decides about masses and sizes, needs a new
         `Simulation`. The simulation goes on as a new one with this material would from the same state, bit by bit.
 
         Args:
-            thing: Its handle or name.
+            things: Handle or name of a thing, or several.
             **changes: Fields of its material and their new values.
 
         Raises:
-            SceneError: The thing has no material, a field is unknown or cannot change, or a value is outside its
+            SceneError: A thing has no material, a field is unknown or cannot change, or a value is outside its
                 bounds. Nothing has changed then.
         """
         self._check_unchanged("change_material")
-        index = self._group_index(thing)
-        group = self.described.groups[index]
-        material = changed_material(f"{group.kind} {group.name!r}", group.material, changes)
+        several = [things] if isinstance(things, (Handle, str)) else things
+        if not isinstance(several, Sequence):
+            raise SceneError(f"change_material: expected one thing or several, got {things!r}")
+        chosen = [self._group_index(thing) for thing in several]
         scene = copy(self.described)
         scene.groups = list(scene.groups)
-        scene.groups[index] = replace(group, material=material, surface=_surface(material))
-        table = self._rows().with_material(scene, index)
-        model = with_material(self.model, scene, index, self.settings, table)
-        self._go_on(scene, model, self.settings, {})
+        for k in chosen:
+            group = scene.groups[k]
+            material = changed_material(f"{group.kind} {group.name!r}", group.material, changes)
+            scene.groups[k] = replace(group, material=material, surface=_surface(material))
+        table = self._rows().with_materials(scene, chosen)
+        self._go_on(scene, with_materials(self.model, scene, chosen, self.settings, table), self.settings, {})
         self._table = table
 
     def material(self, thing: Handle | str) -> Material:
@@ -184,7 +187,7 @@ class Changes:
             self._table = RowTable(self.described)
         return self._table
 
-    def _group_index(self, thing: Handle | str) -> int:
+    def _group_index(self, thing: object) -> int:
         handle = self.scene[thing] if isinstance(thing, str) else thing
         if not isinstance(handle, Handle):
             raise SceneError(f"simulation: {thing!r} is not made of particles and has no material")

@@ -6,7 +6,8 @@ only a Gauss-Seidel sweep has. Each function here takes over from the model what
 functions that build a model, in the same order of operations, so that the values are the same to the last bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +39,9 @@ class RowTable:
     """
 
     def __init__(self, scene: Scene) -> None:
-        self._added, self._made = list(scene.rows), rows_by_thing(scene)
-        self._sheets: dict[int, Sheet] = {}
+        groups = enumerate(scene.groups)
+        self._sheets = {k: Sheet(group) for k, group in groups if isinstance(group.material, ClothMaterial)}
+        self._added, self._made = list(scene.rows), rows_by_thing(scene, self._sheets)
 
     def of_type(self, name: str) -> list[Rows]:
         """All rows of a type in the order in which they were added."""
@@ -49,30 +51,29 @@ class RowTable:
         """Types of the rows of a thing."""
         return {rows.type for rows in self._made[thing]}
 
-    def with_material(self, scene: Scene, thing: int) -> "RowTable":
-        """The table for a scene in which a thing has another material.
+    def with_materials(self, scene: Scene, things: Sequence[int]) -> "RowTable":
+        """The table for a scene in which some things have other materials.
 
         Args:
             scene: That scene.
-            thing: Index of the thing among its groups.
+            things: Indices of these things among its groups.
 
         Raises:
-            SceneError: The material asks for other rows, not only for other values.
+            SceneError: A material asks for other rows, not only for other values.
         """
-        group, before = scene.groups[thing], self._made[thing]
-        start = sum(len(other.positions) for other in scene.groups[:thing])
-        if isinstance(group.material, ClothMaterial) and thing not in self._sheets:
-            self._sheets[thing] = Sheet(group)
-        made = thing_rows(group, start, self._sheets.get(thing))
-        made += [rows for rows in before if rows.type == "tether"]
-        if _shapes(made) != _shapes(before):
-            raise SceneError(
-                f"{group.kind} {group.name!r}: this material makes other constraint rows, {_told(made)} in place of "
-                f"{_told(before)}; build a new Simulation"
-            )
-        table = RowTable.__new__(RowTable)
-        table._added, table._sheets = self._added, self._sheets
-        table._made = [*self._made[:thing], made, *self._made[thing + 1 :]]
+        starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
+        table = copy(self)
+        table._made = list(self._made)
+        for thing in things:
+            group, before = scene.groups[thing], self._made[thing]
+            made = thing_rows(group, int(starts[thing]), self._sheets.get(thing))
+            made += [rows for rows in before if rows.type == "tether"]
+            if _shapes(made) != _shapes(before):
+                raise SceneError(
+                    f"{group.kind} {group.name!r}: this material makes other constraint rows, {_told(made)} in place "
+                    f"of {_told(before)}; build a new Simulation"
+                )
+            table._made[thing] = made
         return table
 
 
@@ -123,22 +124,20 @@ def with_world(model: Model, scene: Scene) -> Model:
     return replace(model, gravity=scene.gravity, wind=scene.wind, damping=scene.damping, air=air)
 
 
-def with_material(model: Model, scene: Scene, thing: int, settings: Settings, table: RowTable) -> Model:
-    """The model for a scene in which one thing has another material.
+def with_materials(model: Model, scene: Scene, things: Sequence[int], settings: Settings, table: RowTable) -> Model:
+    """The model for a scene in which some things have other materials.
 
     Args:
         model: The model.
         scene: That scene.
-        thing: Index of the thing among its groups.
+        things: Indices of these things among its groups.
         settings: Settings of the simulation.
         table: The rows of that scene.
     """
-    group = scene.groups[thing]
-    blocks = dict(model.blocks)
-    for name in table.types_of(thing):
+    blocks, air = dict(model.blocks), model.air
+    for name in {name for thing in things for name in table.types_of(thing)}:
         blocks[name] = revalued(blocks[name], table.of_type(name), settings, model.real)
-    air = model.air
-    if air is not None and isinstance(group.material, ClothMaterial):
+    if air is not None and any(isinstance(scene.groups[thing].material, ClothMaterial) for thing in things):
         air = air_surface(scene, model.slots, model.real)
     return replace(
         model,
