@@ -109,7 +109,9 @@ def test_ply_has_the_particles_that_are_there(run: tuple[Path, list]) -> None:
         assert [line.split()[-1] for line in lines if line.startswith("property float")] == [
             "x", "y", "z", "vx", "vy", "vz", "density"
         ]  # fmt: skip
-        rows = np.frombuffer(body, "<f4", 7 * count).reshape(-1, 7)
+        assert [line.split()[-1] for line in lines if line.startswith("property uchar")] == ["red", "green", "blue"]
+        record = np.dtype([("numbers", "<f4", 7), ("color", "u1", 3)])
+        rows = np.frombuffer(body, record, count)["numbers"]
         points = np.concatenate([np.ones(64, bool), frame["there"]])
         shown = int(points.sum())
         assert np.array_equal(rows[:shown, :3], frame["positions"][points].astype(np.float32))

@@ -3,9 +3,10 @@
 `cloth.ply` stands for `cloth_0000.ply`, `cloth_0001.ply`, ... in the same folder. Each file holds one mesh: the
 points of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
 meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces;
-those of fluids that wait in an emitter are left out. Where there is a fluid the vertices have velocities `vx vy vz`
-[m/s] and a `density` [kg/m^3], 0 for what is no fluid. A fluid that is drawn by its surface is a mesh in place of its
-particles, and no vertex has velocities then.
+those of fluids that wait in an emitter are left out. The vertices have velocities `vx vy vz` [m/s], where there is a
+fluid a `density` [kg/m^3], 0 for what is no fluid, and the colour `red green blue` of their thing. A fluid that is
+drawn by its surface is a mesh in place of its particles, and no vertex has velocities then. Normals are left to the
+reader, who knows at which angle an edge is sharp.
 
 While the run goes on the frames are in the folder `cloth.partial/`, each whole as soon as it has its name. When the run
 is over they move to their place, and together they replace an earlier sequence of the same name: its frames beyond the
@@ -22,7 +23,14 @@ import numpy as np
 
 from shinari.files.fluid_mesh import fluid_mesh
 from shinari.files.partial import FileWriter, reserve
-from shinari.files.results import BodyPoints, Frame, Layout, frame_shapes
+from shinari.files.results import COLORS, BodyPoints, Frame, Layout, body_color, frame_shapes
+
+PROPERTIES = {
+    "position": ("float x", "float y", "float z"),
+    "velocity": ("float vx", "float vy", "float vz"),
+    "density": ("float density",),
+    "color": ("uchar red", "uchar green", "uchar blue"),
+}
 
 Surfaces: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]
 """Vertices (V, 3) and faces (F, 3) of the fluids that are drawn by their surface, by the name of the part."""
@@ -33,7 +41,7 @@ class PlyWriter(FileWriter):
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         super().__init__(path, layout, title=title)
-        self._motion = bool(layout.fluids) and not any(part.surface for part in layout.parts)
+        self._fields = _fields(layout)
         self._cells(np.ones(frame_shapes(layout)["drawn"], bool), {})
         self._bodies = BodyPoints(layout, range(len(layout.bodies)))
         self._folder = reserve(self.path, "", folder=True)
@@ -42,9 +50,15 @@ class PlyWriter(FileWriter):
         surfaces = {p.name: fluid_mesh(p, self.layout, frame) for p in self.layout.parts if p.surface}
         if surfaces or not np.array_equal(frame.drawn, self._drawn):
             self._cells(frame.drawn, surfaces)
-        vertices = merged_vertices(self.layout, self._bodies, frame, surfaces)
-        if self._motion:
-            vertices = np.concatenate([vertices, _motion(self.layout, self._bodies, frame)], axis=1)
+        vertices = np.empty(self._count, self._fields)
+        vertices["position"] = merged_vertices(self.layout, self._bodies, frame, surfaces)
+        vertices["color"] = self._colors
+        names = self._fields.names or ()
+        if "velocity" in names:
+            moving = _motion(self.layout, self._bodies, frame)
+            vertices["velocity"] = moving[:, :3]
+            if "density" in names:
+                vertices["density"] = moving[:, 3]
         name = self._folder / self._name(self.frame_count)
         unfinished = self._folder / "unfinished"
         with unfinished.open("wb", buffering=0) as stream:
@@ -57,8 +71,10 @@ class PlyWriter(FileWriter):
     def _cells(self, drawn: np.ndarray, surfaces: Surfaces) -> None:
         """Header and cells of frames in which these triangles, segments, points and surfaces are drawn."""
         self._drawn = np.array(drawn)
-        faces, edges, count = _topology(self.layout, drawn, surfaces)
-        self._header = _header(count, len(faces), len(edges), self.title, self._motion)
+        faces, edges, counts = _topology(self.layout, drawn, surfaces)
+        self._count = sum(counts)
+        self._colors = np.repeat(_colors(self.layout), counts, axis=0)
+        self._header = _header(self._count, len(faces), len(edges), self.title, self._fields)
         self._tail = face_bytes(faces) + edges.astype("<i4").tobytes()
 
     def _finish(self) -> None:
@@ -125,8 +141,9 @@ def face_bytes(faces: np.ndarray) -> bytes:
     return rows.tobytes()
 
 
-def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np.ndarray, np.ndarray, int]:
-    faces, edges, first = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2), np.int64)], 0
+def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Faces (F, 3), edges (E, 2), and how many vertices each part and body has."""
+    faces, edges, first, counts = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2), np.int64)], 0, []
     varying = layout.varying
     for part, points in zip(layout.parts, _shown(layout, drawn), strict=True):
         mesh = surfaces.get(part.name)
@@ -140,18 +157,35 @@ def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np
             chain = np.arange(first, first + count)
             edges.append(np.stack([chain[:-1], chain[1:]], axis=1)[there])
         first += count
+        counts.append(count)
     for body in layout.bodies:
         faces.append(np.asarray(body.faces, np.int64) + first)
         first += len(body.vertices)
-    return np.concatenate(faces), np.concatenate(edges), first
+        counts.append(len(body.vertices))
+    return np.concatenate(faces), np.concatenate(edges), counts
 
 
-def _header(vertex_count: int, face_count: int, edge_count: int, title: str, motion: bool) -> bytes:
+def _colors(layout: Layout) -> np.ndarray:
+    """Colour of each part and body, 0..255, shape (n, 3)."""
+    colors = [COLORS[index % len(COLORS)] for index in range(len(layout.parts))]
+    colors += [body_color(layout, index) for index in range(len(layout.bodies))]
+    return np.round(255.0 * np.reshape(colors, (-1, 3))).astype(np.uint8)
+
+
+def _fields(layout: Layout) -> np.dtype:
+    """What is written of each vertex."""
+    moves = not any(part.surface for part in layout.parts)
+    fields = [("position", "<f4", 3), ("velocity", "<f4", 3), ("density", "<f4"), ("color", "u1", 3)]
+    missing = {"velocity": not moves, "density": not (moves and layout.fluids)}
+    return np.dtype([field for field in fields if not missing.get(field[0])])
+
+
+def _header(vertex_count: int, face_count: int, edge_count: int, title: str, fields: np.dtype) -> bytes:
     lines = ["ply", "format binary_little_endian 1.0"]
     if title:
         lines.append("comment " + title.encode("ascii", "replace").decode().replace("\n", " ").replace("\r", " "))
-    lines += [f"element vertex {vertex_count}", *(f"property float {axis}" for axis in "xyz")]
-    lines += [f"property float {name}" for name in ("vx", "vy", "vz", "density") if motion]
+    lines.append(f"element vertex {vertex_count}")
+    lines += [f"property {name}" for field in fields.names or () for name in PROPERTIES[field]]
     lines += [f"element face {face_count}", "property list uchar int vertex_indices"]
     if edge_count:
         lines += [f"element edge {edge_count}", "property int vertex1", "property int vertex2"]
