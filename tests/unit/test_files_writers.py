@@ -227,7 +227,7 @@ def test_a_disk_full_at_the_end_keeps_the_spool(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "_convert", full)
     with pytest.raises(FileError, match=r"No space left.*1 frames so far are in .*run\.partial\.npz\.npy"):
         writer.close()
-    assert list(contents(tmp_path)) == ["run.partial.npz.npy"]
+    assert list(contents(tmp_path)) == ["run.partial.npz.layout", "run.partial.npz.npy"]
     assert np.allclose(np.load(tmp_path / "run.partial.npz.npy")["positions"][0], frame(3).positions)
 
 

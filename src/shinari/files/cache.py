@@ -16,7 +16,7 @@ import numpy as np
 from shinari.errors import FileError
 from shinari.files.npz import NpzFrames
 from shinari.files.results import Frame, Layout
-from shinari.files.spool import frame_dtype
+from shinari.files.spool import SpoolFrames, frame_dtype
 from shinari.files.vtkhdf_reader import VtkhdfFrames
 
 CHUNK_BYTES = 16 * 2**20
@@ -118,7 +118,7 @@ class Cache:
 
 
 def open_cache(path: str | os.PathLike) -> Cache:
-    """Open a file that a run wrote, `.npz` or `.vtkhdf`, whole or partial.
+    """Open a file that a run wrote, `.npz` or `.vtkhdf`, whole or partial; or what a killed run has left, `.npy`.
 
     Raises:
         FileError: The file is missing, of another kind or from elsewhere, damaged, or of an older version; the message
@@ -134,4 +134,6 @@ def open_cache(path: str | os.PathLike) -> Cache:
         return Cache(path, NpzFrames(path))
     if suffix == ".vtkhdf":
         return Cache(path, VtkhdfFrames(path))
+    if suffix == ".npy":
+        return Cache(path, SpoolFrames(path))
     raise FileError(f"{path}: unknown kind of run {suffix!r}, expected .npz or .vtkhdf")

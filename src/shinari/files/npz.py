@@ -1,12 +1,12 @@
 """NumPy archive `.npz`: every point of every frame, to be read with `numpy.load` anywhere.
 
 `times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
-the vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`; `part_names`,
-`part_kinds`, `part_radii`, `part_surfaces` (whether a fluid is drawn by its surface) and for each part `range_<name>`
-(start, stop) of its points and, for meshes, `faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F)
-or, for the segments of a curve, (T, S), says of a part that can tear what of it is there, and (T, N) of a fluid that
-flows in and out which of its particles are: the others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3]
-belongs to fluids.
+the `vertex_count` vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`;
+`part_names`, `part_kinds`, `part_radii`, the flags `part_varies`, `part_fluid`, `part_surface` and `part_cloth` that
+`shinari.files.results.Part` explains, and for each part `range_<name>` (start, stop) of its points and, for meshes,
+`faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says
+of a part that can tear what of it is there, and (T, N) of a fluid that flows in and out which of its particles are: the
+others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
 
 `body_positions (T, B, 3)` [m], `body_rotations (T, B, 4)` w x y z, `body_velocities (T, B, 3)` [m/s] of the origins of
 which the positions tell, `body_angular_velocities (T, B, 3)` [rad/s]: first the rigid bodies, then the colliders;
@@ -22,14 +22,16 @@ Nothing is pickled, nothing is compressed: the arrays can be mapped from the fil
 import math
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from shinari.errors import FileError, SceneError
+from shinari.errors import FileError
 from shinari.files.partial import reason
-from shinari.files.results import BODY_FIELDS, MEASURED, MEASURES, Body, Layout, Part, frame_shapes
+from shinari.files.results import BODY_FIELDS, MEASURED, MEASURES, PART_FLAGS, Body, Layout, Part, frame_shapes
 
 SMALL = 2**16
 """Arrays up to so many bytes are read at once."""
@@ -56,9 +58,24 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
             _put_frames(archive, f"drawn_{name}", frames, "drawn", where)
         for name, where in layout.fluids.items():
             _put_frames(archive, f"density_{name}", frames, "densities", where)
-        for name, array in _description(layout, title).items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
+        _put_arrays(archive, description(layout, title))
+
+
+def write_description(path: Path, layout: Layout, title: str = "") -> None:
+    """Write what an archive says beside its frames, for frames that are kept elsewhere."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        _put_arrays(archive, description(layout, title))
+
+
+def read_description(path: str | os.PathLike) -> tuple[Layout, str]:
+    """Layout and title that `write_description` wrote.
+
+    Raises:
+        FileError: The file is missing or damaged.
+    """
+    with _reading(path):
+        arrays = _mapped(path)
+        return _layout(arrays), str(arrays["title"])
 
 
 def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
@@ -96,19 +113,12 @@ class NpzFrames:
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
-        try:
+        with _reading(path):
             self._arrays = _mapped(path)
-        except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
-            raise FileError(f"{path}: cannot be read as a NumPy archive: {reason(error)}") from error
-        try:
             self.layout = _layout(self._arrays)
             self.title = str(self._arrays["title"])
             self.times = np.array(self._arrays["times"], np.float64)
             self._columns = self._frame_columns()
-        except KeyError as error:
-            raise FileError(f"{path}: is no run of shinari, or one of an older version: {error} missing") from error
-        except (SceneError, ValueError, TypeError) as error:
-            raise FileError(f"{path}: its layout is damaged: {reason(error)}") from error
         self._check(path)
 
     def rows(self, name: str, first: int, last: int) -> np.ndarray:
@@ -141,6 +151,12 @@ class NpzFrames:
         return columns
 
 
+def _put_arrays(archive: zipfile.ZipFile, arrays: dict[str, np.ndarray]) -> None:
+    for name, array in arrays.items():
+        with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+            np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
 def _put_frames(
     archive: zipfile.ZipFile, name: str, frames: np.ndarray, field: str, where: slice | None = None
 ) -> None:
@@ -153,15 +169,17 @@ def _put_frames(
             stream.write(np.ascontiguousarray(column[first : first + step]).tobytes())
 
 
-def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
+def description(layout: Layout, title: str) -> dict[str, np.ndarray]:
+    """All that an archive says beside its frames, by name."""
     arrays = {
         "title": np.array(title, dtype=np.str_),
         "frames_per_second": np.array(layout.frames_per_second, np.float64),
         "particle_count": np.array(layout.particle_count, np.int64),
+        "vertex_count": np.array(layout.vertex_count, np.int64),
         "part_names": np.array([part.name for part in layout.parts], dtype=np.str_),
         "part_kinds": np.array([part.kind for part in layout.parts], dtype=np.str_),
         "part_radii": np.array([part.radius for part in layout.parts], np.float64),
-        "part_surfaces": np.array([part.surface for part in layout.parts], bool),
+        **{f"part_{flag}": np.array([getattr(part, flag) for part in layout.parts], bool) for flag in PART_FLAGS},
         "body_names": np.array([body.name for body in layout.bodies], dtype=np.str_),
         "body_kinds": np.array(["rigid" if body.rigid else "collider" for body in layout.bodies], dtype=np.str_),
     }
@@ -178,25 +196,36 @@ def _description(layout: Layout, title: str) -> dict[str, np.ndarray]:
 
 
 def _layout(arrays: dict[str, np.ndarray]) -> Layout:
-    """The layout that `_description` wrote."""
+    """The layout that `description` describes."""
     parts = []
     names = [str(name) for name in arrays["part_names"]]
-    table = zip(names, arrays["part_kinds"], arrays["part_radii"], arrays["part_surfaces"], strict=True)
-    for name, kind, radius, surface in table:
+    for k, (name, kind, radius) in enumerate(zip(names, arrays["part_kinds"], arrays["part_radii"], strict=True)):
         start, stop = (int(end) for end in arrays[f"range_{name}"])
         faces = np.asarray(arrays[f"faces_{name}"], np.int64) if kind == "mesh" else None
-        varies, fluid = f"drawn_{name}" in arrays, f"density_{name}" in arrays
-        parts.append(Part(name, str(kind), start, stop, faces, float(radius), varies, fluid, bool(surface)))
+        flags = {flag: bool(arrays[f"part_{flag}"][k]) for flag in PART_FLAGS}
+        parts.append(Part(name, str(kind), start, stop, faces, float(radius), **flags))
     bodies = [
         Body(name, arrays[f"body_vertices_{name}"], arrays[f"body_faces_{name}"], kind == "rigid")
         for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)
     ]
-    count = int(arrays["particle_count"])
-    vertices = arrays["positions"].shape[1] - count
     rate, measured = float(arrays["frames_per_second"]), "measure_names" in arrays
     if measured and tuple(map(str, arrays["measure_names"])) != MEASURES:
         raise ValueError(f"measure_names are {', '.join(map(str, arrays['measure_names']))}")
-    return Layout(tuple(parts), tuple(bodies), count, rate, vertices, measured)
+    counts = int(arrays["particle_count"]), int(arrays["vertex_count"])
+    return Layout(tuple(parts), tuple(bodies), counts[0], rate, counts[1], measured)
+
+
+@contextmanager
+def _reading(path: str | os.PathLike) -> Iterator[None]:
+    """Says which file it was that could not be read, and why."""
+    try:
+        yield
+    except KeyError as error:
+        raise FileError(f"{path}: is no run of shinari, or one of an older version: {error} missing") from error
+    except (OSError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: cannot be read as a run of shinari: {reason(error)}") from error
 
 
 def _mapped(path: str | os.PathLike) -> dict[str, np.ndarray]:

@@ -46,6 +46,9 @@ MEASURES = (
 """What `Frame.measures` holds: energies [J], momentum [kg m/s] and angular momentum about the origin [kg m^2/s], the
 largest residual of all rows, each in the unit of its C, mean and largest strain of the rows."""
 
+PART_FLAGS = ("varies", "fluid", "surface", "cloth")
+"""Fields of a part that say what it is."""
+
 MEASURED = ("strains", "forces", "measures")
 """Fields of a frame that are empty unless it was measured."""
 

@@ -2,7 +2,8 @@
 
 The spool is a growing NumPy file `name.partial.ext.npy` of structured records, one a frame. Its header is rewritten
 with the new count after each record, so that at any moment, after a kill too, `numpy.load(spool, mmap_mode="r")` gives
-every full frame. Memory does not grow with the number of frames.
+every full frame. Memory does not grow with the number of frames. What the frames hold is in `name.partial.ext.layout`
+beside it, so that `shinari.files.cache.open_cache` can open what a killed run has left.
 """
 
 import os
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shinari.files.partial import FileWriter, discard, publish, reserve
+from shinari.errors import FileError
+from shinari.files.npz import read_description, write_description
+from shinari.files.partial import FileWriter, discard, publish, reason, reserve
 from shinari.files.results import Frame, Layout, frame_shapes
 
 HEADER_MARGIN = 24
@@ -72,6 +75,39 @@ class Spool:
             rest = rest[self._stream.write(rest) :]
 
 
+def layout_path(spool: Path) -> Path:
+    """Where the layout of a spool is: `run.partial.npz.layout` for `run.partial.npz.npy`."""
+    return spool.with_suffix(".layout")
+
+
+class SpoolFrames:
+    """The frames of a spool that a run has left; see `shinari.files.cache.Source`.
+
+    Raises:
+        FileError: The file is no spool, or its layout is not beside it.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        beside = layout_path(Path(path))
+        if not beside.exists():
+            raise FileError(f"{path}: the file {beside.name} that says what the frames hold is not beside it")
+        self.layout, self.title = read_description(beside)
+        try:
+            self._frames = np.load(path, mmap_mode="r", allow_pickle=False)
+        except Exception as error:  # NumPy has an error of its own for each kind of damage
+            raise FileError(f"{path}: cannot be read as frames: {reason(error)}") from error
+        if self._frames.dtype != frame_dtype(self.layout) or self._frames.ndim != 1:
+            raise FileError(f"{path}: the frames are not those that {beside.name} describes")
+        self.times = np.array(self._frames["time"])
+
+    def rows(self, name: str, first: int, last: int) -> np.ndarray:
+        """Rows of a field of the frames, (last - first, ...)."""
+        return self._frames[name][first:last]
+
+    def close(self) -> None:
+        """Nothing to do: the map ends with its last reader."""
+
+
 class SpoolWriter(FileWriter):
     """Spools the frames and writes the file when it is closed."""
 
@@ -81,8 +117,10 @@ class SpoolWriter(FileWriter):
         spool = reserve(self.path, f"{self.path.suffix}.npy")
         try:
             self._spool = Spool(spool, layout)
+            write_description(layout_path(spool), layout, title)
         except OSError as error:
             discard(spool)
+            discard(layout_path(spool))
             self._refuse(error)
 
     def _append(self, frame: Frame) -> None:
@@ -99,14 +137,18 @@ class SpoolWriter(FileWriter):
 
     def _drop(self) -> None:
         self._spool.close()
+        self._remove()
+
+    def _remove(self) -> None:
         discard(self._spool.path)
+        discard(layout_path(self._spool.path))
 
     def _left(self) -> Path | None:
         if not hasattr(self, "_spool"):
             return None
         self._spool.close()
         if self._spool.count == 0:
-            discard(self._spool.path)
+            self._remove()
         return self._spool.path
 
     def _write_partial(self) -> Path:

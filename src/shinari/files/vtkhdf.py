@@ -17,7 +17,7 @@ or particles of a fluid have come or gone, new cells are stored, and from then o
     /shinari                 not looked at by ParaView
       body_positions (T, B, 3), body_rotations (T, B, 4), body_velocities (T, B, 3), body_angular_velocities (T, B, 3),
       body_vertices_<i>, body_faces_<i>, names and kinds of bodies, names, kinds and ranges of parts,
-      part_faces_<i> of meshes, part_radii, part_varies, part_fluid, part_surface, see `shinari.files.results.Part`
+      part_faces_<i> of meshes, part_radii and flags, see `shinari.files.results.Part`
       drawn (T, H), measures (T, M) float64, see `shinari.files.results.Frame`; there when H, M are not 0
 
 The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one: a run that is killed between two
@@ -33,7 +33,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.files.partial import FileWriter, discard, publish, reason, reserve
-from shinari.files.results import BODY_FIELDS, MEASURES, BodyPoints, Frame, Layout, frame_shapes
+from shinari.files.results import BODY_FIELDS, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -126,7 +126,7 @@ class VtkhdfWriter(FileWriter):
         own.attrs["part_kinds"] = [part.kind for part in self.layout.parts]
         own.create_dataset("part_ranges", data=np.array([(p.start, p.stop) for p in self.layout.parts], "i8"))
         own.attrs["part_radii"] = np.array([part.radius for part in self.layout.parts], "f8")
-        for name in ("varies", "fluid", "surface"):
+        for name in PART_FLAGS:
             own.attrs[f"part_{name}"] = np.array([getattr(part, name) for part in self.layout.parts], "i1")
         for index, part in enumerate(self.layout.parts):
             if part.faces is not None:

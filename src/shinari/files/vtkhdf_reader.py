@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.errors import FileError, SceneError, require
 from shinari.files.partial import reason
-from shinari.files.results import MEASURES, Body, Layout, Part, frame_shapes
+from shinari.files.results import MEASURES, PART_FLAGS, Body, Layout, Part, frame_shapes
 
 POINT_FIELDS = {
     "positions": "Points",
@@ -92,11 +92,12 @@ def _layout(own: Any) -> Layout:
     attributes, parts = own.attrs, []
     names = [str(name) for name in attributes["part_names"]]
     ranges, radii = own["part_ranges"][:].reshape(-1, 2), attributes["part_radii"]
-    flags = [np.asarray(attributes[f"part_{flag}"]).astype(bool).tolist() for flag in ("varies", "fluid", "surface")]
+    flags = {flag: np.asarray(attributes[f"part_{flag}"]).astype(bool).tolist() for flag in PART_FLAGS}
     for index, (name, kind) in enumerate(zip(names, attributes["part_kinds"], strict=True)):
         start, stop = ranges[index].tolist()
         faces = own[f"part_faces_{index}"][:].astype(np.int64) if kind == "mesh" else None
-        parts.append(Part(name, str(kind), start, stop, faces, float(radii[index]), *(flag[index] for flag in flags)))
+        own_flags = {flag: values[index] for flag, values in flags.items()}
+        parts.append(Part(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
     bodies = [
         Body(str(name), own[f"body_vertices_{index}"][:], own[f"body_faces_{index}"][:], kind == "rigid")
         for index, (name, kind) in enumerate(zip(attributes["body_names"], attributes["body_kinds"], strict=True))
