@@ -29,6 +29,7 @@ html_title = "shinari"
 html_static_path = ["_static"]
 html_css_files = ["shinari.css"]
 html_copy_source = False
+smartquotes = False  # two hyphens begin an option
 html_theme_options = {"navigation_with_keys": True}
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block", "attrs_inline"]
@@ -39,7 +40,6 @@ html_math_renderer = "mathml"
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 maximum_signature_line_length = 88
 autodoc_default_options = {"members": True, "inherited-members": True}
 napoleon_numpy_docstring = False
