@@ -10,7 +10,7 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench clean
+.PHONY: demo test check docs verify bench clean install-tests
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -20,6 +20,8 @@ test: check
 	$(RUN_EXAMPLES)
 	touch $(EXAMPLES)
 	$(MAKE) docs
+
+install-tests: $(TEST)
 
 check: $(TEST)
 	$(BIN)/ruff check
