@@ -1,0 +1,305 @@
+"""Panel: take hold of things with the mouse, and pin them.
+
+A press on a thing takes the particle that is nearest to the mouse and draws it, as a spring, to where the mouse is in
+the plane through it that faces the camera; a pinned one goes there itself. A rigid body is held at the place that was
+pressed. Let go, things keep their velocity. Each client drags for itself; one that leaves lets go.
+"""
+
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.files.results import Frame
+from shinari.live.grabs import Grab
+from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import Handle
+from shinari.scene.motion import rotation_matrix
+from shinari.simulation import Simulation
+from shinari.view.geometry import icosphere
+from shinari.view.page import Page
+from shinari.view.picking import hit_point, nearest_particle
+from shinari.view.runner import Runner
+from shinari.view.stage import Node, Stage
+
+MODES = ("grab", "pin")
+FREQUENCY = 100.0
+"""Angular frequency of the spring with what it draws [1/s]: a thing hangs g / FREQUENCY^2 = 1 mm below the mouse."""
+LOOSE = ("particles", "grains", "fluid")
+"""Kinds of things of which one particle is drawn, not the whole."""
+MARKER = 0.012
+"""Radius of the markers, as a part of the size of the scene."""
+PIN_COLOR = (200, 40, 40)
+GRAB_COLOR = (250, 190, 40)
+
+
+def add_grab(page: Page) -> None:
+    """Add the panel to a page."""
+    Hands(page)
+
+
+class Hands:
+    """What the mice of all clients hold, and the markers of that and of the pins."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._drags: dict[int, Drag] = {}
+        # markers are moved in the thread of the page and taken away in that of the server
+        self._lock = threading.Lock()
+        self._pins: np.ndarray = np.zeros(0, np.int64)
+        self._pin_marks: Any = None
+        self._pins_shown: np.ndarray | None = None
+        self._stage: Stage | None = None
+        self._mode: Any = page.server.gui.add_dropdown(
+            "mouse",
+            MODES,
+            hint="grab: drag a thing with the left button. pin: a click on it pins the place, or lets it go; in either "
+            "mode shift and a click do that, too",
+        )
+        self._changed()
+        page.on_change(self._changed)
+        page.on_frame(self._draw)
+
+    def _changed(self) -> None:
+        """Another scene, or the same from its start."""
+        page = self._page
+        self._mode.visible = isinstance(page.runner, Runner)
+        if page.stage is not self._stage:
+            self._stage = page.stage
+            for client in list(self._drags):
+                self._let_go(client)
+            self._forget_pins()
+            if isinstance(page.runner, Runner):
+                page.stage.on_node(self._listen)
+        if isinstance(page.runner, Runner):
+            page.runner.do(self._look_at_pins)
+
+    def _listen(self, node: Node) -> None:
+        """Let a node be dragged and clicked. Discs, of which there are thousands, cannot be."""
+        handle = node.handle
+        if not hasattr(handle, "on_drag") or (node.part is None and not self._rigid(node)):
+            return
+
+        @handle.on_drag("left")
+        async def _(event: Any) -> None:
+            self._drag(node, event)
+
+        @handle.on_click
+        async def _(event: Any) -> None:
+            if self._mode.value == "pin":
+                self._toggle(node, event)
+
+        @handle.on_click(modifier="shift")
+        async def _(event: Any) -> None:
+            self._toggle(node, event)
+
+    def _rigid(self, node: Node) -> bool:
+        return bool(node.bodies) and all(self._page.layout.bodies[k].rigid for k in node.bodies)
+
+    def _drag(self, node: Node, event: Any) -> None:
+        """A press that moves, the way of the mouse, and its end."""
+        if event.phase == "start":
+            self._let_go(event.client_id)
+            runner, frame = self._page.runner, self._page.runner.latest()
+            if not isinstance(runner, Runner) or frame is None:
+                return
+            thing, index = self._thing(node, frame, np.array(event.start_position), event.instance_index)
+            drag = Drag(runner, thing, index, frame, np.array(event.start_position), self._tell(event))
+            with self._lock:
+                drag.mark(self._page.server.scene, f"/held by {event.client_id}", MARKER * self._page.stage.size)
+                self._drags[event.client_id] = drag
+        if event.client_id in self._drags:
+            self._drags[event.client_id].move(np.array(event.end_position))
+        if event.phase == "end":
+            self._let_go(event.client_id)
+
+    def _let_go(self, client: int) -> None:
+        """Let go of what a client holds, if it does."""
+        with self._lock:
+            drag = self._drags.pop(client, None)
+            if drag is not None:
+                drag.end()
+
+    def _toggle(self, node: Node, event: Any) -> None:
+        """Pin the particle under the mouse, or let it go."""
+        runner, frame, tell = self._page.runner, self._page.runner.latest(), self._tell(event)
+        if not isinstance(runner, Runner) or frame is None:
+            return
+        if node.part is None:
+            tell(SceneError("a rigid body cannot be pinned"))
+            return
+        origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
+        place = hit_point(self._page.layout, frame, node.part, origin, direction)
+        thing, index = self._thing(node, frame, place, event.instance_index)
+        assert isinstance(thing, Handle)
+        assert index is not None
+
+        def change(simulation: Simulation) -> None:
+            (simulation.unpin if index in simulation.pinned(thing) else simulation.pin)(thing, index)
+            self._look_at_pins(simulation)
+
+        tell_failure(runner.do(change), tell)
+
+    def _thing(
+        self, node: Node, frame: Frame, point: np.ndarray, instance: int | None
+    ) -> tuple[Handle | BodyHandle, int | None]:
+        """What a node draws, and the particle of it that is nearest to a point; None of a body."""
+        scene, layout = self._page.simulation_scene, self._page.layout
+        assert scene is not None
+        if node.part is None:
+            number = node.bodies[instance or 0]
+            thing = next(h for h in scene.handles.values() if isinstance(h, BodyHandle) and h.index == number)
+            return thing, None
+        part = layout.parts[node.part]
+        thing = scene[part.name]
+        assert isinstance(thing, Handle)
+        there = frame.drawn[layout.varying[part.name]] if part.kind == "points" and part.varies else None
+        return thing, nearest_particle(frame, thing.particles, point, there)
+
+    def _tell(self, event: Any) -> Any:
+        """Something that shows an error to the client of an event."""
+
+        def tell(error: BaseException) -> None:
+            event.client.add_notification("That cannot be held", str(error), color="red", auto_close_seconds=6.0)
+
+        return tell
+
+    def _look_at_pins(self, simulation: Simulation) -> None:
+        """Take note of what is pinned; in the thread of the runner."""
+        self._pins = np.flatnonzero(simulation.model.masses == 0.0)
+
+    def _forget_pins(self) -> None:
+        self._pins, self._pins_shown = np.zeros(0, np.int64), None
+        if self._pin_marks is not None:
+            self._pin_marks.remove()
+            self._pin_marks = None
+
+    def _draw(self, frame: Frame) -> None:
+        """Move the markers to where things are in a frame."""
+        with self._lock:
+            for drag in self._drags.values():
+                drag.draw(frame)
+        pins = self._pins
+        places = np.asarray(frame.positions[pins[pins < len(frame.positions)]], np.float32)
+        if self._pins_shown is not None and np.array_equal(places, self._pins_shown):
+            return
+        self._pins_shown = places
+        turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(places), 1))
+        if self._pin_marks is not None and len(self._pin_marks.batched_positions) == len(places):
+            self._pin_marks.batched_positions = places
+            return
+        if self._pin_marks is not None:
+            self._pin_marks.remove()
+            self._pin_marks = None
+        if len(places):
+            vertices, faces = icosphere(1)
+            self._pin_marks = self._page.server.scene.add_batched_meshes_simple(
+                "/pins",
+                (MARKER * self._page.stage.size * vertices).astype(np.float32),
+                faces,
+                turns,
+                places,
+                batched_colors=PIN_COLOR,
+                lod="off",
+                cast_shadow=False,
+            )
+
+
+class Drag:
+    """One thing in the hand of one client.
+
+    Args:
+        runner: What runs the simulation.
+        thing: What is held.
+        index: The particle of it, or None of a body.
+        frame: What was seen when it was pressed.
+        point: Where it was pressed [m], (3,).
+        tell: Shows an error to the client.
+    """
+
+    def __init__(
+        self, runner: Runner, thing: Handle | BodyHandle, index: int | None, frame: Frame, point: np.ndarray, tell: Any
+    ) -> None:
+        self._runner, self._thing, self._index, self._point = runner, thing, index, point
+        self._local = np.zeros(3)
+        self._grab: Grab | None = None
+        self._marks: list[Any] = []
+        if isinstance(thing, BodyHandle):
+            turn = rotation_matrix(frame.body_rotations[thing.index])
+            self._local = (point - frame.body_positions[thing.index]) @ turn
+        # what is held stays as far from the mouse as it was
+        self._offset = self.place(frame) - point
+        self._target = point + self._offset
+        tell_failure(runner.do(self._hold), tell)
+
+    def place(self, frame: Frame) -> np.ndarray:
+        """Where what is held is in a frame [m], (3,)."""
+        thing = self._thing
+        if isinstance(thing, BodyHandle):
+            return frame.body_positions[thing.index] + rotation_matrix(frame.body_rotations[thing.index]) @ self._local
+        return np.asarray(frame.positions[thing.particles[self._index or 0]], np.float64)
+
+    def move(self, point: np.ndarray) -> None:
+        """The mouse is at a point [m], (3,)."""
+        self._target = point + self._offset
+        self._runner.do(self._follow)
+
+    def end(self) -> None:
+        """Let go."""
+        self._runner.do(self._release)
+        for mark in self._marks:
+            mark.remove()
+        self._marks = []
+
+    def mark(self, scene: Any, name: str, radius: float) -> None:
+        """Add a ball where it is held, and a line to where it is drawn."""
+        at = tuple(self._target)
+        ball = scene.add_icosphere(f"{name}", radius, GRAB_COLOR, subdivisions=2, position=at, cast_shadow=False)
+        line = scene.add_line_segments(f"{name} line", np.array([[at, at]]), GRAB_COLOR, thickness=0.4 * radius)
+        self._marks = [ball, line]
+
+    def draw(self, frame: Frame) -> None:
+        """Move the markers to where they are in a frame."""
+        if self._marks:
+            place = self.place(frame)
+            self._marks[0].position = place
+            self._marks[1].points = np.array([[place, self._target]])
+
+    def _hold(self, simulation: Simulation) -> None:
+        thing, index = self._thing, self._index
+        if isinstance(thing, BodyHandle):
+            mass = simulation.scene.bodies[thing.index].mass
+            position, rotation = simulation.pose(thing)
+            point = position + rotation_matrix(rotation) @ self._local
+            self._grab = simulation.grab(thing, point=point, compliance=spring(mass))
+        elif index not in simulation.pinned(thing):
+            group = next(group for group in simulation.scene.groups if group.name == thing.name)
+            mass = float(group.masses[index] if group.kind in LOOSE else group.masses.sum())
+            self._grab = simulation.grab(thing, index, compliance=spring(mass))
+
+    def _follow(self, simulation: Simulation) -> None:
+        if self._grab is not None:
+            self._grab.target = self._target
+        elif isinstance(self._thing, Handle) and self._index in simulation.pinned(self._thing):
+            simulation.positions(self._thing)[self._index] = self._target
+
+    def _release(self, simulation: Simulation) -> None:
+        if self._grab is not None:
+            self._grab.release()
+
+
+def spring(mass: float) -> float:
+    """Compliance with which a mass [kg] swings at `FREQUENCY` [m/N]."""
+    return 1.0 / (max(mass, 1e-9) * FREQUENCY**2)
+
+
+def tell_failure(future: Future, tell: Any) -> None:
+    """Call a function with the error of something that was queued, if it ends in one."""
+
+    def look(done: Future) -> None:
+        if not done.cancelled() and done.exception() is not None:
+            tell(done.exception())
+
+    future.add_done_callback(look)

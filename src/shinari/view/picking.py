@@ -1,0 +1,72 @@
+"""What is under the mouse: from a point or a ray of the viewer to a particle of a thing."""
+
+import numpy as np
+
+from shinari.files.results import Frame, Layout
+
+ALONG = 1.5
+"""Points up to so many times as far from a ray as the nearest one count as hit; the one in front is taken."""
+
+
+def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Where a ray meets a part first.
+
+    Of a mesh that is where it enters a triangle (Moeller and Trumbore 1997); of everything else, and of a mesh that the
+    ray misses, the point of the part that is nearest to the ray, or in front of others that are nearly as near.
+
+    Args:
+        layout: What the frame holds.
+        frame: The frame.
+        part: Index of the part.
+        origin: Origin of the ray [m], (3,).
+        direction: Its direction, (3,).
+
+    Returns:
+        The point [m], (3,).
+    """
+    thing = layout.parts[part]
+    points = np.asarray(frame.positions[thing.start : thing.stop], np.float64)
+    along = direction / np.linalg.norm(direction)
+    if thing.faces is not None:
+        faces = np.asarray(thing.faces)
+        if thing.name in layout.varying:
+            faces = faces[frame.drawn[layout.varying[thing.name]]]
+        ways = _ways_to(points[faces], origin, along)
+        if np.isfinite(ways).any():
+            return origin + ways.min() * along
+    ways = (points - origin) @ along
+    distances = np.linalg.norm(points - origin - ways[:, None] * along, axis=1)
+    near = distances <= max(ALONG * float(distances.min()), thing.radius)
+    return points[int(np.argmin(np.where(near, ways, np.inf)))]
+
+
+def nearest_particle(frame: Frame, particles: range, point: np.ndarray, there: np.ndarray | None = None) -> int:
+    """The particle of a thing that is nearest to a point.
+
+    Args:
+        frame: The frame.
+        particles: The particles of the thing.
+        point: The point [m], (3,).
+        there: Which of them are there, (n,) bool; None: all.
+
+    Returns:
+        Its index within the thing.
+    """
+    offsets = np.asarray(frame.positions[particles.start : particles.stop], np.float64) - point
+    squares = np.square(offsets).sum(axis=1)
+    return int(np.argmin(squares if there is None else np.where(there, squares, np.inf)))
+
+
+def _ways_to(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Way along a ray to each of some triangles (F, 3, 3), (F,); infinite where it misses."""
+    first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    across = np.cross(along, second)
+    volume = (first * across).sum(axis=1)
+    from_corner = origin - corners[:, 0]
+    turned = np.cross(from_corner, first)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = (from_corner * across).sum(axis=1) / volume
+        v = (turned @ along) / volume
+        way = (second * turned).sum(axis=1) / volume
+        hit = (volume != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (way > 0.0)
+    return np.where(hit, way, np.inf)
