@@ -31,7 +31,9 @@ OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
 COMMANDS = {
     "run": "Run a scene file and write the results.",
     "demo": "Run a scene that comes with the package.",
+    "render": "Draw a run, or a scene, as pictures and videos.",
     "view": "Look at a scene in the browser.",
+    "plot": "Plot energies, momenta, residual and strain of a run.",
     "verify": "Check every method against closed forms and papers.",
     "bench": "Measure speed and memory.",
     "info": "Say what is in a scene, mesh, result or checkpoint.",

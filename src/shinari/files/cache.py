@@ -79,6 +79,18 @@ class Cache:
         names = (name for name in frame_dtype(self.layout).names or () if name != "time")
         return Frame(float(self.times[index]), *(self._source.rows(name, index, index + 1)[0] for name in names))
 
+    def measures(self) -> np.ndarray:
+        """The numbers that `shinari.files.results.MEASURES` names in all frames, shape (T, M) float64.
+
+        Raises:
+            FileError: The run was not measured.
+        """
+        if not self.layout.measured:
+            raise FileError(
+                f"{self.path}: holds no measures: write the run as .npz or .vtkhdf with this version of shinari"
+            )
+        return np.asarray(self._source.rows("measures", 0, len(self)))
+
     def frames(self) -> np.ndarray:
         """All frames, structured as `shinari.files.spool.frame_dtype` says, shape (T,).
 
