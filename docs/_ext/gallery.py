@@ -19,6 +19,7 @@ from sphinx.util import logging
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+PICTURE = (960, 540)  # [pixels]
 ROW = re.compile(
     r"^\| \[(?P<title>[^]]+)\]\((?P<script>[^)]+)\) \| (?P<shows>.+) \| `(?P<command>[^`]+)` \|$", re.MULTILINE
 )
@@ -99,12 +100,11 @@ def draw(example: Example, folder: Path) -> Path | None:
 def _render(run: Path, picture: Path) -> bool:
     """Draw a run; False, with a line in the log, where pictures cannot be drawn."""
     from shinari.errors import MissingExtraError
+    from shinari.view.render import render
 
     try:
-        from shinari.view.pictures import render
-
-        render(run, picture)
-    except (ImportError, MissingExtraError) as error:
+        render(run, picture, size=PICTURE)
+    except MissingExtraError as error:
         logger.info("gallery: %s is not drawn: %s", run.name, error)
         return False
     return True

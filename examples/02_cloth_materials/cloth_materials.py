@@ -151,7 +151,8 @@ def main(arguments: list[str] | None = None) -> None:
     check_hanging(hanging)
 
     time, strain, gaps = [], [], []
-    with Recorder(simulation, [options.out / "cloth_materials.html"], title="seven materials") as recorder:
+    outputs = [options.out / f"cloth_materials{suffix}" for suffix in (".html", ".npz")]
+    with Recorder(simulation, outputs, title="seven materials") as recorder:
         recorder.record()
         for _ in range(options.frames):
             simulation.step()
@@ -165,7 +166,7 @@ def main(arguments: list[str] | None = None) -> None:
     assert mean[6] > mean[5] > mean[4] > mean[:4].max(), "fat gives way most, then muscle, then rubber"
     print(f"nearest vertex to a ball: {1e3 * gaps.min():.6f} mm from touching")
     plot(options.out / "cloth_materials.png", hanging, time, strain, gaps)
-    print(f"wrote {options.out / 'cloth_materials.html'} and {options.out / 'cloth_materials.png'}")
+    print(f"wrote {outputs[0]}, {outputs[1]} and {options.out / 'cloth_materials.png'}")
 
 
 if __name__ == "__main__":

@@ -142,9 +142,10 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     frames = max(options.frames, 150)
+    outputs = [options.out / f"flag_in_wind{suffix}" for suffix in (".html", ".npz")]
     flags = {
         "as against stretch": fly(1.0, frames, []),
-        f"{SOFT:g} times that": fly(SOFT, frames, [options.out / "flag_in_wind.html"]),
+        f"{SOFT:g} times that": fly(SOFT, frames, outputs),
     }
     settled = 60  # frames in which the flag is caught by the wind
     for name, flag in flags.items():
@@ -156,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     check(flags, settled)
     plot(options.out / "flag_in_wind.png", flags)
-    print(f"wrote {options.out / 'flag_in_wind.html'} and {options.out / 'flag_in_wind.png'}")
+    print(f"wrote {outputs[0]}, {outputs[1]} and {options.out / 'flag_in_wind.png'}")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 # script: the fewest frames with which its physics can be told, and what it writes
 RUNS = {
     "01_rope_methods/rope_methods": ([], ["rope_methods.png"]),
-    "02_cloth_materials/cloth_materials": (["--frames", "75"], ["cloth_materials.html", "cloth_materials.png"]),
+    "02_cloth_materials/cloth_materials": (
+        ["--frames", "75"],
+        ["cloth_materials.html", "cloth_materials.npz", "cloth_materials.png"],
+    ),
     "03_triple_pendulum/triple_pendulum": (["--frames", "60"], ["triple_pendulum.png"]),
-    "04_flag_in_wind/flag_in_wind": (["--frames", "150"], ["flag_in_wind.html", "flag_in_wind.png"]),
+    "04_flag_in_wind/flag_in_wind": (
+        ["--frames", "150"],
+        ["flag_in_wind.html", "flag_in_wind.npz", "flag_in_wind.png"],
+    ),
     "05_mass_ratio_chain/mass_ratio_chain": (["--most", "10"], ["mass_ratio_chain.png"]),
     "06_custom_constraint/custom_constraint": (["--frames", "120"], ["custom_constraint.png"]),
     "07_your_mesh/your_mesh": (
