@@ -10,9 +10,11 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
 from browser_help import PATIENCE, cloth_scene, until
 
 pytest.importorskip("viser", reason="viser is not installed")
@@ -38,7 +40,7 @@ SIZE = {"width": 640, "height": 480}
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[object]:
+def chromium() -> Iterator[Any]:
     """The browser."""
     executable = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if executable is None:
@@ -56,7 +58,7 @@ def sources() -> dict:
 
 
 @pytest.fixture(scope="module")
-def shared_viewer(chromium: object, sources: dict) -> Iterator[Page]:
+def shared_viewer(chromium: Any, sources: dict) -> Iterator[Page]:
     """The viewer of a test file, in whatever state the tests before have left it."""
     viewer = serve(sources, next(iter(sources)), port=0)
     yield viewer
@@ -72,11 +74,11 @@ def viewer(shared_viewer: Page) -> Page:
 
 
 @pytest.fixture
-def visit(chromium: object, viewer: Page) -> Iterator[Callable[[], object]]:
+def visit(chromium: Any, viewer: Page) -> Iterator[Callable[[], Any]]:
     """Opens the viewer in a browser of its own and waits for the picture; all are closed after the test."""
     contexts = []
 
-    def go() -> object:
+    def go() -> Any:
         context = chromium.new_context(viewport=SIZE)
         contexts.append(context)
         page = context.new_page()
@@ -93,13 +95,13 @@ def visit(chromium: object, viewer: Page) -> Iterator[Callable[[], object]]:
 
 
 @pytest.fixture
-def pixels(request: pytest.FixtureRequest) -> Callable[[object], np.ndarray]:
+def pixels(request: pytest.FixtureRequest) -> Callable[[Any], np.ndarray]:
     """Gives what a page shows as (height, width, 3) uint8; with SHINARI_PICTURES=folder the pictures are kept there."""
     from PIL import Image
 
     count = 0
 
-    def take(page: object) -> np.ndarray:
+    def take(page: Any) -> np.ndarray:
         nonlocal count
         data = page.screenshot()
         folder = os.environ.get("SHINARI_PICTURES")

@@ -59,6 +59,8 @@ class Transport:
 
             @self._scene.on_update
             async def _(event: Any) -> None:
+                if event.client is None:  # the page's own setting of the value
+                    return
                 self._status.content = f"building **{self._scene.value}** ..."
                 self._page.choose(self._scene.value)
 
@@ -77,7 +79,6 @@ class Transport:
 
             @self._line.on_update
             async def _(event: Any) -> None:
-                # the server's own setting of the value comes without a client
                 if event.client is not None:
                     player.seek(int(event.target.value))
 

@@ -1,0 +1,251 @@
+"""Players: a simulation in a thread of its own, and a run that is played again."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from browser_help import until
+from shinari.errors import SceneError
+from shinari.files.results import Frame, Layout, Part
+from shinari.view.playback import Playback
+from shinari.view.player import FRAME_PERIOD
+from shinari.view.runner import Runner
+
+PATIENCE = 60.0
+
+
+def simulation() -> sn.Simulation:
+    scene = sn.Scene()
+    cloth = scene.add_cloth(sn.grid(shape=(6, 6)), position=(0.0, 1.0, 0.0), name="cloth")
+    cloth.pin([0, 5])
+    return sn.Simulation(scene, substeps=4)
+
+
+@pytest.fixture
+def runner():
+    made = Runner(simulation(), "a cloth")
+    yield made
+    made.close()
+
+
+def test_a_step_is_one_step_and_a_reset_gives_the_same_bits_again(runner):
+    fresh = simulation()
+    fresh.step(7)
+    for _ in range(7):
+        runner.step().result(PATIENCE)
+    first = runner.do(lambda sim: (sim.state.frame, sim.state.positions.copy())).result(PATIENCE)
+    assert runner.status == "paused"
+    assert first[0] == 7
+    assert np.array_equal(first[1], fresh.state.positions)
+    runner.reset().result(PATIENCE)
+    assert runner.generation == 1
+    assert runner.do(lambda sim: sim.state.frame).result(PATIENCE) == 0
+    for _ in range(7):
+        runner.step().result(PATIENCE)
+    assert np.array_equal(runner.do(lambda sim: sim.state.positions.copy()).result(PATIENCE), first[1])
+
+
+def test_it_runs_by_itself_at_no_more_than_the_rate_of_time(runner):
+    runner.step().result(PATIENCE)  # the kernels are there
+    begun = time.perf_counter()
+    runner.play().result(PATIENCE)
+    until(lambda: runner.steps > 10, "ten steps")
+    runner.pause().result(PATIENCE)
+    elapsed, steps = time.perf_counter() - begun, runner.steps - 1
+    assert steps <= 60 * elapsed + 1
+    assert runner.do(lambda sim: sim.state.frame).result(PATIENCE) == runner.steps
+    time.sleep(0.1)
+    assert runner.steps == steps + 1
+    assert runner.latest().time == pytest.approx(runner.steps / 60.0)
+
+
+@pytest.mark.parametrize(("speed", "most"), [(0.5, 0.5), (4.0, 4.0)])
+def test_time_goes_as_fast_as_the_speed_says(runner, speed, most):
+    runner.step().result(PATIENCE)
+    runner.speed = speed
+    begun, before = time.perf_counter(), runner.steps
+    runner.play().result(PATIENCE)
+    time.sleep(0.5)
+    runner.pause().result(PATIENCE)
+    elapsed, steps = time.perf_counter() - begun, runner.steps - before
+    assert steps <= most * 60 * elapsed + 1
+    assert steps >= 1
+
+
+def test_one_that_is_too_slow_falls_behind_and_answers_after_each_step():
+    slow = Runner(simulation(), playing=True, before_step=lambda sim: time.sleep(3 * FRAME_PERIOD))
+    until(lambda: slow.steps >= 2, "two steps")
+    begun, steps = time.perf_counter(), slow.steps
+    waited = 0.0
+    for _ in range(3):
+        asked = time.perf_counter()
+        slow.do(lambda sim: None).result(PATIENCE)
+        waited = max(waited, time.perf_counter() - asked)
+        time.sleep(0.05)
+    took = slow.steps - steps
+    slow.close()
+    assert took <= (time.perf_counter() - begun) / (3 * FRAME_PERIOD) + 1
+    assert waited < 20.0
+
+
+def test_only_its_own_thread_touches_the_simulation(runner):
+    idents = [runner.do(lambda sim: threading.get_ident()).result(PATIENCE) for _ in range(3)]
+    assert len(set(idents)) == 1
+    assert idents[0] != threading.get_ident()
+    order = []
+    last = [runner.do(lambda sim, k=k: order.append(k)) for k in range(20)][-1]
+    last.result(PATIENCE)
+    assert order == list(range(20))
+
+
+def test_an_error_of_a_queued_function_is_its_future_s_and_nobody_else_s(runner):
+    failed = runner.do(lambda sim: sim.forces("nothing"))
+    with pytest.raises(SceneError, match="nothing"):
+        failed.result(PATIENCE)
+    assert runner.status == "paused"
+    assert runner.do(lambda sim: 1).result(PATIENCE) == 1
+
+
+def test_what_is_queued_is_shown_even_while_it_is_paused(runner):
+    number, frame = runner.wait(0, PATIENCE)
+
+    def lift(sim: sn.Simulation) -> None:
+        sim.state.positions += (0.0, 1.0, 0.0)
+
+    runner.do(lift).result(PATIENCE)
+    later, moved = runner.wait(number, PATIENCE)
+    assert later > number
+    assert np.allclose(moved.positions - frame.positions, (0.0, 1.0, 0.0), atol=1e-6)
+
+
+def test_frames_stay_as_they_were(runner):
+    runner.step().result(PATIENCE)
+    until(lambda: runner.latest().time > 0.0, "a frame")
+    frame = runner.latest()
+    kept = frame.positions.copy()
+    for _ in range(3):
+        runner.step().result(PATIENCE)
+    assert np.array_equal(frame.positions, kept)
+    assert len(frame.strains) == 0
+    runner.measured = True
+    runner.step().result(PATIENCE)
+    until(lambda: len(runner.latest().strains) > 0, "a measured frame")
+    assert len(runner.latest().strains) == 36
+
+
+def test_a_divergence_stops_it_and_a_reset_makes_it_whole(runner):
+    def explode(sim: sn.Simulation) -> None:
+        sim.state.velocities[20] = np.inf
+
+    runner.step().result(PATIENCE)
+    runner.do(explode).result(PATIENCE)
+    runner.play().result(PATIENCE)
+    until(lambda: runner.status == "diverged", "the divergence")
+    assert "'cloth'" in runner.message
+    assert "no finite number" in runner.message
+    runner.play().result(PATIENCE)
+    assert runner.status == "diverged"
+    runner.reset().result(PATIENCE)
+    assert (runner.status, runner.message) == ("paused", "")
+    runner.play().result(PATIENCE)
+    until(lambda: runner.latest().time > 0.05, "it runs again")
+    assert np.isfinite(runner.latest().positions).all()
+
+
+def test_an_error_in_what_drives_it_is_told():
+    def fail(sim: sn.Simulation) -> None:
+        raise KeyError("motor")
+
+    driven = Runner(simulation(), playing=True, before_step=fail)
+    until(lambda: driven.status == "failed", "the error")
+    assert driven.message == "KeyError: 'motor'"
+    driven.close()
+
+
+def test_close_ends_the_thread_and_cancels_what_waits(runner):
+    runner.play().result(PATIENCE)
+    blocked = threading.Event()
+    runner.do(lambda sim: blocked.wait(PATIENCE))
+    waiting = runner.do(lambda sim: None)
+    threading.Timer(0.1, blocked.set).start()
+    runner.close()
+    assert waiting.cancelled() or waiting.done()
+    assert runner.status == "closed"
+    assert not runner._thread.is_alive()
+    assert runner.do(lambda sim: None).cancelled()
+    runner.close()
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, 1000.0, float("nan")])
+def test_a_speed_that_is_none_is_refused(runner, speed):
+    with pytest.raises(SceneError, match="speed"):
+        runner.speed = speed
+    assert runner.speed == 1.0
+
+
+def cache(count: int) -> SimpleNamespace:
+    """A point that is at (k, 0, 0) in frame k of 0.02 s."""
+    layout = Layout((Part("point", "points", 0, 1),), (), 1, 50.0)
+    none = np.zeros((0, 3))
+
+    def frame(index: int) -> Frame:
+        point = np.array([[index, 0.0, 0.0]])
+        return Frame(0.02 * index, point, np.zeros((1, 3)), none, np.zeros((0, 4)), none, none)
+
+    made = SimpleNamespace(layout=layout, title="a run", times=0.02 * np.arange(count), frame=frame, closed=0)
+    made.close = lambda: setattr(made, "closed", made.closed + 1)
+    return made
+
+
+class Cache(SimpleNamespace):
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@pytest.fixture
+def played():
+    kept = Cache(**vars(cache(6)))
+    made = Playback(kept)
+    yield made
+    made.close()
+    assert kept.closed >= 0
+
+
+def shown(player: Playback) -> int:
+    return int(player.latest().positions[0, 0])
+
+
+def test_a_cache_is_played_to_its_end_and_again(played):
+    assert (played.count, played.index, shown(played)) == (6, 0, 0)
+    played.play().result(PATIENCE)
+    until(lambda: played.status == "paused", "the end")
+    until(lambda: shown(played) == 5, "the last frame")
+    played.play().result(PATIENCE)
+    assert played.index < 5 or played.status == "paused"
+    until(lambda: played.status == "paused", "the end again")
+    played.reset().result(PATIENCE)
+    until(lambda: shown(played) == 0, "the first frame")
+
+
+def test_a_cache_goes_to_the_frame_that_is_asked_for(played):
+    for index in (3, 0, 5):
+        played.seek(index).result(PATIENCE)
+        until(lambda index=index: shown(played) == index, f"frame {index}")
+    played.step().result(PATIENCE)
+    assert played.index == 5
+    played.seek(2).result(PATIENCE)
+    played.step().result(PATIENCE)
+    assert played.index == 3
+    for index in (-1, 6):
+        with pytest.raises(SceneError, match="expected 0 to 5"):
+            played.seek(index).result(PATIENCE)
+    assert played.index == 3
+
+
+def test_a_cache_without_frames_is_refused():
+    with pytest.raises(SceneError, match="no frames"):
+        Playback(Cache(**vars(cache(0))))

@@ -1,0 +1,85 @@
+"""Meshes of the viewer, read by trimesh."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+import trimesh
+
+from shinari.view.geometry import SIDES, coloured_mesh, icosphere, tube_faces, tube_vertices
+
+HELIX = np.stack([np.cos(np.linspace(0, 9, 40)), np.linspace(0, 1, 40), np.sin(np.linspace(0, 9, 40))], axis=1)
+LINES = {
+    "straight": np.linspace([0, 0, 0], [0, 2, 0], 9),
+    "helix": HELIX,
+    "kinked": np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1.0]]),
+    "two points": np.array([[0, 0, 0], [0.1, 0.2, -0.3]]),
+}
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_sphere_is_closed_round_and_looks_outwards(level):
+    vertices, faces = icosphere(level)
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    assert len(vertices) == 10 * 4**level + 2
+    assert mesh.is_watertight
+    assert np.allclose(np.linalg.norm(vertices, axis=1), 1.0)
+    assert 2.5 < mesh.volume < 4.0 / 3.0 * np.pi
+
+
+@pytest.mark.parametrize("points", LINES.values(), ids=LINES.keys())
+def test_a_tube_is_closed_and_as_thick_as_it_should(points):
+    vertices = tube_vertices(points, 0.01)
+    mesh = trimesh.Trimesh(vertices, tube_faces(len(points)), process=False)
+    assert mesh.is_watertight
+    assert mesh.is_winding_consistent
+    apart = np.linalg.norm(vertices.reshape(-1, SIDES, 3) - points[:, None], axis=2)
+    assert np.allclose(apart, 0.01, rtol=1e-4)
+    # where the line is straight the section is a regular polygon
+    if len(points) in (2, 9):
+        length = np.linalg.norm(points[-1] - points[0])
+        area = 0.5 * SIDES * 0.01**2 * np.sin(2 * np.pi / SIDES)
+        assert mesh.volume == pytest.approx(area * length, rel=1e-3)
+
+
+def test_a_tube_does_not_twist():
+    rings = tube_vertices(HELIX, 0.01).reshape(-1, SIDES, 3) - HELIX[:, None]
+    tangents = np.gradient(HELIX, axis=0)
+    tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
+    # the way of a corner from ring to ring has no part around the tube, but for the turning of the tube itself
+    steps = np.diff(rings[:, 0], axis=0)
+    around = np.cross(0.5 * (tangents[1:] + tangents[:-1]), 0.5 * (rings[1:, 0] + rings[:-1, 0]))
+    angles = (steps * around).sum(axis=1) / 0.01**2
+    assert np.abs(angles).max() < 0.02
+
+
+def test_a_tube_with_points_in_one_place_stays_finite():
+    vertices = tube_vertices(np.zeros((4, 3)), 0.01)
+    assert np.isfinite(vertices).all()
+    back = tube_vertices(np.array([[0, 0, 0], [1, 0, 0], [0, 0, 0.0]]), 0.01)
+    assert np.isfinite(back).all()
+
+
+def test_a_torn_segment_is_left_open():
+    torn = np.array([False, True, False])
+    assert len(tube_faces(4)) - len(tube_faces(4, torn)) == 2 * SIDES
+
+
+def test_a_coloured_mesh_is_valid_gltf_and_keeps_its_colours():
+    vertices, faces = icosphere(1)
+    colors = np.random.default_rng(3).integers(0, 256, (len(vertices), 3)).astype(np.uint8)
+    data = coloured_mesh(vertices, faces, colors)
+    read = trimesh.load(io.BytesIO(data), file_type="glb", force="mesh", process=False)
+    assert np.allclose(read.vertices, vertices, atol=1e-6)
+    assert np.array_equal(read.faces, faces)
+    # trimesh leaves colours out where there is a material
+    length = int.from_bytes(data[12:16], "little")
+    document = json.loads(data[20 : 20 + length])
+    accessor = document["accessors"][document["meshes"][0]["primitives"][0]["attributes"]["COLOR_0"]]
+    assert (accessor["componentType"], accessor["type"], accessor["normalized"]) == (5123, "VEC4", True)
+    start = 28 + length + document["bufferViews"][accessor["bufferView"]]["byteOffset"]
+    linear = np.frombuffer(data, "<u2", 4 * accessor["count"], start).reshape(-1, 4) / 65535.0
+    srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    assert np.abs(255 * srgb[:, :3] - colors).max() < 0.6
+    assert (linear[:, 3] == 1.0).all()
