@@ -47,7 +47,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sn.Simulation, 
     folder = tmp_path_factory.mktemp("torn")
     simulation = sn.Simulation(tearing_scene(), threads=1, dt=1 / 30)
     drawn, surfaces = [], []
-    with Recorder(simulation, [folder / f"run{suffix}" for suffix in FORMATS]) as recorder:
+    # the other three hold meshes that stay as they are, and refuse a sheet that can tear
+    formats = [suffix for suffix in FORMATS if suffix not in (".glb", ".pc2", ".mdd")]
+    with Recorder(simulation, [folder / f"run{suffix}" for suffix in formats]) as recorder:
         for step in range(STEPS + 1):
             if step:
                 simulation.step()
