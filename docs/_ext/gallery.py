@@ -19,7 +19,7 @@ from sphinx.util import logging
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-PICTURE = (960, 540)  # [pixels]
+PICTURE = (640, 360)  # [pixels]
 ROW = re.compile(
     r"^\| \[(?P<title>[^]]+)\]\((?P<script>[^)]+)\) \| (?P<shows>.+) \| `(?P<command>[^`]+)` \|$", re.MULTILINE
 )
