@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 bpy: Any = None
-ImportHelper: Any = object
+ImportHelper: Any = type("ImportHelper", (), {})
 try:
     import bpy  # type: ignore[import-not-found, no-redef]
     from bpy_extras.io_utils import ImportHelper  # type: ignore[import-not-found, no-redef]
@@ -168,7 +168,8 @@ def new_object(name: str, data: Any, color: tuple[float, float, float], collecti
     """Make an object with a material of its own."""
     material = bpy.data.materials.new(name)
     material.diffuse_color = (*color, 1.0)
-    material.use_nodes = True
+    if material.node_tree is None:  # before Blender 5
+        material.use_nodes = True
     shader = material.node_tree.nodes.get("Principled BSDF")
     if shader is not None:
         shader.inputs["Base Color"].default_value = (*[c**2.2 for c in color], 1.0)
