@@ -37,6 +37,7 @@ PAGES = [
 ]
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,})(?P<language>[^\n`]*)\n(?P<text>.*?)^ *(?P=marks) *$", re.M | re.S)
 REMARK = re.compile(r"<!-- (?P<text>[^\n]*?) -->\s*\Z")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"`shinari ([a-z]+)")
 
 
@@ -127,6 +128,15 @@ def test_what_a_page_says_runs(path, tmp_path, monkeypatch):
 def test_commands_in_the_text_exist(path):
     named = set(COMMAND.findall(path.read_text(encoding="utf-8")))
     assert named <= set(COMMANDS), f"{path.name}: there is no shinari {', '.join(sorted(named - set(COMMANDS)))}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(path):
+    page = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in LINK.findall(page):
+        if not target.startswith(("http:", "https:", "#")):
+            file = path.parent / target.partition("#")[0]
+            assert file.exists() or file.relative_to(ROOT / "docs").parts[0] in GENERATED, target
 
 
 def test_every_public_name_has_its_place_in_the_reference():
