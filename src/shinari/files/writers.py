@@ -6,7 +6,7 @@ a run that failed or was killed, the frames so far are there under a partial nam
 
 | format | the run failed | the run was killed, or the disk is full |
 |---|---|---|
-| `.npz`, `.usdc`, `.usda`, `.html`, `.glb` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
+| `.npz`, `.usdc`, `.usda`, `.html`, `.glb`, `.png`, `.mp4`, `.gif` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
 | `.ply` | folder `name.partial/` | folder `name.partial/` |
 | `.pc2` | folder `name.partial.pc2/` | folder `name.partial.pc2/` |
 | `.mdd` | folder `name.partial.mdd/` | folder `name.partial.mdd/`, as `.pc2` |
@@ -54,6 +54,19 @@ def _spooled(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Wri
     return lambda path, layout, title: SpoolWriter(path, layout, convert, title=title)
 
 
+def _drawn(name: str) -> Callable[[str | os.PathLike, Layout, str], Writer]:
+    """A function of `shinari.view.render` that draws the frames when the run is over; whether it can is asked now."""
+
+    def open_drawn(path: str | os.PathLike, layout: Layout, title: str) -> Writer:
+        from shinari.view import offscreen, render
+
+        require("av", "render")
+        offscreen.window_class()
+        return SpoolWriter(path, layout, getattr(render, name), title=title)
+
+    return open_drawn
+
+
 FORMATS: dict[str, Format] = {
     ".npz": Format("arrays for NumPy", _spooled(write_npz), measured=True),
     ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
@@ -63,6 +76,9 @@ FORMATS: dict[str, Format] = {
     ".pc2": Format("point caches for Blender and Houdini", lambda p, la, t: Pc2Writer(p, la, title=t)),
     ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),
     ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
+    ".png": Format("the last frame as a picture", _drawn("write_picture"), ("pyvista", "render")),
+    ".mp4": Format("a video", _drawn("write_video"), ("pyvista", "render")),
+    ".gif": Format("a video that every page shows", _drawn("write_video"), ("pyvista", "render")),
     ".vtkhdf": Format(
         "a cache for ParaView", lambda p, la, t: VtkhdfWriter(p, la, title=t), ("h5py", "cache"), measured=True
     ),

@@ -1,0 +1,123 @@
+"""`shinari render`: a run, or a scene, as pictures and videos."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from shinari.errors import FileError, SceneError
+
+_Flag = Parameter(negative=())
+_Several = Parameter(alias="-o", negative=(), consume_multiple=True)
+
+
+def render(
+    source: Path,
+    *,
+    output: Annotated[list[Path] | None, _Several] = None,
+    time: float | None = None,
+    frame: int | None = None,
+    fps: float | None = None,
+    size: str = "1280x720",
+    camera: str = "corner",
+    color: Annotated[str, Parameter(name=["--colour", "--color"])] = "body",
+    largest: float | None = None,
+    background: str = "#eef1f5",
+    overlay: Annotated[bool, _Flag] = False,
+    surface: Annotated[bool, _Flag] = False,
+    quiet: Annotated[bool, _Flag] = False,
+) -> int:
+    """Draw a run, or a scene, as pictures and videos.
+
+    No display and no GPU are needed, but EGL or OSMesa. Exit codes: 0 ok, 2 bad input, 3 the scene diverged, 4 an extra
+    or EGL is missing, 130 interrupted.
+
+    Args:
+        source: A run as .npz or .vtkhdf, or a scene file (.toml), which is run first.
+        output: Files to write: .png, .mp4 or .gif; by default SOURCE.png in the current folder.
+        time: Moment of a .png [s]; by default the last.
+        frame: Frame of a .png, instead; negative numbers count from the end.
+        fps: Pictures of a video in a second; by default as many as the run has, of a .gif at most 20.
+        size: Width and height in pixels.
+        camera: corner, front, back, left, right or above, so that the motion just fits; or position and target
+            [m] as in 2,1.5,3:0,0.5,0.
+        color: What is shown as colour: body, strain, force or speed.
+        largest: Value of the brightest colour; by default the largest in what is drawn.
+        background: A colour by name or as #rrggbb.
+        overlay: Write the title, the time and what colours mean on it.
+        surface: Draw fluids by their surface; needs the extra [surface].
+        quiet: No progress bar.
+    """
+    from shinari.errors import require
+    from shinari.files.cache import open_cache
+    from shinari.files.partial import check_target
+    from shinari.view.camera import parse_camera
+    from shinari.view.render import PICTURES, VIDEOS, View
+    from shinari.view.render import render as draw
+
+    outputs = output or [Path(f"{source.stem}.png")]
+    look: dict[str, Any] = {"size": _size(size), "camera": parse_camera(camera), "colour": color, "largest": largest}
+    look |= {"background": background, "overlay": overlay, "surface": surface}
+    View(**look)  # refuses what does not fit before a long run
+    for path in outputs:
+        if path.suffix.lower() not in (*PICTURES, *VIDEOS):
+            known = ", ".join((*PICTURES, *VIDEOS))
+            raise FileError(f"{path}: unknown extension {path.suffix!r}, expected one of {known}")
+        check_target(path)
+    for module in ("pyvista", "av"):
+        require(module, "render")
+    from shinari.view.offscreen import window_class
+
+    window_class()  # before a long run, and before many frames are read
+    with tempfile.TemporaryDirectory() as folder:
+        if source.suffix.lower() == ".toml":
+            code, source = _run(source, Path(folder), quiet)
+            if code:
+                return code
+        with open_cache(source) as cache:
+            for path in outputs:
+                video = path.suffix.lower() in VIDEOS
+                moment: dict[str, Any] = {"fps": fps} if video else {"time": time, "frame": frame}
+                with _progress(path, quiet) as tell:
+                    draw(cache, path, **moment, **look, progress=tell)
+                print(f"shinari: wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _run(scene: Path, folder: Path, quiet: bool) -> tuple[int, Path]:
+    """Run a scene file into a folder; gives the exit code and the cache."""
+    from shinari.cli.run import run
+
+    cache = folder / f"{scene.stem}.npz"
+    return run(scene, output=[cache], quiet=quiet), cache
+
+
+def _size(text: str) -> tuple[int, int]:
+    try:
+        width, height = (int(word) for word in text.lower().split("x"))
+    except ValueError as error:
+        raise SceneError(f"render: size: {text!r} is no width and height, as in 1280x720") from error
+    return width, height
+
+
+@contextmanager
+def _progress(path: Path, quiet: bool) -> Iterator[Any]:
+    """A bar for the frames of a file, on a terminal; gives what `shinari.view.render.Progress` says."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description} {task.fields[file]}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("looking", total=None, file=path.name)
+
+        def tell(what: str, done: int, count: int) -> None:
+            bar.update(task, description=what, completed=done, total=count)
+
+        yield tell
