@@ -105,8 +105,10 @@ class Hands:
             runner, frame = self._page.runner, self._page.runner.latest()
             if not isinstance(runner, Runner) or frame is None:
                 return
-            thing, index = self._thing(node, frame, np.array(event.start_position), event.instance_index)
-            drag = Drag(runner, thing, index, frame, np.array(event.start_position), self._tell(event))
+            layout, point = self._page.layout, np.array(event.start_position)
+            thing, index = self._thing(node, frame, point, event.instance_index)
+            hidden = node.part is not None and layout.parts[node.part].start >= layout.particle_count
+            drag = Drag(runner, thing, index, frame, point, hidden, self._tell(event))
             with self._lock:
                 drag.mark(self._page.server.scene, f"/held by {event.client_id}", MARKER * self._page.stage.size)
                 self._drags[event.client_id] = drag
@@ -216,11 +218,19 @@ class Drag:
         index: The particle of it, or None of a body.
         frame: What was seen when it was pressed.
         point: Where it was pressed [m], (3,).
+        hidden: Whether something else is shown in place of its particles.
         tell: Shows an error to the client.
     """
 
     def __init__(
-        self, runner: Runner, thing: Handle | BodyHandle, index: int | None, frame: Frame, point: np.ndarray, tell: Any
+        self,
+        runner: Runner,
+        thing: Handle | BodyHandle,
+        index: int | None,
+        frame: Frame,
+        point: np.ndarray,
+        hidden: bool,
+        tell: Any,
     ) -> None:
         self._runner, self._thing, self._index, self._point = runner, thing, index, point
         self._local = np.zeros(3)
@@ -229,8 +239,8 @@ class Drag:
         if isinstance(thing, BodyHandle):
             turn = rotation_matrix(frame.body_rotations[thing.index])
             self._local = (point - frame.body_positions[thing.index]) @ turn
-        # what is held stays as far from the mouse as it was
-        self._offset = self.place(frame) - point
+        # a particle under a surface that is shown in its place stays as far from the mouse as it was
+        self._offset = self.place(frame) - point if hidden else np.zeros(3)
         self._target = point + self._offset
         tell_failure(runner.do(self._hold), tell)
 
