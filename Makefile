@@ -10,18 +10,18 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench clean install-tests
+.PHONY: demo test check docs verify bench clean tests
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
 
+test: check tests
+
 # the documentation shows what the tests of the examples wrote
-test: check
+tests: $(TEST)
 	$(RUN_EXAMPLES)
 	touch $(EXAMPLES)
 	$(MAKE) docs
-
-install-tests: $(TEST)
 
 check: $(TEST)
 	$(BIN)/ruff check
