@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 
 bpy: Any = None
+Operator: Any = type("Operator", (), {})
 ImportHelper: Any = type("ImportHelper", (), {})
 try:
     import bpy  # type: ignore[import-not-found, no-redef]
+    from bpy.types import Operator  # type: ignore[import-not-found, no-redef]
     from bpy_extras.io_utils import ImportHelper  # type: ignore[import-not-found, no-redef]
 except ImportError:  # the documentation and the tests read this file without Blender
     pass
@@ -166,7 +168,7 @@ def add_body(run: dict[str, np.ndarray], index: int, part_count: int, collection
 
 def new_object(name: str, data: Any, color: tuple[float, float, float], collection: Any) -> Any:
     """Make an object with a material of its own."""
-    material = bpy.data.materials.new(name)
+    material: Any = bpy.data.materials.new(name)
     material.diffuse_color = (*color, 1.0)
     if material.node_tree is None:  # before Blender 5
         material.use_nodes = True
@@ -225,7 +227,7 @@ def sphere_nodes(name: str, radius: float, material: Any) -> Any:
     return group
 
 
-class ImportShinari(bpy.types.Operator if bpy else object, ImportHelper):  # type: ignore[misc]
+class ImportShinari(Operator, ImportHelper):
     """Bring in a run of shinari."""
 
     bl_idname = "import_scene.shinari"
