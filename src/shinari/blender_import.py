@@ -170,9 +170,10 @@ def new_object(name: str, data: Any, color: tuple[float, float, float], collecti
     """Make an object with a material of its own."""
     material: Any = bpy.data.materials.new(name)
     material.diffuse_color = (*color, 1.0)
-    if material.node_tree is None:  # before Blender 5
+    if not material.node_tree:  # before Blender 5
         material.use_nodes = True
-    shader = material.node_tree.nodes.get("Principled BSDF")
+    nodes: Any = material.node_tree.nodes
+    shader = nodes.get("Principled BSDF")
     if shader is not None:
         shader.inputs["Base Color"].default_value = (*[c**2.2 for c in color], 1.0)
         shader.inputs["Roughness"].default_value = 0.8
