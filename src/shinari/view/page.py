@@ -26,7 +26,7 @@ from shinari.view.player import FRAME_PERIOD
 from shinari.view.runner import Runner
 from shinari.view.stage import VIEW_ANGLE, Stage
 
-PANELS = ("transport", "colour_panel", "plots")
+PANELS = ("transport", "grab", "sliders", "colour_panel", "plots")
 """Names of the panels, from top to bottom."""
 
 STATUS_PERIOD = 0.1
@@ -88,6 +88,7 @@ class Page:
         self._show_loaded(chosen, self.sources[chosen]())
         server.scene.set_up_direction("+y")
         server.gui.configure_theme(show_logo=False, show_share_button=False)
+        server.gui.main_panel.dock_right()  # beside the scene, not in front of it
         for name in PANELS:
             getattr(import_module(f"shinari.view.{name}"), f"add_{name}")(self)
         self._thread = threading.Thread(target=self._loop, name="shinari page", daemon=True)
