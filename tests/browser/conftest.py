@@ -36,7 +36,7 @@ FLAGS = [
     "--no-first-run",
 ]
 # small, because it is drawn by the processor
-SIZE = {"width": 640, "height": 480}
+SIZE = {"width": 800, "height": 600}
 
 
 @pytest.fixture(scope="session")
@@ -82,10 +82,12 @@ def visit(chromium: Any, viewer: Page) -> Iterator[Callable[[], Any]]:
         context = chromium.new_context(viewport=SIZE)
         contexts.append(context)
         page = context.new_page()
-        before = len(viewer.server.get_clients())
+        before = set(viewer.server.get_clients())
         page.goto(page_address(viewer))
-        page.wait_for_selector("canvas", timeout=1000 * PATIENCE)
-        until(lambda: len(viewer.server.get_clients()) > before, "the page is connected")
+        # the first canvas is a hidden one without a size
+        there = "() => [...document.querySelectorAll('canvas')].some(canvas => canvas.width > 100)"
+        page.wait_for_function(there, timeout=1000 * PATIENCE)
+        until(lambda: set(viewer.server.get_clients()) - before, "the page is connected")
         return page
 
     yield go

@@ -34,8 +34,8 @@ def fail() -> tuple:
 @pytest.fixture(scope="module")
 def page():
     table = {
-        "small": simulation_source(lambda: (scene(6), {"substeps": 4}), "small", playing=False),
-        "large": simulation_source(lambda: (scene(60), {"substeps": 4}), "large", playing=False),
+        "small": simulation_source(lambda: (scene(6), {"substeps": 4, "threads": 1}), "small", playing=False),
+        "large": simulation_source(lambda: (scene(60), {"substeps": 4, "threads": 1}), "large", playing=False),
         "broken": simulation_source(fail, "broken", playing=False),
     }
     made = serve(table, "small", port=0)
