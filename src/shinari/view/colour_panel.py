@@ -1,15 +1,10 @@
 """Panel: what things are coloured by, and what the colours mean."""
 
-import time
 from typing import Any
 
-from shinari.files.results import Frame
 from shinari.view.colours import ANCHORS, MEASURED_MODES, MODES, UNITS, Colouring, modes_of
 from shinari.view.page import Page
 from shinari.view.runner import Runner
-
-PERIOD = 0.25
-"""Least time between two changes of the legend [s]."""
 
 
 def add_colour_panel(page: Page) -> None:
@@ -24,14 +19,13 @@ class ColourPanel:
         self._page = page
         self._choice: Any = page.server.gui.add_dropdown("colour", self._modes())
         self._legend: Any = page.server.gui.add_html("", visible=False)
-        self._told = 0.0
 
         @self._choice.on_update
         async def _(event: Any) -> None:
             self._apply()
 
         page.on_change(self._changed)
-        page.on_frame(self._follow)
+        page.on_status(self._tell)
 
     def _modes(self) -> tuple[str, ...]:
         """A simulation can be measured at any time, a cache was or was not."""
@@ -48,18 +42,16 @@ class ColourPanel:
     def _apply(self) -> None:
         page, mode = self._page, self._choice.value
         page.colouring = None if mode == "body" else Colouring(page.layout, mode)
+        self._legend.visible = mode != "body"
+        self._tell()
         if isinstance(page.runner, Runner):
             page.runner.measured = mode in MEASURED_MODES
             page.runner.do(lambda simulation: None)  # a new frame, also while it is paused
-        self._legend.content, self._legend.visible = "", mode != "body"
 
-    def _follow(self, frame: Frame) -> None:
+    def _tell(self) -> None:
+        """Write the largest value seen."""
         colouring = self._page.colouring
-        now = time.monotonic()
-        if colouring is None or now - self._told < PERIOD:
-            return
-        self._told = now
-        text = legend(colouring.mode, colouring.largest)
+        text = "" if colouring is None else legend(colouring.mode, colouring.largest)
         if self._legend.content != text:
             self._legend.content = text
 

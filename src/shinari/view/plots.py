@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shinari.files.record import measures_of
-from shinari.files.results import MEASURES, Frame
+from shinari.files.results import MEASURES
 from shinari.simulation import Simulation
 from shinari.view.page import Page
 from shinari.view.runner import Runner
@@ -64,7 +64,7 @@ class Plots:
                 (empty, empty), ({"label": "t [s]"}, _series("a step", "#8566b3")), title="step time [ms]", **_STYLE
             )
         page.on_change(self._changed)
-        page.on_frame(self._follow)
+        page.on_status(self._follow)
 
     def _changed(self) -> None:
         """Another scene, or the same from its start."""
@@ -73,13 +73,13 @@ class Plots:
         self._pending = None
         self._draw()
 
-    def _follow(self, frame: Frame) -> None:
-        """Take a point from a frame, or ask the simulation for one."""
-        runner, now = self._page.runner, time.monotonic()
+    def _follow(self) -> None:
+        """Take a point from the newest frame, or ask the simulation for one."""
+        runner, frame, now = self._page.runner, self._page.runner.latest(), time.monotonic()
         if self._pending is not None and self._pending.done():
             self._take(self._pending)
             self._pending = None
-        if now - self._drawn < PERIOD or frame.time == self._sampled:
+        if frame is None or now - self._drawn < PERIOD or frame.time == self._sampled:
             return
         self._drawn = now
         if len(frame.measures):
@@ -104,8 +104,9 @@ class Plots:
     def _step_time(self) -> float:
         """Time of a step [ms], not a number as long as it would tell of loading and compiling, and for a cache."""
         runner = self._page.runner
-        known = isinstance(runner, Runner) and runner.steps >= WARM_UP
-        return 1000.0 * runner.step_seconds if known else np.nan
+        if not isinstance(runner, Runner) or runner.steps < WARM_UP:
+            return np.nan
+        return 1000.0 * runner.step_seconds
 
     def _draw(self) -> None:
         columns = np.array(self._points or [(0.0,) * (len(ENERGIES) + 3)]).T
