@@ -27,8 +27,8 @@ HOW_TO_LOOK = {
     ".mp4": "any player or browser",
     ".gif": "any browser",
     ".glb": "any glTF viewer, a game engine, or Blender by File > Import > glTF 2.0",
-    ".pc2": "import the .obj beside it and put the cache on it: Blender's modifier Mesh Cache, docs/blender.md",
-    ".mdd": "import the .obj beside it and put the cache on it: Blender's modifier Mesh Cache, docs/blender.md",
+    ".pc2": "import the .obj beside it and put the cache on it: Blender's modifier Mesh Cache",
+    ".mdd": "import the .obj beside it and put the cache on it: Houdini's node MDD, Blender's modifier Mesh Cache",
 }
 
 

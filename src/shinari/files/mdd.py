@@ -1,4 +1,4 @@
-"""MDD point cache: the vertices of one mesh in every frame, for Blender, Houdini, LightWave, Cinema 4D and Maya.
+"""MDD point cache: the vertices of one mesh in every frame, for Blender, Houdini, LightWave and Modo.
 
     int32 samples, int32 points
     float32 time [s] of each sample

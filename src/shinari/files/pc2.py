@@ -1,4 +1,4 @@
-"""PC2 point cache: the vertices of one mesh in every frame, for Blender, Houdini, 3ds Max and Maya.
+"""PC2 point cache: the vertices of one mesh in every frame, for Blender and 3ds Max.
 
     offset  0   "POINTCACHE2" and a zero
            12   int32 version, 1

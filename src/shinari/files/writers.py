@@ -73,7 +73,7 @@ FORMATS: dict[str, Format] = {
     ".usdc": Format("Universal Scene Description, binary", _spooled(write_usd), ("pxr", "usd")),
     ".usda": Format("Universal Scene Description, text", _spooled(write_usd), ("pxr", "usd")),
     ".glb": Format("glTF with morph targets, for short clips", lambda p, la, t: GlbWriter(p, la, title=t)),
-    ".pc2": Format("point caches for Blender and Houdini", lambda p, la, t: Pc2Writer(p, la, title=t)),
+    ".pc2": Format("point caches for Blender and 3ds Max", lambda p, la, t: Pc2Writer(p, la, title=t)),
     ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),
     ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
     ".png": Format("the last frame as a picture", _drawn("write_picture"), ("pyvista", "render")),
