@@ -7,6 +7,7 @@ their slider is that of the exponent, and its ends stand for 0 and for infinity 
 import math
 from dataclasses import dataclass, replace
 
+from shinari.live.changes import CHANGEABLE
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.things import Material
 
@@ -145,7 +146,7 @@ def dials_of(material: Material, windy: bool) -> list[Dial]:
 
 def _acts(material: Material, field: str, windy: bool) -> bool:
     """Whether a field of a material has a value that does something."""
-    value = getattr(material, field, None)
+    value = getattr(material, field, None) if field in CHANGEABLE[type(material)] else None
     if value is None or (field.startswith("drag") and not windy):
         return False
     if field == "beta":
