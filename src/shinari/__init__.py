@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from shinari.files.scene_file import load_scene
     from shinari.maths.function import function
     from shinari.simulation import Simulation
+    from shinari.view.notebook import show
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ _LAZY = {
     "load_robot": "shinari.files.robots.load",
     "load_scene": "shinari.files.scene_file",
     "register": "shinari.constraints.registry",
+    "show": "shinari.view.notebook",
     "tetrahedralize": "shinari.build.tetrahedra.fill",
 }
 
@@ -98,6 +100,7 @@ __all__ = [
     "load_robot",
     "load_scene",
     "register",
+    "show",
     "tetrahedralize",
 ]
 

@@ -120,7 +120,7 @@ def test_another_scene_is_chosen_and_a_run_has_a_time_line(viewer, visit, pixels
     page = visit()
     until(lambda: seen(pixels(page)).mean() > 0.05, "the cloth is seen")
     start = seen(pixels(page))
-    page.locator("input[value='cloth']").click()
+    page.get_by_role("combobox", name="scene").click()
     page.get_by_role("option", name="run").click()
     until(lambda: isinstance(viewer.runner, Playback), "the run is chosen")
     line = page.get_by_role("slider").first

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import shinari as sn
 from browser_help import until
 from shinari.errors import FileError, SceneError
+from shinari.files.cache import open_cache
 
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
@@ -25,6 +27,10 @@ def scene(width: int) -> sn.Scene:
     cloth = made.add_cloth(sn.grid(shape=(width, width)), position=(0.0, 1.0, 0.0), name=f"cloth {width}")
     cloth.pin([0, width - 1])
     return made
+
+
+def connect(page) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", page.server.get_port(), timeout=PATIENCE)
 
 
 def fail() -> tuple:
@@ -58,24 +64,24 @@ def page():
     ],
 )
 def test_no_path_of_a_client_reaches_a_file(page, path):
-    connection = http.client.HTTPConnection("127.0.0.1", page.server.get_port(), timeout=PATIENCE)
-    connection.putrequest("GET", path, skip_host=True)
-    connection.putheader("Host", "127.0.0.1")
-    connection.endheaders()
-    try:
-        answer = connection.getresponse()
-        status, body = answer.status, answer.read()
-    except http.client.HTTPException:
-        return  # refused without an answer
+    with closing(connect(page)) as connection:
+        connection.putrequest("GET", path, skip_host=True)
+        connection.putheader("Host", "127.0.0.1")
+        connection.endheaders()
+        try:
+            answer = connection.getresponse()
+            status, body = answer.status, answer.read()
+        except http.client.HTTPException:
+            return  # refused without an answer
     assert status in (400, 404, 500)
     assert b"root:" not in body
     assert b"import " not in body
 
 
 def test_the_page_itself_is_served(page):
-    connection = http.client.HTTPConnection("127.0.0.1", page.server.get_port(), timeout=PATIENCE)
-    connection.request("GET", "/")
-    assert b"<!doctype html>" in connection.getresponse().read().lower()[:200]
+    with closing(connect(page)) as connection:
+        connection.request("GET", "/")
+        assert b"<!doctype html>" in connection.getresponse().read().lower()[:200]
 
 
 def test_nobody_gets_an_address_on_the_internet(page):
@@ -212,3 +218,27 @@ def test_an_example_gives_what_is_shown_of_it(tmp_path, monkeypatch):
     import sys
 
     assert [0.0, pytest.approx(1 / 60)] == sys.modules["shinari_example_falling_sheet"].RAN
+
+
+def test_a_notebook_shows_the_page_in_a_frame(tmp_path):
+    made = scene(6)
+    simulation = sn.Simulation(made, substeps=4)
+    path = tmp_path / "run.npz"
+    simulation.run(0.1, record=path, progress=False)
+    for what in (made, simulation, str(path), open_cache(path)):
+        shown = sn.show(what, playing=False, height=321)
+        try:
+            frame = shown._repr_html_()
+            assert frame.startswith(f'<iframe src="http://127.0.0.1:{shown.page.server.get_port()}"')
+            assert 'height="321"' in frame
+            with closing(connect(shown.page)) as connection:
+                connection.request("GET", "/")
+                assert connection.getresponse().status == 200
+            assert shown.page.layout.parts[0].name == "cloth 6"
+        finally:
+            shown.close()
+    for wrong in (None, 3, [simulation]):
+        with pytest.raises(SceneError, match="expected a Simulation"):
+            sn.show(wrong)
+    with pytest.raises(FileError, match="no such file"):
+        sn.show(tmp_path / "none.toml")
