@@ -11,8 +11,6 @@ import numba
 import numpy as np
 
 from shinari.build.model import build_model
-from shinari.build.topology import boundary_edges
-from shinari.build.volumes import volume_of
 from shinari.contact.family import Touches
 from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
@@ -36,7 +34,7 @@ from shinari.settings import Settings
 from shinari.solver.compiling import announce
 from shinari.solver.step import step
 from shinari.solver.tearing import elements_left, faces_left, shown_left
-from shinari.solver.volume import MULTIPLIERS
+from shinari.solver.volume_answers import VolumeAnswers
 from shinari.solver.workspace import Workspace
 from shinari.state import State, start
 
@@ -50,7 +48,7 @@ WORTH_A_THREAD = 5000
 WORTH_OF_A_BODY = 50
 
 
-class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Grabs, Pins, PointAnswers):
+class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Grabs, Pins, PointAnswers, VolumeAnswers):
     """A scene that runs.
 
     Args:
@@ -215,15 +213,16 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
             FileError: A file cannot be written.
         """
+        seconds = check.number("simulation", "seconds", seconds, least=0.0)
+        steps = range(round(seconds / self.settings.dt))
         if record is not None and not callable(record):
             from shinari.files.record import Recorder
 
             with Recorder(self, [record] if isinstance(record, (str, Path)) else record) as recorder:
+                recorder.plan(len(steps))
                 recorder.record()
                 self.run(seconds, progress=progress, record=recorder.record)
             return
-        seconds = check.number("simulation", "seconds", seconds, least=0.0)
-        steps = range(round(seconds / self.settings.dt))
         if progress and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import track
@@ -354,32 +353,6 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             on, back = contacts.first == of.name, contacts.second == of.name
             return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
         return self._diagnostics.forces(self.state, of)
-
-    def pressure(self, of: Handle | str) -> float:
-        """Pressure inside a closed mesh above that outside [Pa], in the last substep; see `Scene.add_volume`.
-
-        Raises:
-            SceneError: The volume of that thing is not kept.
-        """
-        thing = self.scene[of] if isinstance(of, str) else of
-        self._range(of)
-        names = [volume.thing for volume in self.scene.volumes]
-        if thing.name not in names:
-            raise SceneError(f"pressure: the volume of {thing.name!r} is not kept; see Scene.add_volume")
-        return float(self.state.parts[MULTIPLIERS][names.index(thing.name)]) / self.settings.substep**2
-
-    def volume(self, of: Handle | str) -> float:
-        """Volume inside the closed mesh of a thing [m^3].
-
-        Raises:
-            SceneError: The thing has no closed mesh.
-        """
-        thing = self.scene[of] if isinstance(of, str) else of
-        x = self.positions(of)
-        faces = next(group.faces for group in self.scene.groups if group.name == thing.name)
-        if faces is None or len(boundary_edges(faces)):
-            raise SceneError(f"volume: {thing.name!r} has no closed mesh")
-        return abs(volume_of(x.astype(np.float64), faces))
 
     def contacts(self) -> Contacts:
         """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
