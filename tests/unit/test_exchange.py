@@ -13,10 +13,12 @@ import pytest
 import trimesh
 from test_files_writers import LAYOUT, frame, write
 
+import shinari as sn
 from shinari.build.topology import face_normals_areas, grid
 from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import FileError
 from shinari.files import gltf
+from shinari.files.record import Recorder
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.usd_parts import SURFACE_DEFORMABLE
 from shinari.files.writers import open_writer
@@ -208,9 +210,31 @@ def test_gltf_refuses_long_clips_with_the_numbers(tmp_path, monkeypatch, name, l
     with pytest.raises(FileError, match=r"4 frames of 9 vertices are 0 MB.*the 3 frames so far are in .*\.npy"):
         write(tmp_path / "run.glb", 4)
     assert len(np.load(tmp_path / "run.partial.glb.npy")) == 3
+    with open_writer(tmp_path / "long.glb", LAYOUT) as writer:
+        writer.plan(3)
+        with pytest.raises(FileError, match=r"long\.glb: 4 frames of 9 vertices"):
+            writer.plan(4)
     bodies_only = Layout((), LAYOUT.bodies, 0, 25.0)
     write(tmp_path / "other.glb", 9, bodies_only)
     assert len(Glb(tmp_path / "other.glb").channels("ball")["translation"][0]) == 9
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(1.0, 31), (7.96, 239), (7.97, 240), (8.0, 241)])
+def test_a_clip_that_will_be_too_long_is_refused_before_the_run(tmp_path, seconds, count):
+    scene = sn.Scene()
+    scene.add_particles(np.zeros((1, 3)))
+    sim = sn.Simulation(scene)
+    recorder = Recorder(sim, [tmp_path / "run.glb"])
+    with recorder:
+        if count <= gltf.MOST_FRAMES:
+            recorder.plan(round(seconds * 60))
+        else:
+            with pytest.raises(FileError, match=f"{count} frames of 1 vertices"):
+                recorder.plan(round(seconds * 60))
+            with pytest.raises(FileError, match=f"{count} frames of 1 vertices"):
+                sim.run(seconds, record=str(tmp_path / "run.glb"))
+    assert sim.state.frame == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def normals_of(points, faces):

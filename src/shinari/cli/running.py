@@ -101,6 +101,7 @@ def execute(
     recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title, surface=surface)
     try:
         with recorder:
+            recorder.plan(total - first)
             recorder.record()
             with interruptible() as stopped, _progress(total, first, quiet) as advance:
                 while simulation.state.frame < total and not stopped():

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from shinari.errors import FileError
 from shinari.files.mapped import each_frame
 from shinari.files.moving import Moving, moving_parts
 from shinari.files.results import Frame, Layout, body_color
@@ -47,15 +48,29 @@ class GlbWriter(SpoolWriter):
         self._frame_bytes = sum(frame_bytes(part) for part in parts)
         super().__init__(path, layout, write_glb, title=title)
 
+    def plan(self, count: int) -> None:
+        """Refuse a clip that is too large.
+
+        Raises:
+            FileError: So many frames are.
+        """
+        if self._too_many(count):
+            raise FileError(f"{self.path}: {self._too_many(count)}")
+
     def _append(self, frame: Frame) -> None:
-        count = self.frame_count + 1
-        if self._frame_bytes and (count > MOST_FRAMES or count * self._frame_bytes > MOST_BYTES):
-            raise ValueError(
-                f"{count} frames of {self._vertices} vertices are {count * self._frame_bytes / 1e6:.0f} MB of morph "
-                f"targets; .glb is for clips of up to {MOST_FRAMES} frames and {MOST_BYTES / 1e6:.0f} MB: "
-                "write fewer frames a second, or .usdc"
-            )
+        if self._too_many(self.frame_count + 1):
+            raise ValueError(self._too_many(self.frame_count + 1))
         super()._append(frame)
+
+    def _too_many(self, count: int) -> str:
+        """What is wrong with so many frames."""
+        size = count * self._frame_bytes
+        if size == 0 or (count <= MOST_FRAMES and size <= MOST_BYTES):
+            return ""
+        return (
+            f"{count} frames of {self._vertices} vertices are {size / 1e6:.0f} MB of morph targets; .glb is for clips "
+            f"of up to {MOST_FRAMES} frames and {MOST_BYTES / 1e6:.0f} MB: write fewer frames a second, or .usdc"
+        )
 
 
 def frame_bytes(part: Moving) -> int:

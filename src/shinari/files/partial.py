@@ -98,6 +98,13 @@ class FileWriter(ABC):
         self._open = True
         self._broken = False
 
+    def plan(self, count: int) -> None:  # noqa: B027
+        """Refuse, before a long run, to take so many frames when the format cannot hold them.
+
+        Raises:
+            FileError: The format cannot hold them.
+        """
+
     def write(self, frame: Frame) -> None:
         """Take one frame.
 

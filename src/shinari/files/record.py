@@ -198,6 +198,17 @@ class Recorder:
             ]
             self._stack = opening.pop_all()
 
+    def plan(self, steps: int) -> None:
+        """Refuse, before a long run, to write the frames of so many steps to a file that cannot hold them.
+
+        Raises:
+            FileError: A format cannot hold them.
+        """
+        first = self._simulation.state.frame
+        count = (first + steps) // self.stride - (first - 1) // self.stride
+        for writer in self._writers:
+            writer.plan(count)
+
     def record(self, simulation: Simulation | None = None) -> None:
         """Write the moment if a frame is due; serves as `record` of `Simulation.run`.
 

@@ -220,6 +220,10 @@ class Writer(Protocol):
     tells.
     """
 
+    def plan(self, count: int) -> None:
+        """Refuse, before a long run, to take so many frames when the format cannot hold them."""
+        ...
+
     def write(self, frame: Frame) -> None:
         """Take one frame."""
         ...

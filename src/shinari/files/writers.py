@@ -6,7 +6,8 @@ a run that failed or was killed, the frames so far are there under a partial nam
 
 | format | the run failed | the run was killed, or the disk is full |
 |---|---|---|
-| `.npz`, `.usdc`, `.usda`, `.html`, `.glb`, `.png`, `.mp4`, `.gif` | `name.partial.npz`, ... | `name.partial.npz.npy`, ..., for `numpy.load` |
+| `.npz` | `name.partial.npz` | `name.partial.npz.npy`, for `numpy.load` |
+| `.usdc`, `.usda`, `.html`, `.glb`, `.png`, `.mp4`, `.gif` | alike | alike |
 | `.ply` | folder `name.partial/` | folder `name.partial/` |
 | `.pc2` | folder `name.partial.pc2/` | folder `name.partial.pc2/` |
 | `.mdd` | folder `name.partial.mdd/` | folder `name.partial.mdd/`, as `.pc2` |
