@@ -90,10 +90,26 @@ def render(
 
 def _run(scene: Path, folder: Path, quiet: bool) -> tuple[int, Path]:
     """Run a scene file into a folder; gives the exit code and the cache."""
-    from shinari.cli.run import run
+    from dataclasses import asdict
 
+    from shinari.cli.running import execute
+    from shinari.files.scene_file import load_scene_file
+    from shinari.simulation import Simulation
+
+    loaded, options = load_scene_file(scene)
     cache = folder / f"{scene.stem}.npz"
-    return run(scene, output=[cache], quiet=quiet), cache
+    report = execute(
+        Simulation(loaded, **asdict(options.settings)),
+        [cache],
+        duration=options.duration,
+        frames_per_second=options.frames_per_second,
+        title=options.title or scene.stem,
+        quiet=quiet,
+    )
+    if report.exit_code:
+        said = report.message or f"{report.status} at t = {report.time:g} s"
+        print(f"shinari: {scene}: {said}; nothing is drawn", file=sys.stderr)
+    return report.exit_code, cache
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -48,8 +48,8 @@ class Surface:
     ) -> None:
         pyvista = require("pyvista", "render")
         self._mesh = pyvista.PolyData()
-        self._vertices, self._faces = np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int64)
-        self._next = np.asarray(faces, np.int64)
+        self._vertices, self._faces = np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int32)
+        self._next = np.asarray(faces, np.int32)
         self._mapper = pyvista.DataSetMapper(self._mesh)
         self._mapper.ScalarVisibilityOff()
         actor = pyvista.Actor(mapper=self._mapper)
@@ -70,7 +70,7 @@ class Surface:
             colors: Colour of each vertex, shape (V, 3) uint8; None: the one colour of the thing.
             faces: Other triangles from now on.
         """
-        self._next = self._next if faces is None else np.asarray(faces, np.int64)
+        self._next = self._next if faces is None else np.asarray(faces, np.int32)
         self._vertices = np.ascontiguousarray(vertices, np.float32)
         self._mesh.points = self._vertices
         if self._next is not self._faces:

@@ -168,11 +168,11 @@ class Painter:
         """The lamp that casts shadows, and two weaker ones that do not: from the side, and from the camera."""
         pyvista = require("pyvista", "render")
         side = np.array([-0.9, 0.35, 0.5])
-        for towards, strength in ((np.array(shadows.LAMP_DIRECTION), 0.72), (side, 0.26)):
+        for towards, strength in ((np.array(shadows.LAMP_DIRECTION), 0.68), (side, 0.28)):
             light = pyvista.Light(position=tuple(middle + towards), focal_point=tuple(middle), color="white")
             light.intensity, light.positional = strength, False
             self._plotter.add_light(light)
-        self._plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.34, color="white"))
+        self._plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.42, color="white"))
 
     def _look(self, middle: np.ndarray, extent: float) -> tuple[float, float]:
         """Place VTK's camera; gives the distances of its near and its far plane [m]."""
@@ -198,11 +198,19 @@ def _joined(arrays: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([np.zeros((0, *shape), np.float32), *arrays])
 
 
+def parse_color(text: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0..255, of a colour by name or as #rrggbb.
+
+    Raises:
+        SceneError: It is none.
+    """
+    try:
+        return require("PIL.ImageColor", "render").getrgb(text)[:3]
+    except ValueError as error:
+        raise SceneError(f"render: background: {text!r} is no colour; give a name or #rrggbb") from error
+
+
 def _gradient(background: str) -> tuple[np.ndarray, np.ndarray]:
     """Colours at the top and at the bottom, 0..255."""
-    pyvista = require("pyvista", "render")
-    try:
-        color = 255.0 * np.array(pyvista.Color(background).float_rgb)
-    except ValueError as error:
-        raise SceneError(f"render: background: {background!r} is no colour; give a name or #rrggbb") from error
+    color = np.array(parse_color(background), np.float64)
     return 0.93 * color, color

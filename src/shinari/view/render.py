@@ -12,6 +12,7 @@ from shinari.errors import FileError, SceneError, require
 from shinari.files.cache import Cache, open_cache
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.results import Frame, Layout
+from shinari.scene import check
 from shinari.view.camera import Camera
 
 PICTURES, VIDEOS = (".png",), (".mp4", ".gif")
@@ -50,11 +51,15 @@ class View:
 
     def __post_init__(self) -> None:
         from shinari.view.colours import MODES
+        from shinari.view.pictures import parse_color
 
         if len(self.size) != 2 or not all(isinstance(n, int) and 16 <= n <= LARGEST for n in self.size):
             raise SceneError(f"render: size: expected a width and a height of 16 to {LARGEST} pixels, got {self.size}")
         if self.colour not in MODES:
             raise SceneError(f"render: colour: is {self.colour!r}, expected one of {', '.join(MODES)}")
+        if self.largest is not None:
+            check.number("render", "largest", self.largest, above=0.0)
+        parse_color(self.background)
 
 
 Progress = Callable[[str, int, int], None]
@@ -235,7 +240,7 @@ def _at_rate(times: np.ndarray, fps: float) -> list[int]:
     after = np.clip(np.searchsorted(times, moments), 1, max(len(times) - 1, 1))
     if len(times) == 1:
         return [0]
-    nearer = moments - times[after - 1] <= times[after] - moments
+    nearer = moments - times[after - 1] <= times[after] - moments + 1e-9  # of two as near, the earlier one
     return (after - nearer).tolist()
 
 

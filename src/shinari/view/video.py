@@ -101,7 +101,7 @@ class GifWriter:
         self._palette = _palette(samples)
         self._entries = np.full((256, 4), 255, np.uint8)
         colors = np.array(self._palette.getpalette(), np.uint8).reshape(-1, 3)
-        self._entries[: len(colors), :3] = colors
+        self._entries[: len(colors), 1:] = colors  # alpha, red, green, blue
         self._file = av.open(str(path), "w", format="gif", options={"loop": "0"})
         self._stream: Any = self._file.add_stream("gif", rate=GIF_TICKS)
         self._stream.width, self._stream.height = size
