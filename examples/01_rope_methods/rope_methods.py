@@ -61,8 +61,8 @@ def exact_sag() -> float:
     return float(-np.sum(span(low)[1][: SPRINGS // 2]))
 
 
-def settle(settings: dict, frames: int, dt: float = 1 / 60) -> np.ndarray:
-    """Points of the rope at rest [m], (SPRINGS + 1, 2)."""
+def hang(settings: dict, dt: float = 1 / 60) -> sn.Simulation:
+    """The rope, straight between its ends, with gravity about to begin."""
     scene = sn.Scene(gravity=(0.0, -GRAVITY, 0.0), damping=4.0)
     x = np.zeros((SPRINGS + 1, 3))
     x[:, 0] = np.linspace(0.0, SPAN, SPRINGS + 1)
@@ -71,11 +71,16 @@ def settle(settings: dict, frames: int, dt: float = 1 / 60) -> np.ndarray:
     index = np.arange(SPRINGS)
     rows = np.stack([index, index + 1], axis=1)
     scene.add_constraint("distance", rows, rest_length=LENGTH / SPRINGS, compliance=COMPLIANCE, stiffness=STIFFNESS)
-    simulation = sn.Simulation(scene, dt=dt, precision="float64", threads=1, **settings)
+    return sn.Simulation(scene, dt=dt, precision="float64", threads=1, **settings)
+
+
+def settle(settings: dict, frames: int, dt: float = 1 / 60) -> np.ndarray:
+    """Points of the rope at rest [m], (SPRINGS + 1, 2)."""
+    simulation = hang(settings, dt)
     simulation.step(frames)
     speed = np.linalg.norm(simulation.state.velocities, axis=1).max()
     assert speed < 1e-3, f"the rope still moves at {speed:.2g} m/s: give it more frames"
-    return simulation.positions(rope)[:, :2].copy()
+    return simulation.state.positions[:, :2].copy()
 
 
 def single_row(mode: str, sweeps: int) -> float:
@@ -142,6 +147,11 @@ def plot(path: Path, ropes: dict[str, list[np.ndarray]], sags: dict[str, np.ndar
     axes["XPBD, substeps"].legend(title="sweeps", fontsize=7, title_fontsize=7, ncols=3, loc="lower center")
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return hang({"substeps": 20})
 
 
 def main(arguments: list[str] | None = None) -> None:

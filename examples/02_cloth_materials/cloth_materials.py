@@ -133,6 +133,11 @@ def plot(path: Path, hanging: np.ndarray, time: np.ndarray, strain: np.ndarray, 
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=SUBSTEPS)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the sheets hang, swing the balls, check, write a player and a plot."""
     parser = argparse.ArgumentParser(description="seven materials and a swinging ball")

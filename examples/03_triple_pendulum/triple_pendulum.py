@@ -73,15 +73,20 @@ def exact(seconds: float, h: float = 1e-4) -> np.ndarray:
     return arm(np.array(frames))
 
 
-def simulate(substeps: int, frames: int, stray: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Energy above that at rest [J], (frames + 1,), and points [m], (frames + 1, 4, 3)."""
+def pendulum(substeps: int, stray: float = 0.0) -> sn.Simulation:
+    """The arm, about to be let go; the first of its angles strays by so many degrees."""
     scene = sn.Scene(gravity=(0.0, -GRAVITY, 0.0))
     start = arm(np.radians(np.add(ANGLES, (stray, 0.0, 0.0))))
     scene.add_particles(start, mass=[0.0, 1.0, 1.0, 1.0])
     scene.add_constraint("distance", [[0, 1], [1, 2], [2, 3]], rest_length=1.0)
-    simulation = sn.Simulation(scene, dt=DT, substeps=substeps, iterations=1, precision="float64", threads=1)
+    return sn.Simulation(scene, dt=DT, substeps=substeps, iterations=1, precision="float64", threads=1)
+
+
+def simulate(substeps: int, frames: int, stray: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Energy above that at rest [J], (frames + 1,), and points [m], (frames + 1, 4, 3)."""
+    simulation = pendulum(substeps, stray)
     lowest = -GRAVITY * (1.0 + 2.0 + 3.0)
-    energies, points = [simulation.energy().total - lowest], [start]
+    energies, points = [simulation.energy().total - lowest], [simulation.state.positions.copy()]
     for _ in range(frames):
         simulation.step()
         energies.append(simulation.energy().total - lowest)
@@ -131,6 +136,11 @@ def plot(path: Path, energies: dict, errors: dict, truth: np.ndarray, distance: 
     right.set(xlabel="time [s]", ylabel="distance between the tips [m]", title=f"two arms, {STRAY:g} degrees apart")
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return pendulum(SUBSTEPS[-1])
 
 
 def main(arguments: list[str] | None = None) -> None:

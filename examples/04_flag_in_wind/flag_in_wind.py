@@ -133,6 +133,11 @@ def plot(path: Path, flags: dict[str, dict[str, np.ndarray]]) -> None:
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(SOFT)[0], dt=DT, substeps=SUBSTEPS)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Fly both flags, check, write a player and a plot."""
     parser = argparse.ArgumentParser(description="a flag that resists stretch but not shrinking")

@@ -39,24 +39,30 @@ def predicted(substeps: int, iterations: int) -> float:
     return (LINKS - 1) * HEAVY * GRAVITY * (DT / substeps) ** 2 / (iterations * LIGHT)
 
 
-def stretch(substeps: int, iterations: int) -> float:
-    """Stretch of the chain once it hangs still [m]."""
+def hang(substeps: int, iterations: int) -> tuple[sn.Simulation, float]:
+    """The chain with its load, about to be let go, and the frequency of its swing [rad/s]."""
     # what the solver leaves unsolved acts as a soft spring; damp its swing critically and wait until it is over
     frequency = math.sqrt(GRAVITY / predicted(substeps, iterations))
     scene = sn.Scene(gravity=(0.0, -GRAVITY, 0.0), damping=2.0 * frequency)
     x = np.zeros((LINKS + 1, 3))
     x[:, 1] = -LENGTH * np.arange(LINKS + 1)
-    chain = scene.add_particles(x, mass=[0.0] + [LIGHT] * (LINKS - 1) + [HEAVY])
+    scene.add_particles(x, mass=[0.0] + [LIGHT] * (LINKS - 1) + [HEAVY])
     index = np.arange(LINKS)
     scene.add_constraint("distance", np.stack([index, index + 1], axis=1))
     simulation = sn.Simulation(scene, dt=DT, substeps=substeps, iterations=iterations, precision="float64", threads=1)
+    return simulation, frequency
+
+
+def stretch(substeps: int, iterations: int) -> float:
+    """Stretch of the chain once it hangs still [m]."""
+    simulation, frequency = hang(substeps, iterations)
     simulation.step(math.ceil(12.0 / frequency / DT))
     top = simulation.forces("distance")[0]
     weight = GRAVITY * (HEAVY + LIGHT * (LINKS - 1))
     assert math.isclose(top, weight, rel_tol=2e-3), (
         f"the top link pulls with {top:.6g} N, the chain weighs {weight:.6g} N"
     )
-    return -float(simulation.positions(chain)[-1, 1]) - LINKS * LENGTH
+    return -float(simulation.state.positions[-1, 1]) - LINKS * LENGTH
 
 
 def plot(path: Path, sweeps: list[int], iterated: list[float], stepped: list[float]) -> None:
@@ -81,6 +87,11 @@ def plot(path: Path, sweeps: list[int], iterated: list[float], stepped: list[flo
     axes.legend()
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return hang(20, 1)[0]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -22,6 +22,7 @@ Look at the player: folds run from the corners, the ball pushes a bulge through 
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,14 @@ def plot(path: Path, time: np.ndarray, stretch: np.ndarray, kinetic: np.ndarray)
     below.set(xlabel="time [s]", ylabel="kinetic energy [J]")
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "banner.obj"
+        make_banner(path)
+        return sn.Simulation(build(path)[0], substeps=20)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -70,6 +70,11 @@ def plot(path: Path, time: np.ndarray, carried: np.ndarray, weight: float, kinet
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(61)[0], substeps=SUBSTEPS)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the sheet fall, check what the contacts say, write results and a plot."""
     parser = argparse.ArgumentParser(description="a sheet over a ball on a table")

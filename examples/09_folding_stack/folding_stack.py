@@ -14,6 +14,7 @@ fold is the untidiest, because the strip that hangs above it is the longest and 
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,13 @@ def build() -> tuple[sn.Scene, sn.ClothMaterial, np.ndarray]:
     return scene, material, held
 
 
+def lay(simulation: sn.Simulation, held: np.ndarray) -> None:
+    """Write the row that is held to where the gripper is after the next step."""
+    side, height = gripper(simulation.time + 1.0 / 60.0)
+    simulation.state.positions[held, 0] = side
+    simulation.state.positions[held, 1] = height
+
+
 def between_layers(x: np.ndarray) -> np.ndarray:
     """Ways from points of earlier layers to points of later ones that they lie under (K, 3); x (ROWS, COLUMNS, 3) [m].
 
@@ -68,6 +76,12 @@ def between_layers(x: np.ndarray) -> np.ndarray:
     return np.concatenate(found)
 
 
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+    scene, _, held = build()
+    return sn.Simulation(scene, substeps=SUBSTEPS), lambda simulation: lay(simulation, held)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Lay the strip down, let it rest, check the order of its layers, write results and a plot."""
     parser = argparse.ArgumentParser(description="a strip laid down in eight folds")
@@ -81,9 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
     with Recorder(simulation, outputs, title="a strip laid down in eight folds") as recorder:
         recorder.record()
         for _ in range(round((LAYERS * SWING + REST) * 60.0)):
-            side, height = gripper(simulation.time + 1.0 / 60.0)
-            simulation.state.positions[held, 0] = side
-            simulation.state.positions[held, 1] = height
+            lay(simulation, held)
             simulation.step()
             recorder.record()
     x = simulation.positions("strip").reshape(ROWS, COLUMNS, 3).astype(float)

@@ -14,12 +14,14 @@ other opens; when the grips come nearer the cord gets thick and leans aside.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 import shinari as sn
 from shinari.files.record import Recorder
+from shinari.scene.handle import Handle
 
 WIDTH, LENGTH, EDGE, THICKNESS = 0.06, 0.80, 0.01, 0.003  # [m]
 TURNS, TAUT, NEARER = 5, 0.10, 0.20  # [-], how much nearer the ends come while twisted and afterwards [m]
@@ -48,6 +50,12 @@ def grip(x: np.ndarray, way: float, time: float) -> np.ndarray:
     return np.stack([x[:, 0] - inwards, -np.sin(angle) * x[:, 2], np.cos(angle) * x[:, 2]], axis=1)
 
 
+def twist(simulation: sn.Simulation, strip: Handle) -> None:
+    """Write both ends to where they are after the next step."""
+    for end, way in zip(ENDS, (-1.0, 1.0), strict=True):
+        simulation.state.positions[end] = grip(strip.positions[end], way, simulation.time + 1.0 / 60.0)
+
+
 def linking(first: np.ndarray, second: np.ndarray) -> float:
     """Half the sum of the signed crossings of two curves (N, 3), seen along Z from a little aside."""
     aside, _ = np.linalg.qr(np.array([[1.0, 0.03, 0.05], [-0.02, 1.0, 0.3], [0.04, -0.06, 1.0]]))
@@ -70,6 +78,12 @@ def turns(x: np.ndarray) -> float:
     return abs(linking(*edges))
 
 
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+    scene, strip = build()
+    return sn.Simulation(scene, substeps=SUBSTEPS), lambda simulation: twist(simulation, strip)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Twist, press, check that five turns are still there, write results."""
     parser = argparse.ArgumentParser(description="a strip twisted five times")
@@ -84,8 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     with Recorder(simulation, outputs, title="a strip twisted five times") as recorder:
         recorder.record()
         for _ in range(round((TWIST + PRESS + REST) * 60.0)):
-            for end, way in zip(ENDS, (-1.0, 1.0), strict=True):
-                simulation.state.positions[end] = grip(strip.positions[end], way, simulation.time + 1.0 / 60.0)
+            twist(simulation, strip)
             simulation.step()
             recorder.record()
             touching = max(touching, len(simulation.contacts()))

@@ -116,6 +116,11 @@ def plot(path: Path, time: np.ndarray, pull: np.ndarray, apart: np.ndarray, leng
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=SUBSTEPS)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Pull the knot tight, read the force, check that it is still a knot, write results and a plot."""
     parser = argparse.ArgumentParser(description="an overhand knot pulled tight")

@@ -74,6 +74,11 @@ def plot(path: Path, time: np.ndarray, turns: np.ndarray, push: np.ndarray) -> N
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=SUBSTEPS)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the wind go round, check how far the flag is wound, write results and a plot."""
     parser = argparse.ArgumentParser(description="a flag that winds itself around its pole")

@@ -13,6 +13,7 @@ Look at the player: the sheet caps the lump, hangs in folds from its bumps and l
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,14 @@ def winding_number(points: np.ndarray, vertices: np.ndarray, faces: np.ndarray) 
         below = la * lb * lc + (a * b).sum(axis=1) * lc + (b * c).sum(axis=1) * la + (c * a).sum(axis=1) * lb
         total += 2.0 * np.arctan2(volume, below)
     return total / (4.0 * np.pi)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lump.obj"
+        make_lump(path)
+        return sn.Simulation(build(path, 61)[0], substeps=SUBSTEPS)
 
 
 def main(arguments: list[str] | None = None) -> None:

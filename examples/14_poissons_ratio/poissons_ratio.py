@@ -19,6 +19,7 @@ The ends are held flat and wide, so the bars are measured in their middle third.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,12 @@ def middle(simulation: sn.Simulation, bar: object) -> tuple[float, float]:
 def theory(ratio: float, s: float) -> float:
     """Stretch across at a stretch along."""
     return ((1.0 + (1.0 - 2.0 * ratio) * (1.0 - 1.0 / s)) / s) ** 0.5
+
+
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+    scene, bars = build()
+    return sn.Simulation(scene, substeps=SUBSTEPS), lambda simulation: pull(simulation, bars)
 
 
 def main(arguments: list[str] | None = None) -> None:

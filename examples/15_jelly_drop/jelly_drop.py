@@ -20,6 +20,7 @@ Look at the player: flutes sway against each other, and the pudding comes to res
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,14 @@ def check_surface(path: Path, given: Path, shown: np.ndarray, frames: int) -> No
     drop = positions[0] - vertices
     assert np.ptp(drop, axis=0).max() < 1e-6, "the surface is not that of the file"
     assert np.array_equal(positions[-1], shown)
+
+
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pudding.obj"
+        make_pudding(path)
+        return sn.Simulation(build(path)[0], substeps=SUBSTEPS)
 
 
 def main(arguments: list[str] | None = None) -> None:

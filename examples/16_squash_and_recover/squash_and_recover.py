@@ -59,6 +59,11 @@ def off_shape(now: np.ndarray, given: np.ndarray) -> float:
     return float(np.linalg.norm(a @ (u @ v) - b, axis=1).max())
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=30, iterations=5)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Press, hold, release, check, write results."""
     parser = argparse.ArgumentParser(description="a soft cube is pressed flat and released")

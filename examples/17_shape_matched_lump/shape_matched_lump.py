@@ -166,6 +166,11 @@ def distances(x: np.ndarray) -> np.ndarray:
     return np.linalg.norm(some[:, None] - some[None], axis=2)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0])
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the example."""
     parser = argparse.ArgumentParser(description="A hare of jelly and one of cork, as shape matched particles.")

@@ -87,6 +87,11 @@ def plot(path: Path, time: np.ndarray, lengths: np.ndarray, rest: np.ndarray, po
     plt.close(figure)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], dt=1 / 120, substeps=20)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the weights go, measure extension, period and moment, check them, write a player and a plot."""
     parser = argparse.ArgumentParser(description="springs coiled from steel wire, with weights")

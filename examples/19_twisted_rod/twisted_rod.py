@@ -22,6 +22,7 @@ the moment in the rod falls when it does.
 
 import argparse
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,16 @@ def turned(frame: np.ndarray, angle: float) -> np.ndarray:
     w, x, y, z = frame
     c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
     return np.array([c * w - s * z, c * x + s * y, c * y - s * x, c * z + s * w])
+
+
+def turn(simulation: sn.Simulation, rod: RodHandle) -> float:
+    """Write the end in the hand to where it is after the next step; gives how often it has been turned."""
+    time = simulation.time + 1.0 / 60.0
+    turns = float(np.interp(time, TIMES, TURNS))
+    way = SLACK * LENGTH * min(max(time - TIMES[-1], 0.0) / CLOSING, 1.0)
+    simulation.frames(rod)[-1] = turned(rod.frames[-1], 2.0 * math.pi * turns)
+    simulation.positions(rod)[-2:] = rod.positions[-2:] - [way, 0.0, 0.0]
+    return turns
 
 
 def twist(frames: np.ndarray) -> float:
@@ -117,6 +128,12 @@ def plot(path: Path, run: np.ndarray, critical: float, points: np.ndarray) -> No
     plt.close(figure)
 
 
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+    scene, rod = build()
+    return sn.Simulation(scene, substeps=60), lambda simulation: turn(simulation, rod)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Turn, give slack, hold; measure twist and writhe, check them, write a player and a plot."""
     parser = argparse.ArgumentParser(description="a rod that is twisted until it buckles and winds about itself")
@@ -126,17 +143,13 @@ def main(arguments: list[str] | None = None) -> None:
 
     scene, rod = build()
     simulation = sn.Simulation(scene, substeps=60)
-    start, home = rod.frames[-1], rod.positions[-2:].copy()
     run = []
     outputs = [options.out / "twisted_rod.html", options.out / "twisted_rod.npz"]
     with Recorder(simulation, outputs, title="a twisted rod buckles and winds about itself") as recorder:
         recorder.record()
         for step in range(round(60.0 * (TIMES[-1] + CLOSING + HOLDING))):
             time = (step + 1) / 60.0
-            turns = float(np.interp(time, TIMES, TURNS))
-            way = SLACK * LENGTH * min(max(time - TIMES[-1], 0.0) / CLOSING, 1.0)
-            simulation.frames(rod)[-1] = turned(start, 2.0 * math.pi * turns)
-            simulation.positions(rod)[-2:] = home - [way, 0.0, 0.0]
+            turns = turn(simulation, rod)
             simulation.step()
             recorder.record()
             x = simulation.positions(rod).astype(float)

@@ -70,6 +70,11 @@ def touching(simulation: sn.Simulation, balloon: Handle, height: float) -> tuple
     return float(areas[near.all(axis=1)].sum()), float(areas[near.any(axis=1)].sum())
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=40)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Blow it up, press it, let it go, check, write results."""
     parser = argparse.ArgumentParser(description="a balloon is pressed flat by a board")

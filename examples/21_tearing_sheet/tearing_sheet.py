@@ -62,6 +62,11 @@ def check_rows(simulation: sn.Simulation) -> int:
     return len(every) - len(kept)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=30)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Drop the balls, check, write results."""
     parser = argparse.ArgumentParser(description="a ball falls through a sheet that tears")

@@ -10,6 +10,7 @@ Angles and travels are those of the first body against the second, here mostly t
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,16 @@ def way_with_drag(time: float) -> float:
     """How far the sledge gets in a time [m], from rest: m x'' = m g sin(slope) - drag x'."""
     fade = MASS / DRAG
     return float(GRAVITY * np.sin(SLOPE) * fade * (time - fade * (1.0 - np.exp(-time / fade))))
+
+
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+
+    def before_step(simulation: sn.Simulation) -> None:
+        if simulation.state.frame == 60:
+            simulation.drive("servo", TARGET)
+
+    return sn.Simulation(build()), before_step
 
 
 def main(arguments: list[str] | None = None) -> None:

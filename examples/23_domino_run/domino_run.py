@@ -54,6 +54,11 @@ def tilts(rotations: np.ndarray) -> np.ndarray:
     return np.arccos(np.clip(1.0 - 2.0 * (rotations[:, 1] ** 2 + rotations[:, 3] ** 2), -1.0, 1.0))
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), dt=1.0 / 120.0, substeps=10)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Push, watch the wave, check, write results."""
     parser = argparse.ArgumentParser(description="a wave runs through dominoes")

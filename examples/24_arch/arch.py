@@ -55,6 +55,11 @@ def build() -> sn.Scene:
     return scene
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=10)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let both stand for themselves, check, write results."""
     parser = argparse.ArgumentParser(description="an arch of wedges stands if it is thick enough")

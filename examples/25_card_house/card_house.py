@@ -57,6 +57,11 @@ def card(scene: sn.Scene, position: tuple[float, float, float], angle: float, fr
     )
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(ROUGH))
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Watch the house, knock it over, watch the smooth one, write results."""
     parser = argparse.ArgumentParser(description="a house of seven cards")

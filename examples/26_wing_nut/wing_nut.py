@@ -50,6 +50,11 @@ def time_to_turn(moments: np.ndarray, spin: np.ndarray) -> float:
     return float(np.pi / a / rate)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0])
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Spin, find when it turns over, check, write results."""
     parser = argparse.ArgumentParser(description="a wing nut turns over in flight")

@@ -15,6 +15,7 @@ with the wheelbase L and the angle d on a circle of the radius L / tan(d).
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,11 @@ class Log:
         self.tilts.append(float(np.arccos(min(up, 1.0))))
 
 
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=10), before_step
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Rest, drive ahead, turn, check, write results."""
     parser = argparse.ArgumentParser(description="a car on rough ground")
@@ -129,16 +135,21 @@ def main(arguments: list[str] | None = None) -> None:
     with Recorder(simulation, outputs, frames_per_second=30.0, title="a car on a field road") as recorder:
         recorder.record()
         for frame in range(round(60.0 * (REST + STRAIGHT + TURN))):
-            if frame == round(60.0 * REST):
-                drive(simulation, 0.0)
-            if frame == round(60.0 * (REST + STRAIGHT)):
-                drive(simulation, STEER)
+            before_step(simulation)
             simulation.step()
             log()
             if frame % 2:
                 recorder.record()
     check(simulation, log)
     print(f"wrote {', '.join(str(path) for path in outputs)}")
+
+
+def before_step(simulation: sn.Simulation) -> None:
+    """Drive ahead after a rest, and turn after that."""
+    if simulation.state.frame == round(60.0 * REST):
+        drive(simulation, 0.0)
+    if simulation.state.frame == round(60.0 * (REST + STRAIGHT)):
+        drive(simulation, STEER)
 
 
 def drive(simulation: sn.Simulation, angle: float) -> None:

@@ -99,6 +99,11 @@ def apart(simulation: sn.Simulation) -> float:
     return worst
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=40)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Rest, push the lantern, check, write results."""
     parser = argparse.ArgumentParser(description="a curtain and a lantern on a rail on ropes")

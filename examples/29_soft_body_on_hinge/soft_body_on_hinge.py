@@ -10,6 +10,7 @@ and tilted; the weld holds; the block sways for a while and then leans downhill.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,16 @@ def on_plate(simulation: sn.Simulation) -> np.ndarray:
     """The block in the axes of the plate [m]."""
     position, rotation = simulation.pose("plate")
     return (simulation.positions("jelly").astype(float) - position) @ rotation_matrix(rotation)
+
+
+def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
+    """What `shinari view` shows."""
+
+    def before_step(simulation: sn.Simulation) -> None:
+        if simulation.state.frame == LEVEL_FRAMES:
+            simulation.drive("servo", TILT)
+
+    return sn.Simulation(build()), before_step
 
 
 def main(arguments: list[str] | None = None) -> None:

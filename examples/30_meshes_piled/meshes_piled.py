@@ -75,6 +75,11 @@ def deepest(simulation: sn.Simulation, mesh: sn.Mesh) -> float:
     return depth
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(5), substeps=10)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Drop the lumps, wait until they rest, check, write results."""
     parser = argparse.ArgumentParser(description="closed meshes are piled up in a bin")

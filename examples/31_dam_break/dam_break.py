@@ -64,6 +64,11 @@ def measure(x: np.ndarray) -> tuple[float, float]:
     return float(front), float(np.count_nonzero(back)) * SPACING / (2.0 * DEEP)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), dt=1.0 / 240.0, substeps=4)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let it go, compare, write results."""
     parser = argparse.ArgumentParser(description="a column of water collapses")

@@ -39,6 +39,11 @@ def build() -> sn.Scene:
     return scene
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=4)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let both go, wait until they rest, check, write results."""
     parser = argparse.ArgumentParser(description="two columns of water collapse towards each other")

@@ -62,6 +62,11 @@ def build() -> sn.Scene:
     return scene
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=6)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the faucet, wait until the water rests, check, write results."""
     parser = argparse.ArgumentParser(description="a faucet fills a vase")

@@ -44,6 +44,11 @@ def build() -> sn.Scene:
     return scene
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(), substeps=10)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the cubes sink in, wait until they float, check, write results."""
     parser = argparse.ArgumentParser(description="three cubes float")

@@ -70,6 +70,11 @@ def room(vertices: np.ndarray, faces: np.ndarray, level: float) -> float:
     return float(columns - 0.5 * CLOTH.thickness * areas[wet].sum())
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build()[0], substeps=30)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the water fall into the bag, wait, check, write results."""
     parser = argparse.ArgumentParser(description="a bag of cloth holds water")

@@ -56,6 +56,11 @@ def profile(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rings + 2 * RADIUS, np.array(heights)
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(0.24), substeps=4)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Fill, pull, wait until it rests, check, draw."""
     parser = argparse.ArgumentParser(description="a column of sand collapses")

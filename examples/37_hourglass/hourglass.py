@@ -56,6 +56,11 @@ def build(filled: float) -> sn.Scene:
     return scene
 
 
+def shown() -> sn.Simulation:
+    """What `shinari view` shows."""
+    return sn.Simulation(build(0.15), substeps=4)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Let the sand run through, check, draw."""
     parser = argparse.ArgumentParser(description="sand runs through an hourglass")
