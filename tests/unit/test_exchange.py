@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ import shinari as sn
 from shinari.build.topology import face_normals_areas, grid
 from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import FileError
-from shinari.files import gltf
+from shinari.files import gltf, mapped
 from shinari.files.record import Recorder
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.usd_parts import SURFACE_DEFORMABLE
@@ -374,6 +376,26 @@ def test_a_killed_run_leaves_point_caches_and_spools_readable(tmp_path):
             assert (tmp_path / f"run.partial.{suffix}" / f"run_{name}.{suffix}.obj").exists()
     for suffix in ("glb", "usdc"):
         assert np.array_equal(np.load(tmp_path / f"run.partial.{suffix}.npy", mmap_mode="r")["positions"], expected)
+
+
+def file_pages():
+    """Bytes of mapped files that are in the memory of this process."""
+    status = Path("/proc/self/status").read_text()
+    return sum(1024 * int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("RssFile", "RssShmem"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
+def test_frames_that_are_done_with_leave_the_memory(tmp_path, monkeypatch):
+    size = 2**20
+    monkeypatch.setattr(mapped, "MOST_BYTES", 4 * size)
+    np.save(tmp_path / "frames.npy", np.zeros(48, [("position", "<f4", size // 4)]))
+    frames = np.load(tmp_path / "frames.npy", mmap_mode="r")[2:]  # a view serves too
+    before, most = file_pages(), 0
+    for record in mapped.each_frame(frames):
+        assert record["position"].sum() == 0.0
+        most = max(most, file_pages())
+    assert most - before < 12 * size
+    assert sum(1 for _ in mapped.each_frame(np.zeros(5))) == 5
 
 
 def test_a_body_without_parts(tmp_path):
