@@ -92,6 +92,31 @@ def test_a_target_that_stays_stops_what_is_held() -> None:
     assert simulation.positions("ball")[0] == pytest.approx((0.1, 0.0, 0.0), abs=1e-15)
 
 
+@pytest.mark.parametrize("body", [False, True])
+def test_critical_damping_brings_it_to_rest_without_swinging(body: bool) -> None:
+    """x(t) = d (1 + w t) exp(-w t), w = 1 / sqrt(m compliance); the error of a substep h is of the order w h."""
+    scene, mass, frequency = sn.Scene(gravity=(0, 0, 0)), 2.0, 12.0
+    spring = {"compliance": 1.0 / (mass * frequency**2), "damping": 2.0 * mass * frequency}
+    if body:
+        handle = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=1e3 * mass, name="box")
+    else:
+        handle = scene.add_particles([(0, 0, 0)], mass=mass, name="ball")
+    simulation = sn.Simulation(scene, substeps=60, precision="float32" if body else "float64")
+    where: dict = {"point": (0, 0, 0)} if body else {"index": 0}
+    grab = simulation.grab(handle, **where, **spring)
+    grab.target = (0.1, 0.0, 0.0)
+    simulation.step()  # in which the target moves there
+    places = []
+    for _ in range(40):
+        simulation.step()
+        places.append(simulation.pose("box")[0][0] if body else float(simulation.positions("ball")[0, 0]))
+    # as if it had jumped in the middle of that step
+    t = frequency * (simulation.settings.dt * (np.arange(40) + 1.5))
+    assert places == pytest.approx(0.1 - 0.1 * (1.0 + t) * np.exp(-t), abs=0.1 * 0.02)
+    assert max(places) <= 0.1 + 1e-9
+    assert places[-1] == pytest.approx(0.1, abs=0.1 * 0.005)
+
+
 def sheet(**options: object) -> sn.Simulation:
     scene = sn.Scene()
     cloth = scene.add_cloth(sn.grid(shape=(14, 14)), name="cloth", position=(0.0, 0.5, 0.0))
@@ -221,6 +246,7 @@ def test_bad_input() -> None:
         ((("cloth",), {}), "cloth: grab: index: is missing"),
         ((("cloth", 0), {}), "cloth: grab: particle 0 is pinned"),
         ((("cloth", 5), {"compliance": -1.0}), "cloth: compliance"),
+        ((("cloth", 5), {"damping": np.inf}), "cloth: damping"),
         ((("cloth", 5), {"point": (0, 0, 0)}), "cloth: point"),
         ((("nothing", 0), {}), "nothing is called 'nothing'"),
         ((("collider", 0), {}), "no particles"),

@@ -11,6 +11,13 @@ so in the first iteration x goes w / (w + a) of the way to the target. The force
 rest it is -C / alpha, which carries all that hangs on the particle. Each grab is solved once an iteration, after
 everything else that pulls and before the contacts, which have the last word: what is dragged at a collider is stopped.
 
+Damping, a force -c v, is row by row that of Macklin et al. 2016, eq. 26, with gamma = alpha c / h; divided by 1 + gamma
+it is the row above for
+
+    target' = (target + gamma x_start) / (1 + gamma),     a' = a / (1 + gamma),     x_start: x as the substep began
+
+It acts against the world, not against the target, so that what follows a target that jumps does not overshoot.
+
 Between two steps a target may jump, as a mouse does; in the next step it goes evenly from where it was to where it was
 put, substep by substep. What is let go keeps its velocity, since a grab acts on nothing but positions.
 """
@@ -36,6 +43,10 @@ if TYPE_CHECKING:
 
 class Held(Protocol):
     """What a grab holds."""
+
+    def start(self, h: float) -> np.ndarray:
+        """Where it was at the start of the substep of length h [s], in the world [m], (3,)."""
+        ...
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """Solve the rows once and move what is held.
@@ -63,13 +74,22 @@ class Grab:
         thing: Name of the thing.
         index: Particle within the thing, or None of a body.
         compliance: Compliance [m/N].
+        damping: Damping [N s/m].
     """
 
     def __init__(
-        self, thing: str, index: int | None, held: Held, place: np.ndarray, compliance: float, grabs: "list[Grab]"
+        self,
+        thing: str,
+        index: int | None,
+        held: Held,
+        place: np.ndarray,
+        compliance: float,
+        damping: float,
+        grabs: "list[Grab]",
     ) -> None:
-        self.thing, self.index, self.compliance = thing, index, compliance
+        self.thing, self.index, self.compliance, self.damping = thing, index, compliance, damping
         self._held, self._grabs = held, grabs
+        self._start = np.zeros(3)
         self._target = self._from = self._to = np.array(place, np.float64)
         self._pushed, self._force = np.zeros(3), np.zeros(3)
         grabs.append(self)
@@ -110,12 +130,16 @@ class Grab:
         """A step begins: the target goes to where it was put since the last one."""
         self._from, self._to = self._to, self._target
 
-    def project(self, part: float, h: float, first: bool) -> None:
-        """Solve once in an iteration of the substep that ends when so large a part of the step is over."""
+    def project(self, substep: int, settings: "Settings", first: bool) -> None:
+        """Solve once in an iteration of a substep of the step, counted from 0."""
+        h = settings.substep
         if first:
-            self._pushed = np.zeros(3)
-        target = self._from + part * (self._to - self._from)
-        self._pushed += self._held.solve(target, self.compliance / h**2, self._pushed, h, first)
+            self._pushed, self._start = np.zeros(3), self._held.start(h)
+        target = self._from + ((substep + 1) / settings.substeps) * (self._to - self._from)
+        gamma = self.compliance * self.damping / h
+        target = (target + gamma * self._start) / (1.0 + gamma)
+        soft = self.compliance / h**2 / (1.0 + gamma)
+        self._pushed += self._held.solve(target, soft, self._pushed, h, first)
         self._force = self._pushed / h**2
 
 
@@ -124,6 +148,12 @@ class HeldParticle:
 
     def __init__(self, simulation: "Grabs", slot: int) -> None:
         self._simulation, self._slot = simulation, slot
+
+    def start(self, h: float) -> np.ndarray:
+        """See `Held`."""
+        simulation, slot = self._simulation, self._slot
+        origin = simulation.state.origins[simulation.model.groups[slot]]
+        return origin + simulation._work.predicted[slot] - h * simulation.state.v[slot].astype(np.float64)
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """See `Held`. A particle that has been pinned meanwhile is not pulled."""
@@ -157,6 +187,13 @@ class HeldBody:
         self._x, self._predicted, self._v = np.zeros((1, 4), real), np.zeros((1, 3), real), np.zeros((1, 3), real)
         self._pushed = np.zeros((1, 3))
 
+    def start(self, h: float) -> np.ndarray:
+        """See `Held`."""
+        work = self._simulation._work
+        assert work.bodies is not None
+        frames = work.bodies.frames
+        return frames.x0[self._body] + rotation_matrix(frames.q0[self._body]) @ self._local
+
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """See `Held`."""
         work, body = self._simulation._work, self._body
@@ -164,7 +201,7 @@ class HeldBody:
         f = work.bodies.frames
         # an island that sleeps wakes
         self._simulation.state.parts["bodies/idle"][body] = 0.0
-        self._v[0] = (target - f.x0[body] - rotation_matrix(f.q0[body]) @ self._local) / h
+        self._v[0] = (target - self.start(h)) / h
         self._pushed[0] = -pushed
         scratch = f.q.copy(), np.zeros((len(f.x), 2)), np.zeros_like(f.x)
         self._kernel(
@@ -194,6 +231,7 @@ class Grabs:
         *,
         point: Any = None,
         compliance: float = 1e-4,
+        damping: float = 0.0,
     ) -> Grab:
         """Hold a particle, or a place on a rigid body, from now on: a spring to a target that starts where it is.
 
@@ -203,18 +241,20 @@ class Grabs:
             handle: The thing or body.
             index: Particle within a thing, 0 to N - 1.
             point: Place on a body, in the world as it is now [m], (3,).
-            compliance: Compliance of the spring [m/N]: a load F hangs `compliance * F` below the target.
+            compliance: Compliance of the spring [m/N]: a load F hangs `compliance * F` below the target; 0: rigid.
+            damping: Damping of what is held [N s/m]; a rigid grab needs none. 2 sqrt(m / compliance) brings a mass m to
+                rest without swinging.
 
         Returns:
             The grab: set its `target` [m], read its `force` [N], and `release` it.
 
         Raises:
             SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
-                there, the body cannot be pushed, or the compliance is negative.
+                there, the body cannot be pushed, or compliance or damping is negative.
         """
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if isinstance(thing, BodyHandle):
-            return self._grab_body(thing, index, point, compliance)
+            return self._grab_body(thing, index, point, compliance, damping)
         members = self._range(thing)
         assert isinstance(thing, Handle)
         if point is not None:
@@ -225,14 +265,16 @@ class Grabs:
         if len(chosen) != 1:
             raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
         compliance = check.number(thing.name, "compliance", compliance, least=0.0)
+        damping = check.number(thing.name, "damping", damping, least=0.0)
         particle = members.start + int(chosen[0])
         slot = int(self.model.slots[particle])
         if self.state.x[slot, 3] == 0.0:
             raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
         place = self.state.positions[particle]
-        return Grab(thing.name, int(chosen[0]), HeldParticle(self, slot), place, compliance, self._grabs)
+        held = HeldParticle(self, slot)
+        return Grab(thing.name, int(chosen[0]), held, place, compliance, damping, self._grabs)
 
-    def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, compliance: float) -> Grab:
+    def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, compliance: float, damping: float) -> Grab:
         body = self._body(handle).index
         name = handle.name
         if index is not None:
@@ -241,6 +283,7 @@ class Grabs:
             raise SceneError(f"{name}: grab: point: is missing; where in the world?")
         place = check.vector(name, "point", point)
         compliance = check.number(name, "compliance", compliance, least=0.0)
+        damping = check.number(name, "damping", damping, least=0.0)
         if self.scene.bodies[body].mass == 0.0:
             raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
-        return Grab(name, None, HeldBody(self, body, place), place, compliance, self._grabs)
+        return Grab(name, None, HeldBody(self, body, place), place, compliance, damping, self._grabs)

@@ -57,7 +57,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         drive_targets(model, state, work, end)
         if work.hierarchy is not None:
             work.hierarchy.project(threads, substep)
-        project(state, work, settings, threads, (substep + 1) / settings.substeps)
+        project(state, work, settings, threads, substep)
         for family in work.contacts:
             family.settle(threads)
         update_velocities(x, work.predicted, v, decay, real(1 / h))
@@ -81,11 +81,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     return True
 
 
-def project(state: State, work: Workspace, settings: Settings, threads: int, part_over: float) -> None:
-    """The solver loop of a substep: every block, the parts, what is held, then the contacts, once per iteration.
-
-    `part_over` is the part of the step that is over when the substep ends.
-    """
+def project(state: State, work: Workspace, settings: Settings, threads: int, substep: int) -> None:
+    """The solver loop of a substep: every block, the parts, what is held, then the contacts, once per iteration."""
     accelerated = settings.sweep == "chebyshev"
     history = Chebyshev(state) if accelerated else None
     for iteration in range(settings.iterations):
@@ -96,7 +93,7 @@ def project(state: State, work: Workspace, settings: Settings, threads: int, par
         if history is not None:
             history.extrapolate(iteration, settings.spectral_radius)
         for grab in work.grabs:
-            grab.project(part_over, settings.substep, iteration == 0)
+            grab.project(substep, settings, iteration == 0)
         least = TURNS if len(work.contacts) > 1 else ALONE
         for turn in range(MOST_TURNS):
             if turn > 0:

@@ -283,11 +283,11 @@ class Drag:
             mass = simulation.scene.bodies[thing.index].mass
             position, rotation = simulation.pose(thing)
             point = position + rotation_matrix(rotation) @ self._local
-            self._grab = simulation.grab(thing, point=point, compliance=spring(mass))
+            self._grab = simulation.grab(thing, point=point, **spring(mass))
         elif index not in simulation.pinned(thing):
             group = next(group for group in simulation.scene.groups if group.name == thing.name)
             mass = float(group.masses[index] if group.kind in LOOSE else group.masses.sum())
-            self._grab = simulation.grab(thing, index, compliance=spring(mass))
+            self._grab = simulation.grab(thing, index, **spring(mass))
 
     def _follow(self, simulation: Simulation) -> None:
         if self._grab is not None:
@@ -300,9 +300,9 @@ class Drag:
             self._grab.release()
 
 
-def spring(mass: float) -> float:
-    """Compliance with which a mass [kg] swings at `FREQUENCY` [m/N]."""
-    return 1.0 / (max(mass, 1e-9) * FREQUENCY**2)
+def spring(mass: float) -> dict[str, float]:
+    """Compliance [m/N] at which a mass [kg] would swing at `FREQUENCY`, and damping [N s/m] at which it does not."""
+    return {"compliance": 1.0 / (mass * FREQUENCY**2), "damping": 2.0 * mass * FREQUENCY}
 
 
 def tell_failure(future: Future, tell: Any) -> None:
