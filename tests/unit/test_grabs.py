@@ -255,7 +255,7 @@ def test_bad_input() -> None:
             simulation.grab(*arguments[0], **arguments[1])
     scene = sn.Scene()
     body = scene.add_rigid_body(sn.Sphere(0.1), name="stone")
-    scene.add_rigid_body(sn.Sphere(0.1), position=(1, 0, 0), motion=lambda t: ((1, 0, 0), (1, 0, 0, 0)), name="driven")
+    scene.add_rigid_body(sn.Sphere(0.1), position=(1, 0, 0), motion=lambda time: ((1, 0, 0), (1, 0, 0, 0)), name="driven")
     simulation = sn.Simulation(scene)
     with pytest.raises(sn.SceneError, match="stone: index: a body is grabbed at a point"):
         simulation.grab(body, 3)

@@ -151,7 +151,7 @@ def test_a_body_is_held_where_it_is_pressed() -> None:
     """The place on it, in its own axes, from the picture in which it was pressed."""
     from shinari.view.grab import Drag
 
-    made = sn.Scene(gravity=(0, 0, 0))
+    made = sn.Scene(gravity=(0, 0, 0), damping=10.0)
     body = made.add_rigid_body(sn.Box((0.4, 0.2, 0.2)), position=(1, 2, 3), rotation=(0.8, 0.0, 0.6, 0.0), name="box")
     simulation = sn.Simulation(made, substeps=4)
     tasks: list[Any] = []
@@ -164,7 +164,7 @@ def test_a_body_is_held_where_it_is_pressed() -> None:
         task(simulation)
     (grab,) = simulation._grabs
     assert grab.target == pytest.approx(corner + way)
-    simulation.step(30)
+    simulation.step(60)
     assert drag.place(frame_of(simulation)) == pytest.approx(corner + way, abs=1e-3)
     assert layout_of(made, 60.0).bodies[0].name == grab.thing
     drag.end()
