@@ -112,7 +112,7 @@ def test_a_click_pins_and_another_one_lets_go(viewer: Any, visit: Any, pixels: A
     until(lambda: distance(viewer, page, "cloth", HELD, mouse) < 12.0, "the pin is at the mouse")
     page.mouse.up()
     # in the other mode a click without a key does it
-    page.locator("input[value=grab]").click()
+    page.get_by_role("combobox", name="mouse").click()
     page.get_by_role("option", name="pin", exact=True).click()
     page.mouse.click(*on_screen(viewer, page, places(viewer, "cloth")[HELD]))
     until(lambda: pinned() == set(), "it is let go")
