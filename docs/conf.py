@@ -50,6 +50,6 @@ napoleon_use_ivar = True
 nitpicky = True
 nitpick_ignore = [
     ("py:class", f"shinari.{name}")
-    for name in ("files.cache.Source", "live.grabs.Held", "scene.body.Drive", "scene.body.Piece")
+    for name in ("files.cache.Source", "live.grabs.Held", "scene.body.Drive", "scene.body.Piece", "view.page.Page")
 ]
 nitpick_ignore_regex = [("py:.*", r"(?!shinari\.).*")]

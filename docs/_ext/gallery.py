@@ -98,14 +98,17 @@ def draw(example: Example, folder: Path) -> Path | None:
 
 
 def _render(run: Path, picture: Path) -> bool:
-    """Draw a run; False, with a line in the log, where pictures cannot be drawn."""
-    from shinari.errors import MissingExtraError
+    """Draw a run; False, with a line in the log, where pictures cannot be drawn or the run is not one of today."""
+    from shinari.errors import FileError, MissingExtraError
     from shinari.view.render import render
 
     try:
         render(run, picture, size=PICTURE)
     except MissingExtraError as error:
         logger.info("gallery: %s is not drawn: %s", run.name, error)
+        return False
+    except FileError as error:
+        logger.warning("gallery: not drawn: %s", error)
         return False
     return True
 
