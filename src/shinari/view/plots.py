@@ -31,7 +31,7 @@ ENERGIES = {"kinetic": "#3d7acc", "gravitational": "#4d9e5c", "elastic": "#e0753
 """Curves of the energy and their colours."""
 
 Point = tuple[float, ...]
-"""Time [s], energies as in `ENERGIES` [J], residual, and time of a step [ms]."""
+"""Time [s], energies as in `ENERGIES` [J], residual in thousandths of its unit, and time of a step [ms]."""
 
 
 def add_plots(page: Page) -> None:
@@ -58,7 +58,7 @@ class Plots:
                 **_STYLE,
             )
             self._residual: Any = gui.add_uplot(
-                (empty, empty), ({"label": "t [s]"}, _series("largest", "#b84c57")), title="residual", **_STYLE
+                (empty, empty), ({"label": "t [s]"}, _series("largest", "#b84c57")), title="residual [1/1000]", **_STYLE
             )
             self._steps: Any = gui.add_uplot(
                 (empty, empty), ({"label": "t [s]"}, _series("a step", "#8566b3")), title="step time [ms]", **_STYLE
@@ -98,7 +98,7 @@ class Plots:
             self._points.pop()
         values: dict[str, float] = dict(zip(MEASURES, measures.tolist(), strict=True))
         energies = [values[name] for name in ENERGIES if name != "total"]
-        self._points.append((at, *energies, sum(energies), values["residual"], self._step_time()))
+        self._points.append((at, *energies, sum(energies), 1000.0 * values["residual"], self._step_time()))
         self._draw()
 
     def _step_time(self) -> float:
@@ -112,10 +112,12 @@ class Plots:
         columns = np.array(self._points or [(0.0,) * (len(ENERGIES) + 3)]).T
         t, energies, (residual, step) = columns[0], columns[1:-2], columns[-2:]
         known = np.isfinite(step)
+        # a plot that was once given nothing stays empty: one point at 0 stands for none
+        steps = (t[known], step[known]) if known.any() else (np.zeros(1), np.zeros(1))
         with self._page.server.atomic():
             self._energy.data = (t, *energies)
             self._residual.data = (t, residual)
-            self._steps.data = (t[known], step[known])
+            self._steps.data = steps
 
 
 _STYLE: dict[str, Any] = {
