@@ -87,6 +87,7 @@ class Painter:
         colouring: What the points are coloured by; has `of(index, frame)`, as `shinari.view.colours.Colouring`. None:
             each thing has its colour.
         grid: Whether there are lines on the ground.
+        fine: Whether the light of the sky is as smooth as a single picture wants it; takes longer.
 
     Raises:
         MissingExtraError: pyvista is not installed, or nothing here draws without a screen.
@@ -104,6 +105,7 @@ class Painter:
         background: str = BACKGROUND,
         colouring: Any = None,
         grid: bool = True,
+        fine: bool = False,
     ) -> None:
         pyvista = require("pyvista", "render")
         self.layout, self.size, self.colouring = layout, size, colouring
@@ -118,7 +120,9 @@ class Painter:
         extent = bounds.extent or 1.0
         middle = 0.5 * (bounds.low + bounds.high) if not bounds.empty else np.zeros(3)
         cell = 10.0 ** np.floor(np.log10(extent)) / 2.0 if grid else 0.0
-        self._lights = shadows.Lights(middle, 0.55 * extent, shadows.Ground(scenery.ground, extent, cell))
+        ground = shadows.Ground(scenery.ground, extent, cell)
+        samples = shadows.FINE_SKY_SAMPLES if fine else shadows.SKY_SAMPLES
+        self._lights = shadows.Lights(middle, 0.55 * extent, ground, samples)
         self._parts = [
             part_actor(self._plotter, layout, index, first, extent, scenery.fastest)
             for index in range(len(layout.parts))

@@ -178,6 +178,7 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
         colouring = Colouring(layout, view.colour, colouring.largest)
     camera = None if isinstance(view.camera, str) else view.camera
     options: dict[str, Any] = {"size": view.size, "camera": camera, "background": view.background}
+    options["fine"] = path.suffix.lower() in PICTURES
     with Painter(layout, run.frame(chosen[0]), scenery, colouring=colouring, **options) as painter:
 
         def picture(number: int) -> np.ndarray:

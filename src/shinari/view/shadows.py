@@ -29,7 +29,9 @@ LAMP_DIRECTION = (0.35, 0.85, 0.40)
 """Towards the lamp."""
 LAMP_SPREAD = 0.09
 """Radius of the lamp over its distance."""
-LAMP_SAMPLES, SKY_SAMPLES = 12, 44
+LAMP_SAMPLES = 12
+SKY_SAMPLES, FINE_SKY_SAMPLES = 44, 160
+"""Directions to the sky for the pictures of a video, and for a single one, which takes half a second more."""
 LAMP_CELLS, SKY_CELLS = 512, 256
 """Cells of a depth map along an edge: the edges of lamp shadows are seen, those of the sky hardly."""
 SKY_LOWEST = 0.12
@@ -77,13 +79,14 @@ class Lights:
         middle: Middle of what throws shadows [m], shape (3,).
         reach: Farthest that it gets from there along an axis [m]; what is farther throws no shadow.
         ground: The plane below.
+        sky_samples: Directions to the sky.
     """
 
-    def __init__(self, middle: np.ndarray, reach: float, ground: Ground) -> None:
+    def __init__(self, middle: np.ndarray, reach: float, ground: Ground, sky_samples: int = SKY_SAMPLES) -> None:
         self._middle, self._reach, self._ground = np.asarray(middle, np.float32), f32(reach), ground
-        self._lamp, self._sky = directions()
+        self._lamp, self._sky = directions(sky_samples)
         self._lamp_maps = np.empty((LAMP_SAMPLES, LAMP_CELLS, LAMP_CELLS), np.float32)
-        self._sky_maps = np.empty((SKY_SAMPLES, SKY_CELLS, SKY_CELLS), np.float32)
+        self._sky_maps = np.empty((sky_samples, SKY_CELLS, SKY_CELLS), np.float32)
         self._threads = min(numba.config.NUMBA_NUM_THREADS, os.cpu_count() or 1)  # type: ignore[attr-defined]
         self._floor = np.ones((GROUND_CELLS, GROUND_CELLS), np.float32)
 
@@ -146,19 +149,19 @@ class Lights:
             list(pool.map(work, pieces[:-1].tolist(), pieces[1:].tolist()))
 
 
-def directions() -> tuple[np.ndarray, np.ndarray]:
+def directions(sky_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Directions towards the lamp and towards the sky, each with two axes across, unit vectors.
 
     Returns:
-        Shapes (LAMP_SAMPLES, 3, 3) and (SKY_SAMPLES, 3, 3) float32; of each, the last row points to the light.
+        Shapes (LAMP_SAMPLES, 3, 3) and (sky_samples, 3, 3) float32; of each, the last row points to the light.
     """
     lamp = np.array(LAMP_DIRECTION) / np.linalg.norm(LAMP_DIRECTION)
     u, v, _ = _with_axes(lamp[None])[0]
     k = np.arange(LAMP_SAMPLES)
     disc = LAMP_SPREAD * np.sqrt((k + 0.5) / LAMP_SAMPLES)
     towards = lamp + (disc * np.cos(_GOLDEN * k))[:, None] * u + (disc * np.sin(_GOLDEN * k))[:, None] * v
-    k = np.arange(SKY_SAMPLES)
-    height = SKY_LOWEST + (1.0 - SKY_LOWEST) * (k + 0.5) / SKY_SAMPLES
+    k = np.arange(sky_samples)
+    height = SKY_LOWEST + (1.0 - SKY_LOWEST) * (k + 0.5) / sky_samples
     flat = np.sqrt(1.0 - height**2)
     sky = np.stack([flat * np.cos(_GOLDEN * k), height, flat * np.sin(_GOLDEN * k)], axis=1)
     return _with_axes(towards / np.linalg.norm(towards, axis=1, keepdims=True)), _with_axes(sky)
