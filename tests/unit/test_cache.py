@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.cli.info import describe
 from shinari.errors import FileError
 from shinari.files.cache import open_cache
 from shinari.files.npz import read_npz
@@ -279,3 +280,10 @@ def test_frames_are_read_from_the_file_and_not_kept(tmp_path: Path) -> None:
         ).stdout
     )  # fmt: skip
     assert grown < 15.0
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_info_tells_whether_a_run_was_measured(tmp_path: Path, suffix: str) -> None:
+    for name, told in (("everything", True), ("not measured", False)):
+        write(tmp_path / f"run{suffix}", LAYOUTS[name])
+        assert ("strains" in describe(tmp_path / f"run{suffix}")["measured"]) == told

@@ -159,6 +159,7 @@ def _npz(path: Path) -> dict[str, Any]:
         "times": [float(time) for time in arrays["times"][[0, -1]]] if len(arrays["times"]) else [],
         "particles": particles,
         "vertices_of_visual_surfaces": points - particles,
+        "measured": _measured("measure_names" in arrays),
         "parts": parts,
         **_bodies(arrays.get("body_names", ()), arrays.get("body_kinds")),
     }
@@ -181,12 +182,18 @@ def _hdf5(path: Path) -> dict[str, Any]:
                     "times": [float(time) for time in times[[0, -1]]] if len(times) else [],
                     "particles": int(own["particle_count"]),
                     "vertices_of_visual_surfaces": int(own.get("vertex_count", 0)),
+                    "measured": _measured(len(own.get("measure_names", ())) > 0),
                     "parts": [str(name) for name in own["part_names"]],
                     **_bodies(own["body_names"], own.get("body_kinds")),
                 }
     except Exception:  # whatever HDF5 makes of a damaged file: what it is says the check below
         pass
     return {"kind": "checkpoint", **checkpoint.describe(path)}
+
+
+def _measured(measured: bool) -> list[str]:
+    """What a result holds beside the motion."""
+    return ["strains", "forces", "energies", "momenta", "residuals"] if measured else []
 
 
 def _bodies(names: Any, kinds: Any) -> dict[str, list[str]]:
