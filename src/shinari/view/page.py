@@ -212,7 +212,7 @@ class Page:
         self._colouring = None
         frame = self.runner.latest()
         assert frame is not None
-        self.stage = Stage(self.server.scene, self.layout, frame)
+        self.stage = Stage(self.server.scene, self.layout, frame, box=self.runner.box())
         self._shown = time.perf_counter()
         camera = self.server.initial_camera
         camera.position, camera.look_at = self.stage.camera()

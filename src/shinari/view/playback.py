@@ -8,6 +8,10 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.files.results import Frame
 from shinari.view.player import Player
+from shinari.view.stage import box_of
+
+LOOKED_AT = 20
+"""Frames that are looked at for the box of a run."""
 
 
 class Playback(Player):
@@ -31,6 +35,8 @@ class Playback(Player):
         self._cache = cache
         self._times = np.asarray(cache.times, np.float64)
         self._time = float(self._times[0])
+        some = np.unique(np.linspace(0, self.count - 1, LOOKED_AT).astype(int))
+        self._box = box_of(self.layout, (cache.frame(index) for index in some))
         self._start()
 
     def seek(self, index: int) -> Future:
@@ -40,6 +46,10 @@ class Playback(Player):
             index: The frame; the future raises a SceneError when there is none of this number.
         """
         return self._queue(lambda: self._go(index))
+
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corner of where things are in the run [m], as far as some of its frames tell."""
+        return self._box
 
     def close(self) -> None:
         """Stop the thread and close the file."""

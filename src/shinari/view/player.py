@@ -11,6 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+import numpy as np
+
 from shinari.errors import DivergenceError, SceneError
 from shinari.files.results import Frame, Layout
 
@@ -80,6 +82,10 @@ class Player(ABC):
     def latest(self) -> Frame | None:
         """The newest frame; nobody writes to its arrays any more."""
         return self._newest
+
+    @abstractmethod
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corner of what a camera should see [m]."""
 
     def wait(self, seen: int, timeout: float) -> tuple[int, Frame | None]:
         """Wait until there is something newer than what was seen: a frame, or another status.

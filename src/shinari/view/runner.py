@@ -12,6 +12,7 @@ from shinari.files.record import frame_of, layout_of
 from shinari.files.results import Frame
 from shinari.simulation import Simulation
 from shinari.view.player import FRAME_PERIOD, Player
+from shinari.view.stage import live_box
 
 ROUNDING = 1e-9
 """What a step may be short of and still be due, as a part of it."""
@@ -66,6 +67,12 @@ class Runner(Player):
             Its result or its error, when it is done. Cancelled when the runner is closed.
         """
         return self._queue(lambda: function(self._simulation))
+
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corner of what it begins with [m], containers included."""
+        frame = self.latest()
+        assert frame is not None
+        return live_box(self.layout, frame)
 
     def _frame(self) -> Frame:
         frame = frame_of(self._simulation, self.measured)

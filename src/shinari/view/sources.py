@@ -131,7 +131,7 @@ def example_source(script: Path, *, playing: bool, surface: bool) -> Source:
         module = sys.modules[name]
         made = getattr(module, SHOWN)()
         simulation, before_step = made if isinstance(made, tuple) else (made, None)
-        title = (module.__doc__ or script.stem).split("\n")[0].rstrip(".")
+        title = (module.__doc__ or script.stem).split("\n")[0].rstrip(".").split(":")[0]
         runner = Runner(simulation, title, playing=playing, surface=surface, before_step=before_step)
         return Loaded(runner, simulation.scene)
 

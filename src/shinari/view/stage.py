@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.results import COLORS, Frame, Layout, body_color
+from shinari.files.results import COLORS, BodyPoints, Frame, Layout, body_color
 from shinari.view.drawings import Balls, FluidSurface, RigidMesh, RigidMeshes, Sheet, Tube
 
 VIEW_ANGLE = 75.0
@@ -183,6 +183,16 @@ def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndar
     radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
     direction = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
     return center + direction * radius / np.sin(np.radians(0.5 * VIEW_ANGLE)), center
+
+
+def live_box(layout: Layout, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Box around what a simulation begins with [m], and around the containers in which it can spread."""
+    low, high = box_of(layout, [frame])
+    for index, body in enumerate(layout.bodies):
+        if body.hollow:
+            corners = BodyPoints(layout, [index]).positions(frame)
+            low, high = np.minimum(low, corners.min(axis=0)), np.maximum(high, corners.max(axis=0))
+    return low, high
 
 
 def box_of(layout: Layout, frames: Iterable[Frame]) -> tuple[np.ndarray, np.ndarray]:
