@@ -55,10 +55,14 @@ def test_a_scene_and_its_run_as_pictures_and_videos(folder, capsys):
         assert gif.n_frames == 5  # 0.2 s at 20 a second, both ends
 
     assert cli.main(["render", "scene.toml", "-o", "scene.png", "--quiet"]) == 0
-    assert cli.main(["render", "run.npz", "-o", "sub/run.png", "sub/run.gif", *SIZE, "--fps", "10"]) == 0
+    assert cli.main(["render", "run.npz", "-o", "sub/run.png", "sub/run.jpg", "sub/run.gif", *SIZE, "--fps", "10"]) == 0
     with Image.open("last.png") as last, Image.open("scene.png") as again, Image.open("sub/run.png") as small:
         assert np.array_equal(np.asarray(last), np.asarray(again))
         assert small.size == (160, 90)
+        with Image.open("sub/run.jpg") as jpeg:
+            assert jpeg.format == "JPEG"
+            difference = np.asarray(jpeg).astype(int) - np.asarray(small)
+        assert np.abs(difference).mean() < 2.0
     with Image.open("sub/run.gif") as gif:
         assert (gif.size, gif.n_frames) == ((160, 90), 3)
 
@@ -93,7 +97,7 @@ def test_looks_that_differ_make_pictures_that_differ(folder):
         (["nowhere.npz"], "nowhere.npz: no such file"),
         (["nowhere.toml"], "nowhere.toml"),
         (["scene.obj"], "scene.obj"),
-        (["scene.toml", "-o", "x.jpg"], "'.jpg'"),
+        (["scene.toml", "-o", "x.bmp"], "'.bmp'"),
         (["scene.toml", "--size", "big"], "size"),
         (["scene.toml", "--size", "1x1"], "size"),
         (["scene.toml", "--camera", "underneath"], "camera"),

@@ -2,8 +2,6 @@
 
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +36,9 @@ def render(
 
     Args:
         source: A run as .npz or .vtkhdf, or a scene file (.toml), which is run first.
-        output: Files to write: .png, .mp4 or .gif; by default SOURCE.png in the current folder.
-        time: Moment of a .png [s]; by default the last.
-        frame: Frame of a .png, instead; negative numbers count from the end.
+        output: Files to write: .png, .jpg, .mp4 or .gif; by default SOURCE.png in the current folder.
+        time: Moment of a picture [s]; by default the last.
+        frame: Frame of a picture, instead; negative numbers count from the end.
         fps: Pictures of a video in a second; by default as many as the run has, of a .gif at most 20.
         size: Width and height in pixels.
         camera: corner, front, back, left, right or above, so that the motion just fits; or position and target
@@ -52,6 +50,7 @@ def render(
         surface: Draw fluids by their surface; needs the extra [surface].
         quiet: No progress bar.
     """
+    from shinari.cli.running import drawing
     from shinari.errors import require
     from shinari.files.cache import open_cache
     from shinari.files.partial import check_target
@@ -82,7 +81,7 @@ def render(
             for path in outputs:
                 video = path.suffix.lower() in VIDEOS
                 moment: dict[str, Any] = {"fps": fps} if video else {"time": time, "frame": frame}
-                with _progress(path, quiet) as tell:
+                with drawing(quiet) as tell:
                     draw(cache, path, **moment, **look, progress=tell)
                 print(f"shinari: wrote {path}", file=sys.stderr)
     return 0
@@ -118,22 +117,3 @@ def _size(text: str) -> tuple[int, int]:
     except ValueError as error:
         raise SceneError(f"render: size: {text!r} is no width and height, as in 1280x720") from error
     return width, height
-
-
-@contextmanager
-def _progress(path: Path, quiet: bool) -> Iterator[Any]:
-    """A bar for the frames of a file, on a terminal; gives what `shinari.view.render.Progress` says."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description} {task.fields[file]}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("looking", total=None, file=path.name)
-
-        def tell(what: str, done: int, count: int) -> None:
-            bar.update(task, description=what, completed=done, total=count)
-
-        yield tell

@@ -40,8 +40,8 @@ def run(
 
     Args:
         scene: Scene file (TOML). With --resume it may be left out.
-        output: Files to write, the format by extension: .npz .ply .usdc .usda .html .vtkhdf .glb .pc2 .mdd .png .mp4
-            .gif; by default SCENE.npz in the current folder.
+        output: Files to write, the format by extension: .npz .ply .usdc .usda .html .vtkhdf .glb .pc2 .mdd .png .jpg
+            .mp4 .gif; by default SCENE.npz in the current folder.
         duration: Simulated time to reach [s].
         fps: Frames written for each second of simulated time.
         dt: Time of a step [s].

@@ -15,6 +15,7 @@ from shinari.errors import DivergenceError, MissingExtraError, SceneError, Shina
 from shinari.files.partial import check_target
 from shinari.files.record import Recorder
 from shinari.simulation import Simulation
+from shinari.view.render import watched
 
 HOW_TO_LOOK = {
     ".html": "open it in a browser",
@@ -24,6 +25,7 @@ HOW_TO_LOOK = {
     ".usda": "Blender by File > Import > Universal Scene Description, Houdini, usdview; or any text editor",
     ".vtkhdf": "ParaView by File > Open",
     ".png": "the last frame; other views by shinari render",
+    ".jpg": "the last frame; other views by shinari render",
     ".mp4": "any player or browser",
     ".gif": "any browser",
     ".glb": "any glTF viewer, a game engine, or Blender by File > Import > glTF 2.0",
@@ -100,7 +102,7 @@ def execute(
     begun = time.perf_counter()
     recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title, surface=surface)
     try:
-        with recorder:
+        with drawing(quiet) as tell_drawn, watched(tell_drawn), recorder:
             recorder.plan(total - first)
             recorder.record()
             with interruptible() as stopped, _progress(total, first, quiet) as advance:
@@ -204,6 +206,32 @@ def _progress(total: int, first: int, quiet: bool) -> Iterator[Any]:
                 bar.update(task, completed=frame, rate=f"{(frame - first) / (now - begun):.0f} steps/s, left")
 
         yield advance
+
+
+@contextmanager
+def drawing(quiet: bool) -> Iterator[Any]:
+    """A bar for the frames of pictures and videos, on a terminal, from the first one on.
+
+    Gives what `shinari.view.render.Progress` says, or None.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("drawing")
+
+    def tell(what: str, done: int, count: int) -> None:
+        bar.start()
+        bar.update(task, description=what, completed=done, total=count)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
 
 
 def _check_targets(outputs: list[Path], checkpoint: Path | None) -> None:

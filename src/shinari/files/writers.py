@@ -7,7 +7,7 @@ a run that failed or was killed, the frames so far are there under a partial nam
 | format | the run failed | the run was killed, or the disk is full |
 |---|---|---|
 | `.npz` | `name.partial.npz` | `name.partial.npz.npy`, for `numpy.load` |
-| `.usdc`, `.usda`, `.html`, `.glb`, `.png`, `.mp4`, `.gif` | alike | alike |
+| `.usdc`, `.usda`, `.html`, `.glb`, `.png`, `.jpg`, `.mp4`, `.gif` | alike | alike |
 | `.ply` | folder `name.partial/` | folder `name.partial/` |
 | `.pc2` | folder `name.partial.pc2/` | folder `name.partial.pc2/` |
 | `.mdd` | folder `name.partial.mdd/` | folder `name.partial.mdd/`, as `.pc2` |
@@ -78,6 +78,7 @@ FORMATS: dict[str, Format] = {
     ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),
     ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
     ".png": Format("the last frame as a picture", _drawn("write_picture"), ("pyvista", "render")),
+    ".jpg": Format("the last frame as a smaller picture", _drawn("write_picture"), ("pyvista", "render")),
     ".mp4": Format("a video", _drawn("write_video"), ("pyvista", "render")),
     ".gif": Format("a video that every page shows", _drawn("write_video"), ("pyvista", "render")),
     ".vtkhdf": Format(

@@ -1,7 +1,9 @@
 """From a run to a picture or a video: `render`, which `shinari render` and `shinari run -o x.png` call."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,11 @@ from shinari.files.results import Frame, Layout
 from shinari.scene import check
 from shinari.view.camera import Camera
 
-PICTURES, VIDEOS = (".png",), (".mp4", ".gif")
+PICTURES, VIDEOS = (".png", ".jpg"), (".mp4", ".gif")
 SIZE = (1280, 720)
 GIF_FPS = 20.0
 """Most pictures in a second of a GIF unless more are asked for: it is a large format."""
+JPEG_QUALITY = 90
 LARGEST = 8192
 """Most pixels along an edge: twice as many are drawn, and drivers end at 16384."""
 
@@ -66,6 +69,19 @@ Progress = Callable[[str, int, int], None]
 """Told what is done, how many of how many frames."""
 
 
+_WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(progress: Progress | None) -> Iterator[None]:
+    """While it lasts, `progress` is told of what is drawn without one of its own, as by the writers of a run."""
+    before = _WATCHER.set(progress)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)
+
+
 def render(
     source: Cache | str | os.PathLike,
     output: str | os.PathLike,
@@ -80,7 +96,7 @@ def render(
 
     Args:
         source: A cache, or the path of one: `.npz` or `.vtkhdf` as a run wrote it.
-        output: File to write: `.png` for a picture, `.mp4` or `.gif` for a video.
+        output: File to write: `.png` or `.jpg` for a picture, `.mp4` or `.gif` for a video.
         time: Moment of a picture [s]; by default the last.
         frame: Frame of a picture, instead; negative numbers count from the end.
         fps: Pictures of a video in a second of simulated time, which is a second of the video; by default as many as
@@ -162,7 +178,7 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
     require("pyvista", "render")
     layout = _with_surfaces(run.layout) if view.surface else run.layout
     colouring = _colouring(layout, view)
-    tell = progress or (lambda what, done, count: None)
+    tell = progress or _WATCHER.get() or (lambda what, done, count: None)
 
     def looked_at():
         for number, index in enumerate(chosen):
@@ -192,7 +208,11 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
             return written(image, run.title, frame.time, chosen[number], colouring)
 
         if path.suffix.lower() in PICTURES:
-            require("PIL.Image", "render").fromarray(picture(0)).save(path, format="PNG", optimize=True)
+            image = require("PIL.Image", "render").fromarray(picture(0))
+            if path.suffix.lower() == ".png":
+                image.save(path, format="PNG", optimize=True)
+            else:
+                image.save(path, format="JPEG", quality=JPEG_QUALITY, optimize=True)
         else:
             video.write_video(path, view.size, fps, len(chosen), picture)
 
