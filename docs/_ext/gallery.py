@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -20,6 +21,17 @@ from sphinx.util import logging
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PICTURE = (640, 360)  # [pixels]
+# Examples whose last frame, seen so that the whole motion fits, does not show what they are about: moment [s], camera.
+LOOKS = {
+    "16_squash_and_recover": {"time": 0.6, "camera": ((0.45, 0.07, 0.9), (0.0, 0.06, 0.0))},
+    "20_balloon": {"time": 2.5, "camera": ((0.9, 0.25, 1.8), (0.0, 0.28, 0.0))},
+    "21_tearing_sheet": {"time": 0.6, "camera": ((1.3, 1.3, 2.6), (0.0, -0.4, 0.0))},
+    "25_card_house": {"time": 2.0, "camera": ((0.2, 0.18, 0.4), (0.0, 0.09, 0.0))},
+    "31_dam_break": {"time": 0.15},
+    "32_double_dam_break": {"time": 0.5},
+    "33_faucet": {"camera": ((0.22, 0.66, 0.44), (0.0, 0.17, 0.0))},
+    "36_sand_column": {"camera": ((0.36, 0.32, 0.56), (0.0, 0.03, 0.0))},
+}
 ROW = re.compile(
     r"^\| \[(?P<title>[^]]+)\]\((?P<script>[^)]+)\) \| (?P<shows>.+) \| `(?P<command>[^`]+)` \|$", re.MULTILINE
 )
@@ -92,18 +104,21 @@ def draw(example: Example, folder: Path) -> Path | None:
         return None
     if picture.exists() and picture.stat().st_mtime > source.stat().st_mtime:
         return picture
-    if run and _render(run, picture):
+    if run and _render(run, picture, **LOOKS.get(example.name, {})):
         return picture
     return Path(shutil.copyfile(plot, picture)) if plot else None
 
 
-def _render(run: Path, picture: Path) -> bool:
+def _render(run: Path, picture: Path, camera: Any = None, **look: Any) -> bool:
     """Draw a run; False, with a line in the log, where pictures cannot be drawn or the run is not one of today."""
     from shinari.errors import FileError, MissingExtraError
+    from shinari.view.camera import Camera
     from shinari.view.render import render
 
+    if camera is not None:
+        look["camera"] = Camera(*camera)
     try:
-        render(run, picture, size=PICTURE)
+        render(run, picture, size=PICTURE, **look)
     except MissingExtraError as error:
         logger.info("gallery: %s is not drawn: %s", run.name, error)
         return False
