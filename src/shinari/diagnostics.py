@@ -293,17 +293,18 @@ class Diagnostics:
     def _elastic(self, rows: RowValues) -> float:
         if self._method == "pbd":
             return 0.0
-        soft = rows.compliance > 0.0
-        return 0.5 * float(((rows.values[soft] ** 2).sum(axis=1) / rows.compliance[soft]).sum())
+        squares, compliance = np.einsum("mr,mr->m", rows.values, rows.values), rows.compliance
+        stored = np.divide(squares, compliance, out=np.zeros(len(squares)), where=compliance > 0.0)
+        return 0.5 * float(stored.sum())
 
     def _block_residual(self, block: ConstraintBlock, state: State, rows: RowValues) -> BlockResidual:
         values = rows.values
         multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
-        compliance = rows.compliance[:, None]
-        if self._method == "pbd":
-            compliance = np.zeros_like(compliance)
-        held = np.isfinite(compliance)
-        error = np.abs(np.where(held, values + np.where(held, compliance, 0.0) * multipliers / self._h**2, 0.0))
+        held = np.isfinite(rows.compliance)
+        # C + compliance x lambda / h^2, of rows that hold
+        soft = np.where(held, rows.compliance / self._h**2, 0.0) if self._method == "xpbd" else np.zeros(len(values))
+        error = np.abs(values + soft[:, None] * multipliers)
+        error[~held] = 0.0
         if rest_column(block.type) is None or rows.strains is None:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
         strain = np.where(rows.strained, rows.strains, 0.0)
