@@ -98,6 +98,28 @@ def test_run_writes_every_output(folder: Path, capsys: pytest.CaptureFixture[str
     assert sn.Simulation.load(folder / "c.vtkhdf").state == simulation.state
 
 
+def test_run_writes_what_other_programs_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "scene.toml", "-o", "a.npz", "a.pc2", "a.mdd", "a.glb", "--json"]) == cli.OK
+    said = report(capsys)
+    names = [Path(output["path"]).name for output in said["outputs"]]
+    assert names == ["a.npz", "a_colliders.pc2", "a_colliders.mdd", "a.glb"]
+    assert all(output["bytes"] > 0 and output["look"] for output in said["outputs"])
+    positions = read_npz(folder / "a.npz")["positions"]
+    for name, rows in (("flag", slice(0, 25)), ("rope", slice(25, 29))):
+        cached = np.fromfile(folder / f"a_{name}.pc2", "<f4", offset=32).reshape(positions.shape[0], -1, 3)
+        np.testing.assert_array_equal(cached, positions[:, rows])
+        cached = np.fromfile(folder / f"a_{name}.mdd", ">f4", offset=8 + 4 * len(positions)).reshape(cached.shape)
+        np.testing.assert_array_equal(cached, positions[:, rows])
+    size = sum(path.stat().st_size for path in folder.glob("a_*.pc2"))
+    assert said["outputs"][1]["bytes"] == size
+
+
+def test_run_refuses_a_clip_that_is_too_long_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "scene.toml", "--duration", "20", "-o", "a.glb", "a.npz"]) == cli.BAD_INPUT
+    assert "601 frames of 29 vertices" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == ["scene.toml"]
+
+
 def test_people_are_told_what_was_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", "scene.toml"]) == cli.OK
     out, err = capsys.readouterr()
