@@ -187,3 +187,15 @@ def test_what_has_torn_is_not_strained() -> None:
     x = simulation.positions("rope")
     assert np.linalg.norm(x[3] - x[2]) > 1.0
     assert simulation.point_strains().max() < 0.5
+
+
+def test_an_attachment_to_a_body_pulls_at_its_particle() -> None:
+    """A rope of three masses that hangs from a kinematic body: the first carries all three, from above."""
+    scene = sn.Scene(damping=20.0)
+    body = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), kinematic=True, name="hook")
+    scene.add_particles([[0.0, -0.5 * k, 0.0] for k in range(3)], mass=1.0, name="rope")
+    scene.add_constraint("distance", [[0, 1], [1, 2]], compliance=1e-4)
+    scene.attach((scene["rope"], 0), (body, (0.0, 0.0, 0.0)))
+    simulation = sn.Simulation(scene, precision="float64", iterations=5, substeps=10, threads=1)
+    simulation.step(200)
+    assert np.allclose(simulation.point_forces(), G * np.array([3.0, 2.0, 1.0]), rtol=1e-3)

@@ -67,6 +67,14 @@ class AttachmentModel:
         """Forces on the bodies in the last substep of length h [s], (M, 3) [N]."""
         return state.parts[MULTIPLIERS] * (-1.0 / h**2)
 
+    def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """None: an attachment has nothing to be compared with."""
+        return np.zeros(0, np.int64), np.zeros(0)
+
+    def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Particles, (M,), and the forces on them [N]; see `shinari.solver.part.Strained`."""
+        return self.particles.astype(np.int64), np.linalg.norm(self.forces(state, h), axis=1)
+
     def _offsets(self, model: "Model", state: "State") -> np.ndarray:
         """From the place on the body to the particle [m], (M, 3)."""
         world = state.origins[model.groups[self.particles]] + state.x[self.particles, :3]
