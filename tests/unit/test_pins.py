@@ -163,6 +163,34 @@ def test_checkpoints_copies_and_divergence_keep_the_pins(tmp_path: Path) -> None
     assert simulation.pinned("cloth").tolist() == [5, 60]
 
 
+def test_pins_go_together_with_changes_of_settings_and_materials(tmp_path: Path) -> None:
+    """Rows are in the order of the sweep and of the pins, whichever came first, and a checkpoint knows both."""
+    pytest.importorskip("h5py")
+    simulation = sn.Simulation(sheet((0, 11), tear_strain=0.3), substeps=4)
+    simulation.step(3)
+    start = simulation.state.copy()
+    simulation.change(sweep="jacobi", iterations=4)
+    simulation.pin("cloth", [60, 77])
+    simulation.step(2)
+    simulation.change_material("cloth", stretch_compliance=1e-5)
+    simulation.unpin("cloth", 0)
+    simulation.change(sweep="gauss-seidel", substeps=6)
+    simulation.pin("cloth", 100)
+    simulation.step(2)
+    simulation.save(tmp_path / "c.vtkhdf")
+    loaded = sn.Simulation.load(tmp_path / "c.vtkhdf")
+    assert loaded.pinned("cloth").tolist() == [11, 60, 77, 100]
+    loaded.step(2)
+    simulation.step(2)
+    assert loaded.state == simulation.state
+    described = sn.Simulation(sheet((0, 11), tear_strain=0.3, stretch_compliance=1e-5), substeps=6, iterations=4)
+    for other in (simulation, loaded, described):
+        other.restore(start)
+        other.step(2)
+    assert loaded.state == simulation.state
+    assert described.state == simulation.state
+
+
 def test_torn_rows_stay_torn_in_their_new_places() -> None:
     """What is torn belongs to rows, which are swept in another order after a pin."""
     scene = sheet((0, 11), tear_strain=0.05)
