@@ -295,7 +295,7 @@ def heaps() -> Iterator[Shot]:
             sn.Cylinder(0.1, 0.16), radius=0.008, spread=0.2, position=(0, 0.09, 0), material=material
         )
         sim = sn.Simulation(scene, threads=1)
-        sim.velocities(grains)[:] = np.random.default_rng(0).normal(0.0, 0.5, (len(grains), 3))
+        sim.velocities(grains)[:] = np.random.default_rng(0).uniform(-0.3, 0.3, (len(grains), 3))
         sim.step(180)
         yield Shot(sim, f"friction={friction:g}", f"{sim.positions(grains)[:, 1].max() + 0.008:.3f} m high")
 
