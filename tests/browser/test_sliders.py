@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from browser_help import PATIENCE, cloth_scene, until
 
 import shinari as sn
+from browser_help import PATIENCE, cloth_scene, until
+from shinari.view.dials import told
 from shinari.view.sources import cache_source, simulation_source
 
 
@@ -87,7 +88,7 @@ def test_materials_and_gravity_are_those_that_the_cloth_moves_with(viewer, visit
     typed(page, "stretch compliance", "-2.5")
     soft = float(f"{10**-2.5:.2e}")
     until(lambda: ask(viewer, lambda sim: sim.material("cloth").stretch_compliance) == soft, "the cloth is softer")
-    page.get_by_text("stretch compliance 0.00316").wait_for()
+    page.get_by_text(f"{told(soft)} m/N stretch compliance").wait_for()
     row(page, "gravity").locator("input").nth(1).fill("3.5")
     row(page, "gravity").locator("input").nth(1).press("Enter")
     until(lambda: ask(viewer, lambda sim: sim.model.gravity[1]) == 3.5, "gravity points up")
@@ -103,7 +104,7 @@ def test_materials_and_gravity_are_those_that_the_cloth_moves_with(viewer, visit
         slider.focus()
         slider.press(key)
         until(lambda value=value: ask(viewer, lambda sim: sim.material("cloth").stretch_compliance) == value, key)
-    page.get_by_text("stretch compliance \N{INFINITY}").wait_for()
+    page.get_by_text("\N{INFINITY} m/N stretch compliance").wait_for()
     assert not row(page, "stretch stiffness").is_visible()
     choose(page, "method", "pbd")
     until(lambda: ask(viewer, lambda sim: sim.settings.method) == "pbd", "the method is another")
@@ -122,11 +123,11 @@ def test_what_is_refused_goes_back_and_a_cache_has_no_sliders(viewer, visit, pix
     pixels(page)
     assert ask(viewer, lambda sim: sim.settings.method) == "xpbd"
     open_folder(page, "wire and 1 more")
-    typed(page, "youngs modulus", "8")
+    typed(page, "Young's modulus", "8")
     until(lambda: ask(viewer, lambda sim: sim.material("cable").youngs_modulus) == 1e8, "both rods are stiffer")
     assert ask(viewer, lambda sim: sim.material("wire").youngs_modulus) == 1e8
     viewer.runner.reset().result(PATIENCE)
-    assert box(page, "youngs modulus").input_value() == "8"
+    assert box(page, "Young's modulus").input_value() == "8"
     assert ask(viewer, lambda sim: sim.material("cable").youngs_modulus) == 1e8
     viewer.choose("run").result(PATIENCE)
     until(lambda: page.get_by_text("substeps").count() == 0, "the sliders are gone")

@@ -11,7 +11,7 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
-from shinari.view.dials import AIR_DAMPING, DIALS, dials_of
+from shinari.view.dials import AIR_DAMPING, DIALS, dials_of, told
 from shinari.view.sliders import alike
 
 MATERIALS = [
@@ -76,9 +76,11 @@ def test_what_does_nothing_has_no_dial():
 
 def test_values_are_told_with_units():
     dials = {dial.field: dial for dial in dials_of(sn.RopeMaterial(bend_compliance=1e-3), windy=False)}
-    assert dials["stretch_compliance"].text(2.5e-7) == "stretch compliance 2.5e\N{MINUS SIGN}7\N{NO-BREAK SPACE}1/N"
-    assert dials["bend_compliance"].text(0.0) == "bend compliance 0\N{NO-BREAK SPACE}m/N"
-    assert dials["friction"].text(0.35) == "friction 0.35"
+    assert dials["stretch_compliance"].text(2.5e-7) == "2.5e\N{MINUS SIGN}7 1/N stretch compliance"
+    assert dials["bend_compliance"].text(0.0) == "0 m/N bend compliance"
+    assert dials["friction"].text(2) == "friction"
+    plain = [told(value) for value in (0.0, 100.0, 0.5, 0.012345, 1e12, math.inf)]
+    assert plain == ["0", "100", "0.5", "0.0123", "1e12", "\N{INFINITY}"]
 
 
 def test_things_of_one_kind_and_material_share_their_sliders():

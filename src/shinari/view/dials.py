@@ -15,7 +15,8 @@ END = 0.5
 """How far beyond the least and the largest exponent the places for 0 and infinity are."""
 DIGITS = 3
 """Digits that a value from a slider of exponents has."""
-NO_BREAK = "\N{NO-BREAK SPACE}"
+NAMES = {"youngs_modulus": "Young's modulus", "poissons_ratio": "Poisson's ratio"}
+"""What fields are called that are not called by their own name."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,10 @@ class Dial:
         return math.inf if self.infinite and place > self.high else float(f"{10.0**place:.{DIGITS - 1}e}")
 
     def text(self, value: float) -> str:
-        """Name, value and unit."""
-        return f"{self.field.replace('_', ' ')} {told(value)}{NO_BREAK}{self.unit}".rstrip()
+        """Name of the field, and the value where the number beside the slider is another."""
+        name = NAMES.get(self.field, self.field.replace("_", " "))
+        # viser breaks narrow labels at every point: a value that begins a line is not broken
+        return f"{told(value)} {self.unit} {name}" if self.logarithmic else name
 
     @property
     def marks(self) -> tuple[tuple[float, str], ...]:
@@ -87,12 +90,11 @@ class Dial:
 
 
 def told(value: float) -> str:
-    """A value in three digits, written so that it is not broken at its minus sign."""
+    """A value in three digits."""
     if math.isinf(value):
         return "\N{INFINITY}"
     mantissa, _, exponent = f"{value:.{DIGITS}g}".partition("e")
-    text = f"{mantissa}e{int(exponent)}" if exponent else mantissa
-    return text.replace("-", "\N{MINUS SIGN}")
+    return f"{mantissa}e{int(exponent)}".replace("-", "\N{MINUS SIGN}") if exponent else mantissa
 
 
 def _log(field: str, unit: str, low: float, high: float, *, zero: bool = False, infinite: bool = False) -> Dial:
