@@ -29,7 +29,7 @@ check: $(TEST)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: $(TEST) $(EXAMPLES)
-	$(BIN)/sphinx-build -q -W --keep-going docs out/docs
+	$(BIN)/sphinx-build -q -E -W --keep-going docs out/docs
 	@echo open out/docs/index.html
 
 $(EXAMPLES): | $(TEST)
