@@ -27,7 +27,7 @@ CURVES_ONLY = Layout((Part("rope", "curve", 0, 4),), (), 4, 25.0)
 EMPTY = Layout((), (), 0, 25.0)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".ply", ".usdc", ".usda", ".html", ".vtkhdf"])
+@pytest.mark.parametrize("suffix", [".npz", ".ply", ".usdc", ".usda", ".html", ".vtkhdf", ".glb"])
 @pytest.mark.parametrize("layout", [CURVES_ONLY, EMPTY], ids=["curves", "empty"])
 def test_a_layout_without_meshes_bodies_or_anything_is_written(tmp_path, suffix, layout):
     write(tmp_path / f"run{suffix}", 1, layout)
@@ -282,9 +282,12 @@ def test_names_with_odd_characters_pass_every_format(tmp_path):
         5,
         60.0,
     )
-    for suffix in (".npz", ".ply", ".usdc", ".html", ".vtkhdf"):
+    for suffix in (".npz", ".ply", ".usdc", ".html", ".vtkhdf", ".glb", ".pc2"):
         write(tmp_path / f"run{suffix}", 2, layout)
     assert read_npz(tmp_path / "run.npz")["faces_a/b ü"].tolist() == [[0, 1, 2]]
+    assert {*trimesh.load(tmp_path / "run.glb").graph.nodes_geometry} >= {"a/b ü"}
+    # names of files keep to letters, digits and underscores
+    assert {path.name for path in tmp_path.glob("*.pc2")} == {"run_a_b__.pc2", "run___.pc2", "run_colliders.pc2"}
     assert json.dumps(read_npz(tmp_path / "run.npz")["part_names"].tolist(), ensure_ascii=False) == '["a/b ü", ".."]'
 
 
