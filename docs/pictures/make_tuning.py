@@ -35,7 +35,7 @@ def drawn(case: Case, shots: list[Shot]) -> Image.Image:
     pen, font = ImageDraw.Draw(picture), ImageFont.load_default(size=17)
     for side, (shot, layout, frame, view) in enumerate(zip(shots, layouts, frames, views, strict=True)):
         colouring = None if case.colour == "body" else Colouring(layout, case.colour, case.largest)
-        with Painter(layout, frame, view, size=SIZE, colouring=colouring) as painter:
+        with Painter(layout, frame, view, size=SIZE, colouring=colouring, fine=True) as painter:
             left = side * (SIZE[0] + 4)
             picture.paste(Image.fromarray(np.asarray(painter.image(frame))), (left, HEAD))
         pen.text((left + 6, 6), shot.label, fill="#1b2733", font=font)
