@@ -37,11 +37,24 @@ def choose(page: Any, now: str, mode: str) -> None:
     page.get_by_role("option", name=mode, exact=True).click()
 
 
-def test_plots_follow_the_simulation_until_it_is_reset(viewer: Page, visit: Callable) -> None:
+def test_plots_and_colours_follow_the_simulation(viewer: Page, visit: Callable, pixels: Callable) -> None:
     page = visit()
-    plots = page.locator(".uplot")
-    until(lambda: plots.count() == len(TITLES), "three plots are there")
+    until(lambda: page.locator(".uplot").count() == len(TITLES), "three plots are there")
     assert [page.get_by_text(title, exact=True).count() for title in TITLES] == [1, 1, 1]
+    check_plots(viewer, page)
+    for _ in range(12):
+        viewer.runner.step().result(PATIENCE)
+    assert pink(pixels(page)) == 0
+    check_mode(viewer, page, "body", "speed", "m/s")
+    check_mode(viewer, page, "speed", "strain", "%")
+    until(lambda: pink(pixels(page)) > 200, "the cloth has colours between blue and yellow")
+    choose(page, "strain", "body")
+    until(lambda: viewer.colouring is None and not viewer.runner.measured, "the cloth is of one colour")
+    assert viewer.problem == ""
+
+
+def check_plots(viewer: Page, page: Any) -> None:
+    """Curves grow while it runs, and are gone after a reset."""
     colors = [ENERGIES[name] for name in ("kinetic", "gravitational", "total")]
     until(lambda: drawn(page, *colors).max() < 100, "the plots are empty")
     viewer.runner.play().result(PATIENCE)
@@ -51,37 +64,27 @@ def test_plots_follow_the_simulation_until_it_is_reset(viewer: Page, visit: Call
     viewer.runner.pause().result(PATIENCE)
     viewer.runner.reset().result(PATIENCE)
     until(lambda: drawn(page, *colors).max() < 100, "the plots are empty again")
-    assert viewer.problem == ""
 
 
-def test_a_mode_colours_the_cloth(viewer: Page, visit: Callable, pixels: Callable) -> None:
-    page = visit()
-    for _ in range(12):
-        viewer.runner.step().result(PATIENCE)
+def check_mode(viewer: Page, page: Any, before: str, mode: str, unit: str) -> None:
+    """What is chosen is measured, and the legend tells the largest value with its unit."""
+    choose(page, before, mode)
+    until(lambda: getattr(viewer.colouring, "mode", "") == mode, "the mode is chosen")
+    assert viewer.runner.measured == (mode == "strain")
+    until(lambda: viewer.colouring.largest > 0.0, "values were seen")
+    frame = viewer.runner.latest()
+    assert frame is not None
+    values = frame.strains if mode == "strain" else np.linalg.norm(frame.velocities, axis=1)
+    assert viewer.colouring.largest == pytest.approx(values.max(), rel=1e-6)
+    text = legend(mode, viewer.colouring.largest).rsplit("<span>", 1)[1].split("<")[0]
+    assert text.endswith(unit)
+    until(lambda: page.get_by_text(text, exact=True).count() == 1, f"the legend says {text}")
 
-    def pink() -> int:
-        """Pixels of the scene in which green is least, as between the ends of the colours and not in the blue cloth."""
-        picture = pixels(page)[:, :400].astype(int)
-        return int(((picture[..., 0] > picture[..., 1] + 30) & (picture[..., 2] > picture[..., 1] + 15)).sum())
 
-    assert pink() == 0
-    before = "body"
-    for mode, unit in (("speed", "m/s"), ("strain", "%")):
-        choose(page, before, mode)
-        until(lambda mode=mode: getattr(viewer.colouring, "mode", "") == mode, "the mode is chosen")
-        assert viewer.runner.measured == (mode == "strain")
-        until(lambda: viewer.colouring.largest > 0.0, "values were seen")
-        frame = viewer.runner.latest()
-        values = frame.strains if mode == "strain" else np.linalg.norm(frame.velocities, axis=1)
-        assert viewer.colouring.largest == pytest.approx(values.max(), rel=1e-6)
-        text = legend(mode, viewer.colouring.largest).rsplit("<span>", 1)[1].split("<")[0]
-        assert text.endswith(unit)
-        until(lambda text=text: page.get_by_text(text, exact=True).count() == 1, f"the legend says {text}")
-        before = mode
-    until(lambda: pink() > 200, "the cloth has colours between blue and yellow")
-    choose(page, before, "body")
-    until(lambda: viewer.colouring is None and not viewer.runner.measured, "the cloth is of one colour")
-    assert viewer.problem == ""
+def pink(picture: np.ndarray) -> int:
+    """Pixels of the scene in which green is least, as between the ends of the colours and not in the blue cloth."""
+    r, g, b = np.moveaxis(picture[:, :400].astype(int), 2, 0)
+    return int(((r > g + 30) & (b > g + 15)).sum())
 
 
 def test_the_legend_names_the_value_and_its_unit() -> None:

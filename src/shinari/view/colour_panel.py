@@ -41,12 +41,12 @@ class ColourPanel:
 
     def _apply(self) -> None:
         page, mode = self._page, self._choice.value
-        page.colouring = None if mode == "body" else Colouring(page.layout, mode)
-        self._legend.visible = mode != "body"
-        self._tell()
         if isinstance(page.runner, Runner):
             page.runner.measured = mode in MEASURED_MODES
             page.runner.do(lambda simulation: None)  # a new frame, also while it is paused
+        page.colouring = None if mode == "body" else Colouring(page.layout, mode)
+        self._legend.visible = mode != "body"
+        self._tell()
 
     def _tell(self) -> None:
         """Write the largest value seen."""
