@@ -77,8 +77,8 @@ class Plots:
         """Take a point from the newest frame, or ask the simulation for one."""
         runner, frame, now = self._page.runner, self._page.runner.latest(), time.monotonic()
         if self._pending is not None and self._pending.done():
-            self._take(self._pending)
-            self._pending = None
+            done, self._pending = self._pending, None
+            self._take(done)
         if frame is None or now - self._drawn < PERIOD or frame.time == self._sampled:
             return
         self._drawn = now
