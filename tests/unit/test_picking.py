@@ -1,6 +1,7 @@
 """What is under the mouse, and what the hands of several clients do to a simulation; without a browser."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,13 @@ from shinari.files.results import Frame, Layout, Part
 from shinari.view.picking import hit_point, nearest_particle
 
 PATIENCE = 30.0
+
+
+def until(condition: Any, what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
 
 
 def seen(parts: tuple[Part, ...], points: np.ndarray, drawn: tuple[bool, ...] = ()) -> tuple[Layout, Frame]:
@@ -145,6 +153,25 @@ def test_pins_by_clicks(page: Any) -> None:
     rope.click(asked(page, lambda sim: sim.positions("rope")[3].copy()))
     asked(page, lambda sim: None)
     assert "tethers" in rope.told[0]
+
+
+def test_what_is_coloured_can_be_held(page: Any) -> None:
+    """A browser ends the drag of what is hidden: the mesh stays there, transparent, while coloured ones come and go."""
+    from shinari.view.colours import Colouring
+
+    cloth = next(node.handle for node in page.stage.nodes if node.part == 0)
+    page.colouring = Colouring(page.layout, "speed")
+    for _ in range(4):
+        page.runner.step().result(PATIENCE)
+        until(lambda: page.stage.lags, "the coloured surface is on its way")
+        page.stage.settle()
+    coloured = [node.handle for node in page.stage.nodes if hasattr(node.handle, "glb_data")]
+    assert coloured
+    assert not any(handle._impl.drag_cb or handle._impl.click_cb for handle in coloured)
+    assert (cloth.visible, cloth.opacity) == (True, 0.0)
+    until(lambda: np.array_equal(cloth.vertices, page.runner.latest().positions[:64]), "the mesh is where the cloth is")
+    page.colouring = None
+    until(lambda: cloth.opacity is None, "the mesh is seen again")
 
 
 def test_a_body_is_held_where_it_is_pressed() -> None:

@@ -25,7 +25,8 @@ class Surface:
     """A surface of one colour, or with a colour for each vertex.
 
     viser's meshes have one colour. A coloured surface is a glTF asset; a browser shows nothing while it loads one, so
-    there are two, and one is shown while the other loads.
+    there are two, and one is shown while the other loads. The mesh stays there, transparent: it is what the mouse takes
+    hold of, since a browser ends the drag of what is hidden.
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class Surface:
         if faces is not None:
             self._faces = faces
             self._mesh.faces = faces.astype(np.uint32)
+        self._mesh.vertices = vertices
         if colors is None:
-            self._mesh.vertices = vertices
             self._look_at(self._mesh)
             self._loading = None
             return
@@ -71,9 +72,12 @@ class Surface:
             self._loading = None
 
     def _look_at(self, node: Any) -> None:
-        for other in (self._mesh, *self._assets):
-            if other.visible != (other is node):
-                other.visible = other is node
+        opacity = None if node is self._mesh else 0.0
+        if self._mesh.opacity != opacity:
+            self._mesh.opacity = opacity
+        for asset in self._assets:
+            if asset.visible != (asset is node):
+                asset.visible = asset is node
 
 
 class Sheet:

@@ -79,7 +79,9 @@ class Hands:
     def _listen(self, node: Node) -> None:
         """Let a node be dragged and clicked. Discs, of which there are thousands, cannot be."""
         handle = node.handle
-        if not hasattr(handle, "on_drag") or (node.part is None and not self._rigid(node)):
+        # of a coloured surface the mesh is taken, which stays there while assets come and go
+        coloured = hasattr(handle, "glb_data")
+        if coloured or not hasattr(handle, "on_drag") or (node.part is None and not self._rigid(node)):
             return
 
         @handle.on_drag("left")
