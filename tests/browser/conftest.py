@@ -81,6 +81,7 @@ def visit(chromium: Any, viewer: Page) -> Iterator[Callable[[], Any]]:
     def go() -> Any:
         context = chromium.new_context(viewport=SIZE)
         contexts.append(context)
+        context.set_default_timeout(1000 * PATIENCE)
         page = context.new_page()
         before = set(viewer.server.get_clients())
         page.goto(page_address(viewer))

@@ -67,22 +67,13 @@ def ask(viewer, question):
     return viewer.runner.do(question).result(PATIENCE)
 
 
-def test_a_slider_changes_the_simulation_and_all_pages_show_it(viewer, visit):
+def test_what_is_moved_changes_the_simulation_and_all_pages_show_it(viewer, visit):
     page = visit()
     slider = row(page, "substeps").get_by_role("slider")
     slider.focus()
     for _ in range(5):
         slider.press("ArrowRight")
     until(lambda: ask(viewer, lambda sim: sim.settings.substeps) == 25, "there are five more substeps")
-    late = visit()
-    until(lambda: box(late, "substeps").input_value() == "25", "one who comes later sees it")
-    typed(late, "substeps", "7")
-    until(lambda: box(page, "substeps").input_value() == "7", "the other page shows it")
-    assert ask(viewer, lambda sim: sim.settings.substeps) == 7
-
-
-def test_materials_and_gravity_are_those_that_the_cloth_moves_with(viewer, visit):
-    page = visit()
     open_folder(page, "cloth")
     assert box(page, "stretch compliance").input_value() == "-5"
     typed(page, "stretch compliance", "-2.5")
@@ -92,19 +83,29 @@ def test_materials_and_gravity_are_those_that_the_cloth_moves_with(viewer, visit
     row(page, "gravity").locator("input").nth(1).fill("3.5")
     row(page, "gravity").locator("input").nth(1).press("Enter")
     until(lambda: ask(viewer, lambda sim: sim.model.gravity[1]) == 3.5, "gravity points up")
+    # it moves with these values
     for _ in range(5):
         viewer.runner.step().result(PATIENCE)
-    expected = sn.Simulation(cloth_scene())
+    expected = sn.Simulation(cloth_scene(), substeps=25)
     expected.change_material("cloth", stretch_compliance=soft)
     expected.change(gravity=(0.0, 3.5, 0.0))
     expected.step(5)
     assert np.array_equal(ask(viewer, lambda sim: sim.state.positions.copy()), expected.state.positions)
+    # one who comes later sees them, and what he moves the first one sees
+    late = visit()
+    until(lambda: box(late, "substeps").input_value() == "25", "one who comes later sees it")
+    typed(late, "substeps", "7")
+    until(lambda: box(page, "substeps").input_value() == "7", "the other page shows it")
+    assert ask(viewer, lambda sim: sim.settings.substeps) == 7
+    late.close()
+    # both ends of an exponent
     slider = row(page, "stretch compliance").get_by_role("slider")
     for key, value in (("Home", 0.0), ("End", np.inf)):
         slider.focus()
         slider.press(key)
         until(lambda value=value: ask(viewer, lambda sim: sim.material("cloth").stretch_compliance) == value, key)
     page.get_by_text("\N{INFINITY} m/N stretch compliance").wait_for()
+    # stiffnesses are shown with the method that reads them
     assert not row(page, "stretch stiffness").is_visible()
     choose(page, "method", "pbd")
     until(lambda: ask(viewer, lambda sim: sim.settings.method) == "pbd", "the method is another")
