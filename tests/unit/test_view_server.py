@@ -2,6 +2,10 @@
 
 import asyncio
 import http.client
+import re
+import signal
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -42,6 +46,7 @@ def page():
     table = {
         "small": simulation_source(lambda: (scene(6), {"substeps": 4, "threads": 1}), "small", playing=False),
         "large": simulation_source(lambda: (scene(60), {"substeps": 4, "threads": 1}), "large", playing=False),
+        "buggy": lambda: 1 / 0,
         "broken": simulation_source(fail, "broken", playing=False),
     }
     made = serve(table, "small", port=0)
@@ -127,6 +132,13 @@ def test_scenes_are_switched_and_panels_are_told(page):
     page.choose("small").result(PATIENCE)
     assert page.problem == ""
     assert [node.part for node in page.stage.nodes] == [0]
+
+
+def test_an_error_that_nobody_expected_leaves_the_page_alive(page):
+    with pytest.raises(ZeroDivisionError):
+        page.choose("buggy").result(PATIENCE)
+    assert page.problem == "buggy: ZeroDivisionError('division by zero')"
+    page.choose("small").result(PATIENCE)
 
 
 def test_a_panel_that_fails_stops_nothing(page):
@@ -242,3 +254,24 @@ def test_a_notebook_shows_the_page_in_a_frame(tmp_path):
             sn.show(wrong)
     with pytest.raises(FileError, match="no such file"):
         sn.show(tmp_path / "none.toml")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C cannot be sent to one process")
+def test_the_command_serves_until_ctrl_c(tmp_path):
+    path = tmp_path / "sheet.toml"
+    path.write_text('[[cloth]]\nname = "sheet"\ngrid = { shape = [4, 4] }\n')
+    words = [sys.executable, "-m", "shinari.cli", "view", str(path), "--paused", "--no-open", "--port", "0"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        address = re.search(r"127\.0\.0\.1:(\d+)", line)
+        assert address, line + process.stderr.read()
+        with closing(http.client.HTTPConnection("127.0.0.1", int(address[1]), timeout=PATIENCE)) as connection:
+            connection.request("GET", "/")
+            assert connection.getresponse().status == 200
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        assert "Traceback" not in err
+    finally:
+        process.kill()

@@ -170,9 +170,13 @@ class Page:
                 self._call(self._status_callbacks)
 
     def _show(self, frame: Frame) -> None:
-        with self.server.atomic():
-            self.stage.show(frame, self._colouring)
         self._shown = time.perf_counter()
+        try:
+            with self.server.atomic():
+                self.stage.show(frame, self._colouring)
+        except Exception as error:
+            self.problem = f"cannot be drawn: {error!r}"
+            return
         self._call(self._frame_callbacks, frame)
 
     def _call(self, callbacks: list[Callable[..., None]], *arguments: Any) -> None:
@@ -192,8 +196,8 @@ class Page:
         self.runner.pause()
         try:
             loaded = self.sources[name]()
-        except ShinariError as error:
-            self.problem = f"{name}: {error}"
+        except Exception as error:  # of an example too, which may raise anything
+            self.problem = f"{name}: {error if isinstance(error, ShinariError) else repr(error)}"
             future.set_exception(error)
             self._call(self._status_callbacks)
             return False

@@ -17,7 +17,7 @@ from shinari.errors import DivergenceError, SceneError
 from shinari.files.results import Frame, Layout
 
 FRAME_PERIOD = 1.0 / 30.0
-"""Least time between two frames that are shown [s]."""
+"""Time between two frames that are shown, on average at least [s]."""
 SPEEDS = (1.0 / 16.0, 16.0)
 """Slowest and fastest, as a multiple of real time."""
 
@@ -49,7 +49,7 @@ class Player(ABC):
         self._number = 0
         self._newest: Frame | None = None
         self._stale = True
-        self._last = self._published = -1.0
+        self._last = self._next = 0.0
         self._thread = threading.Thread(target=self._loop, name=f"shinari {type(self).__name__}", daemon=True)
 
     @property
@@ -129,7 +129,7 @@ class Player(ABC):
             self._work_off()
             if self.status == "running":
                 self._guarded(self._go_on)
-            if self._stale and time.perf_counter() - self._published >= FRAME_PERIOD:
+            if self._stale and time.perf_counter() >= self._next:
                 self._publish()
         with self._changed:
             self.status = "closed"
@@ -142,7 +142,7 @@ class Player(ABC):
         """Sleep until a step or a frame is due, or something was queued; False when it is over."""
         waits = []
         if self._stale:
-            waits.append(self._published + FRAME_PERIOD - time.perf_counter())
+            waits.append(self._next - time.perf_counter())
         if self.status == "running":
             waits.append(self._last + self._due() / self._speed - time.perf_counter())
         timeout = max(min(waits), 0.0) if waits else None
@@ -188,7 +188,9 @@ class Player(ABC):
             self._newest = frame
             self._number += 1
             self._stale = False
-            self._published = time.perf_counter()
+            # on a schedule: what comes late with one frame, at the end of a step, does not delay all that follow
+            now = time.perf_counter()
+            self._next = max(self._next + FRAME_PERIOD, now)
             self._changed.notify_all()
 
     def _play(self) -> None:

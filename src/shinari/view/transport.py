@@ -4,6 +4,7 @@ from typing import Any
 
 from shinari.view.page import Page
 from shinari.view.playback import Playback
+from shinari.view.runner import Runner
 
 SPEEDS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 """Choices of how fast time goes, as multiples of real time."""
@@ -93,7 +94,10 @@ class Transport:
         runner = self._page.runner
         frame = runner.latest()
         time = 0.0 if frame is None else frame.time
-        lines = [f"**{runner.title or self._page.chosen}** {runner.status}, t = {time:.3f} s"]
+        status = runner.status
+        if status == "running" and isinstance(runner, Runner) and runner.steps == 0:
+            status = "compiling or loading its kernels"
+        lines = [f"**{runner.title or self._page.chosen}** {status}, t = {time:.3f} s"]
         if runner.message:
             lines.append(f"**{runner.message}** Press reset to go back to the start.")
         if self._page.problem:
