@@ -99,7 +99,8 @@ def _type(schema: dict[str, Any]) -> str:
         return f"number{_range(schema)}"
     if schema.get("type") == "integer":
         return f"integer{_range(schema)}"
-    return {"boolean": "`true` or `false`", "object": "table"}.get(schema.get("type", ""), schema.get("type", "any"))
+    kind = schema.get("type", "any")
+    return {"boolean": "`true` or `false`", "object": "table"}.get(kind, kind)
 
 
 def _range(schema: dict[str, Any]) -> str:

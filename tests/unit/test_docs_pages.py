@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import shinari as sn
+from shinari.errors import MissingExtraError
 
 pytest.importorskip("sphinx", reason="needs the extra [docs]")
 pytest.importorskip("latex2mathml", reason="needs the extra [docs]")
@@ -60,6 +61,30 @@ def test_a_page_embeds_what_its_script_wrote(gallery, tmp_path):
     assert gallery.draw(example, tmp_path) == picture
     assert picture.read_bytes() == b"plot", "without frames, the plot is the picture"
     assert "pictures/08_sheet_over_sphere.png" in gallery.card(example, picture)
+
+
+def test_a_run_that_cannot_be_drawn_leaves_the_plot(gallery, tmp_path, monkeypatch):
+    example = next(e for e in gallery.examples() if e.name == "31_dam_break")
+    example.results.mkdir()
+    (example.results / "dam_break.npz").write_bytes(b"frames")
+    (example.results / "dam_break.png").write_bytes(b"plot")
+    asked = []
+
+    def render(run, picture, **look):
+        asked.append((run.name, look))
+        if len(asked) == 1:
+            raise MissingExtraError("no EGL here")
+        picture.write_bytes(b"drawn")
+
+    monkeypatch.setattr("shinari.view.render.render", render)
+    picture = gallery.draw(example, tmp_path)
+    assert picture.read_bytes() == b"plot"
+    picture.unlink()
+    assert gallery.draw(example, tmp_path).read_bytes() == b"drawn"
+    assert asked[1] == ("dam_break.npz", {"size": gallery.PICTURE, **gallery.LOOKS["31_dam_break"]})
+    gallery.draw(example, tmp_path)
+    assert len(asked) == 2, "what is newer than its run is not drawn again"
+    assert set(gallery.LOOKS) <= {e.name for e in gallery.examples()}
 
 
 def test_the_reference_has_every_option_table_type_and_check():
