@@ -155,8 +155,9 @@ class Diagnostics:
         m, free = self._masses(state)[self._free], self._free
         x = world[free]
         v = state.velocities[free].astype(np.float64)
-        kinetic = 0.5 * float(m @ (v * v).sum(axis=1))
-        gravitational = -float(m @ (x @ self._model.gravity))
+        # sums, not products of vectors: those wake threads that wait for each other
+        kinetic = 0.5 * float((m * np.einsum("nc,nc->n", v, v)).sum())
+        gravitational = -float((m[:, None] * x).sum(axis=0) @ self._model.gravity)
         elastic = sum(self._elastic(found) for found in rows.values())
         for part in self._model.parts:
             moving, stored = part.energy(self._model, state)
@@ -177,7 +178,7 @@ class Diagnostics:
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""
-        moving = self._model.masses @ state.velocities.astype(np.float64)
+        moving = (self._model.masses[:, None] * state.velocities).sum(axis=0)
         return moving if self._model.rigid is None else moving + self._model.rigid.momentum(state)
 
     def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
@@ -188,7 +189,7 @@ class Diagnostics:
         x, y, z = (world - about).T
         u, v, w = state.velocities.T.astype(np.float64)
         m = self._model.masses
-        spin = np.array([m @ (y * w - z * v), m @ (z * u - x * w), m @ (x * v - y * u)])
+        spin = np.array([(m * part).sum() for part in (y * w - z * v, z * u - x * w, x * v - y * u)])
         spin = sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
         return spin if self._model.rigid is None else spin + self._model.rigid.angular_momentum(state, about)
 
