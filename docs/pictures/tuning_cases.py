@@ -53,37 +53,48 @@ class Case:
     together: bool = True
 
 
-def hanging(cells: int, **settings) -> sn.Simulation:
+def hanging(cells: int, damping: float = 0.0, material: sn.ClothMaterial | None = None, **settings) -> sn.Simulation:
     """A sheet of 1 m that hangs by two corners, just let go."""
-    scene = sn.Scene()
-    sheet = scene.add_cloth(sn.grid(shape=(cells, cells)), rotation=UPRIGHT, position=(0, 1, 0))
+    scene = sn.Scene(damping=damping)
+    mesh = sn.grid(shape=(cells, cells))
+    sheet = scene.add_cloth(mesh, material=material, rotation=UPRIGHT, position=(0, 1, 0))
     top = sheet.positions[:, 1].max() - 1e-6
     sheet.pin(sheet.where(lambda x: (x[:, 1] > top) & (np.abs(x[:, 0]) > 0.499)))
     return sn.Simulation(scene, threads=1, **settings)
+
+
+def mean_strain(sim: sn.Simulation) -> float:
+    """Mean |strain| in the second second."""
+    sim.step(60)
+    strains = []
+    for _ in range(12):
+        sim.step(5)
+        strains.append(np.abs(sim.strains()).mean())
+    return float(np.mean(strains))
+
+
+def unrest(sim: sn.Simulation) -> float:
+    """Root mean square of the speeds in the sixth second [m/s]."""
+    sim.step(300)
+    speeds = []
+    for _ in range(60):
+        sim.step()
+        speeds.append(np.sqrt((sim.state.velocities**2).sum(axis=1).mean()))
+    return float(np.mean(speeds))
 
 
 def rubbery() -> Iterator[Shot]:
     """A large sheet at few substeps."""
     for label, settings in (("5 substeps", {}), ("5 substeps, hierarchy=True", {"hierarchy": True})):
         sim = hanging(60, substeps=5, **settings)
-        sim.step(60)
-        strains = []
-        for _ in range(12):
-            sim.step(5)
-            strains.append(np.abs(sim.strains()).mean())
-        yield Shot(sim, label, f"mean strain {np.mean(strains):.3f}")
+        yield Shot(sim, label, f"mean strain {mean_strain(sim):.3f}")
 
 
 def jitters() -> Iterator[Shot]:
     """A sheet that does not come to rest."""
     for substeps in (5, 20):
         sim = hanging(40, substeps=substeps)
-        sim.step(300)
-        speeds = []
-        for _ in range(60):
-            sim.step()
-            speeds.append(np.sqrt((sim.state.velocities**2).sum(axis=1).mean()))
-        yield Shot(sim, f"{substeps} substeps", f"rms speed after 5 s {np.mean(speeds):.3f} m/s")
+        yield Shot(sim, f"{substeps} substeps", f"rms speed after 5 s {unrest(sim):.3f} m/s")
 
 
 def stiff_to_bend() -> Iterator[Shot]:
@@ -225,21 +236,23 @@ def inverts() -> Iterator[Shot]:
 def heavy_load() -> Iterator[Shot]:
     """10 kg on a rope of 0.1 kg."""
     for tether in (False, True):
-        scene = sn.Scene(damping=3.0)
-        rope = scene.add_rope(np.linspace([0, 2, 0], [0, 1, 0], 21), material=sn.RopeMaterial(density=0.1, radius=0.01))
-        rope.pin(0)
-        load = scene.add_particles([[0, 1, 0]], mass=10.0, radius=0.06)
-        scene.attach((load, 0), (rope, 20))
-        scene.ignore_contact(load, rope)
-        if tether:
-            scene.add_constraint("tether", [[load.particles[0], rope.particles[0]]])
-        sim = sn.Simulation(scene, substeps=15, threads=1)
-        sim.step(240)
-        yield Shot(
-            sim,
-            "with a tether" if tether else "15 substeps",
-            f"{1e3 * (1.0 - sim.positions(rope)[20, 1]):.1f} mm longer",
-        )
+        sim, longer = loaded(15, tether)
+        yield Shot(sim, "with a tether" if tether else "15 substeps", f"{longer:.1f} mm longer")
+
+
+def loaded(substeps: int, tether: bool = False) -> tuple[sn.Simulation, float]:
+    """A rope of 1 m with its load after four seconds, and how much longer it is [mm]."""
+    scene = sn.Scene(damping=3.0)
+    rope = scene.add_rope(np.linspace([0, 2, 0], [0, 1, 0], 21), material=sn.RopeMaterial(density=0.1, radius=0.01))
+    rope.pin(0)
+    load = scene.add_particles([[0, 1, 0]], mass=10.0, radius=0.06)
+    scene.attach((load, 0), (rope, 20))
+    scene.ignore_contact(load, rope)
+    if tether:
+        scene.add_constraint("tether", [[load.particles[0], rope.particles[0]]])
+    sim = sn.Simulation(scene, substeps=substeps, threads=1)
+    sim.step(240)
+    return sim, 1e3 * float(1.0 - sim.positions(rope)[20, 1])
 
 
 def stack() -> Iterator[Shot]:
@@ -302,19 +315,25 @@ def heaps() -> Iterator[Shot]:
 
 def sinks() -> Iterator[Shot]:
     """A layer of heavy grains in the hollows of a light one, of a hundredth of its density."""
+    for substeps in (4, 40):
+        sim, sunk = layered(substeps)
+        yield Shot(sim, f"{substeps} substeps", f"sinks by {sunk:.3f} grains in 2 s")
+
+
+def layered(substeps: int, scaling: float = 0.0) -> tuple[sn.Simulation, float]:
+    """Both layers after two seconds, and how far the upper one sank [diameters of a grain]."""
     d = 0.02
     lower = np.array([(i, 0.5, j) for i in range(6) for j in range(6)]) * d
     upper = lower[(lower[:, [0, 2]] < 4.5 * d).all(axis=1)] + np.array([0.5, 0.5**0.5, 0.5]) * d
-    for substeps in (4, 40):
-        scene = sn.Scene()
-        for points, density in ((lower, 100.0), (upper, 1e4)):
-            layer = scene.add_grains(points, radius=d / 2, material=sn.GrainMaterial(density=density))
-        box = sn.Box((6 * d, 10 * d, 6 * d), inside=True)
-        scene.add_collider(box, position=(2.5 * d, 5 * d, 2.5 * d), friction=0.8)
-        sim = sn.Simulation(scene, substeps=substeps, threads=1)
-        sim.step(120)
-        sunk = float((upper[:, 1] - sim.positions(layer)[:, 1]).max()) / d
-        yield Shot(sim, f"{substeps} substeps", f"sinks by {sunk:.3f} grains in 2 s")
+    scene = sn.Scene()
+    for points, density in ((lower, 100.0), (upper, 1e4)):
+        material = sn.GrainMaterial(density=density, mass_scaling=scaling)
+        layer = scene.add_grains(points, radius=d / 2, material=material)
+    box = sn.Box((6 * d, 10 * d, 6 * d), inside=True)
+    scene.add_collider(box, position=(2.5 * d, 5 * d, 2.5 * d), friction=0.8)
+    sim = sn.Simulation(scene, substeps=substeps, threads=1)
+    sim.step(120)
+    return sim, float((upper[:, 1] - sim.positions(layer)[:, 1]).max()) / d
 
 
 CASES = {
