@@ -99,7 +99,7 @@ def _type(schema: dict[str, Any]) -> str:
         return f"number{_range(schema)}"
     if schema.get("type") == "integer":
         return f"integer{_range(schema)}"
-    kind = schema.get("type", "any")
+    kind = str(schema.get("type", "any"))
     return {"boolean": "`true` or `false`", "object": "table"}.get(kind, kind)
 
 
