@@ -43,17 +43,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_scene_and_its_run_as_pictures_and_videos(folder, capsys):
     from PIL import Image
 
-    assert cli.main(["run", "scene.toml", "-o", "run.npz", "last.png", "run.mp4", "run.gif", "--quiet"]) == 0
+    assert cli.main(["run", "scene.toml", "-o", "run.npz", "last.png", "run.mp4", "--quiet"]) == 0
     assert "any player" in capsys.readouterr().err
     assert not list(folder.glob("*partial*"))
     with open_cache("run.npz") as cache:
         count = len(cache)
     with av.open("run.mp4") as file:
         assert [frame.width for frame in file.decode(video=0)] == [1280] * count
-    with Image.open("run.gif") as gif:
-        assert gif.size == (1280, 720)
-        assert gif.n_frames == 3  # 0.1 s at 20 a second, both ends
-
     assert cli.main(["render", "scene.toml", "-o", "scene.png", "--quiet"]) == 0
     assert cli.main(["render", "run.npz", "-o", "sub/run.png", "sub/run.jpg", "sub/run.gif", *SIZE, "--fps", "10"]) == 0
     with Image.open("last.png") as last, Image.open("scene.png") as again, Image.open("sub/run.png") as small:
@@ -74,7 +70,7 @@ def test_looks_that_differ_make_pictures_that_differ(folder):
     looks = [
         [],
         ["--frame", "0"],
-        ["--time", "0.1"],
+        ["--time", "0.04"],
         ["--camera", "left"],
         ["--camera", "1,1,2:0,0,0"],
         ["--colour", "strain"],

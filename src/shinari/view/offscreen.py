@@ -16,7 +16,9 @@ from shinari.errors import MissingExtraError
 
 VARIABLE = "VTK_DEFAULT_OPENGL_WINDOW"
 """Variable of the environment in which VTK looks which class of window it is to make."""
-LIBRARIES = {"vtkEGLRenderWindow": "EGL", "vtkOSOpenGLRenderWindow": "OSMesa", "vtkXOpenGLRenderWindow": "X"}
+WINDOWS = {"vtkEGLRenderWindow": "EGL", "vtkOSOpenGLRenderWindow": "OSMesa"}
+"""Classes of windows that need no display, best first, and their libraries."""
+X_WINDOW = "vtkXOpenGLRenderWindow"
 PACKAGES = "libegl1 libgl1-mesa-dri (or libosmesa6)"
 """What brings them in Debian and Ubuntu."""
 
@@ -43,11 +45,11 @@ def window_class() -> str | None:
     asked = os.environ.get(VARIABLE)
     if asked is None and sys.platform != "linux":
         return None
-    chosen = [asked] if asked else [name for name in LIBRARIES if "X" not in name or os.environ.get("DISPLAY")]
+    chosen = [asked] if asked else [*WINDOWS, *([X_WINDOW] if os.environ.get("DISPLAY") else [])]
     for name in chosen:
         if draws(name):
             return name
-    tried = ", ".join(LIBRARIES.get(name, name) for name in chosen)
+    tried = ", ".join(WINDOWS.get(name, name) for name in chosen)
     raise MissingExtraError(
         f"no picture can be drawn here without a screen (tried {tried}): VTK needs EGL or OSMesa, which come with the "
         f"system: apt-get install {PACKAGES}"
