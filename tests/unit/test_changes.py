@@ -433,3 +433,32 @@ def test_no_warning_is_given_twice():
         warnings.simplefilter("error")
         sim.change(substeps=4)
         sim.change_material("it", friction=0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_sequence_of_changes_pins_and_restores_has_the_bits_of_a_new_simulation(seed):
+    rng = np.random.default_rng(seed)
+    make = (hung_sheet, torn_sheet)[seed % 2]
+    sim = sn.Simulation(make({}), substeps=4)
+    kept = sim.state.copy()
+    for _ in range(25):
+        action = int(rng.integers(7))
+        if action == 0:
+            sim.step()
+        elif action == 1:
+            sim.change_material("it", stretch_compliance=10.0 ** rng.uniform(-5, -2), friction=rng.random())
+        elif action == 2:
+            sim.change(sweep=("jacobi", "gauss-seidel")[rng.integers(2)])
+        elif action == 3:
+            sim.change(substeps=int(rng.integers(2, 6)), method=("pbd", "xpbd")[rng.integers(2)])
+        elif action == 4:
+            (sim.pin if rng.random() < 0.5 else sim.unpin)("it", rng.integers(0, 49, 3))
+        elif action == 5:
+            kept = sim.state.copy()
+        else:
+            sim.restore(kept)
+    material = {name: getattr(sim.material("it"), name) for name in ("stretch_compliance", "friction")}
+    settings = {name: getattr(sim.settings, name) for name in ("substeps", "method", "sweep")}
+    before, fresh = sim.state.copy(), sn.Simulation(make(material), **settings)
+    fresh.restore(before)
+    both_ways(sim, fresh, before)
