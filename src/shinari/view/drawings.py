@@ -248,38 +248,12 @@ class FluidSurface:
         return np.repeat(frame.positions[start : start + 1], 3, axis=0), np.array([[0, 1, 2]], np.uint32)
 
 
-class RigidMesh:
-    """A body or a collider by its pose."""
-
-    def __init__(self, scene: Any, name: str, layout: Layout, index: int, first: Frame, color: Color, add: Register):
-        body = layout.bodies[index]
-        self._index = index
-        self._last = self._place(first)
-        self._node = scene.add_mesh_simple(
-            name,
-            np.asarray(body.vertices, np.float32),
-            np.asarray(body.faces, np.uint32),
-            color=color,
-            # the walls of a container that are between it and the camera are left out
-            side="front" if body.hollow else "double",
-            flat_shading=len(body.faces) <= FLAT_FACES,
-            position=self._last[:3],
-            wxyz=self._last[3:],
-        )
-        add(self._node)
-
-    def show(self, frame: Frame) -> None:
-        """Move it, if it has moved."""
-        place = self._place(frame)
-        if not np.array_equal(place, self._last):
-            self._node.position, self._node.wxyz, self._last = place[:3], place[3:], place
-
-    def _place(self, frame: Frame) -> np.ndarray:
-        return np.concatenate([frame.body_positions[self._index], frame.body_rotations[self._index]])
-
-
 class RigidMeshes:
-    """Bodies with the same mesh: one message a frame for all of them."""
+    """Bodies and colliders with the same mesh, one or many: one message a frame for all of them.
+
+    A single one could be a node with a pose. Poses reach the picture of a busy browser sooner than vertices do, and a
+    ball would be seen inside the cloth that it pushes; the places of instances go the way of the vertices.
+    """
 
     def __init__(
         self,
@@ -301,6 +275,7 @@ class RigidMeshes:
             batched_positions=first.body_positions[members],
             batched_colors=colors,
             lod="off",
+            # the walls of a container that are between it and the camera are left out
             side="front" if body.hollow else "double",
             flat_shading=len(body.faces) <= FLAT_FACES,
         )

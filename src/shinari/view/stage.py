@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from shinari.files.results import COLORS, BodyPoints, Frame, Layout, body_color
-from shinari.view.drawings import Balls, FluidSurface, RigidMesh, RigidMeshes, Sheet, Tube
+from shinari.view.drawings import Balls, FluidSurface, RigidMeshes, Sheet, Tube
 
 VIEW_ANGLE = 75.0
 """Vertical opening angle of viser's camera [degrees]."""
 VIEW_DIRECTION = (0.55, 0.35, 0.76)
 """From what is looked at to the camera."""
-MANY = 10
-"""So many bodies with the same mesh are drawn as one thing."""
 THIN = 0.004
 """Radius of what has none, as a part of the size of the scene."""
 
@@ -142,15 +140,11 @@ class Stage:
         return Balls(*given, radius=radius, fastest=fastest)
 
     def _add_bodies(self, members: list[int], frame: Frame) -> Any:
-        first = members[0]
+        first, others = members[0], len(members) - 1
         name = f"/body {first} {self.layout.bodies[first].name.replace('/', '_')}"
-        add = self._register(bodies=tuple(members))
-        if len(members) == 1:
-            return RigidMesh(
-                self._scene, name, self.layout, first, frame, bytes_of(body_color(self.layout, first)), add
-            )
+        name += f" and {others} more" if others else ""
         colors = np.array([bytes_of(body_color(self.layout, k)) for k in members], np.uint8)
-        name += f" and {len(members) - 1} more"
+        add = self._register(bodies=tuple(members))
         return RigidMeshes(self._scene, name, self.layout, members, frame, colors, add)
 
 
@@ -161,12 +155,12 @@ def bytes_of(color: tuple[float, float, float]) -> tuple[int, int, int]:
 
 
 def alike(layout: Layout) -> list[list[int]]:
-    """The bodies, those together of which many have the same mesh, the others one by one."""
+    """The bodies, those with the same mesh together."""
     groups: dict[tuple[bytes, bytes], list[int]] = {}
     for index, body in enumerate(layout.bodies):
         key = np.asarray(body.vertices, np.float32).tobytes(), np.asarray(body.faces, np.int32).tobytes()
         groups.setdefault(key, []).append(index)
-    return [part for same in groups.values() for part in ([same] if len(same) >= MANY else [[k] for k in same])]
+    return list(groups.values())
 
 
 def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
