@@ -117,6 +117,39 @@ def test_critical_damping_brings_it_to_rest_without_swinging(body: bool) -> None
     assert places[-1] == pytest.approx(0.1, abs=0.1 * 0.005)
 
 
+def test_a_largest_force_is_kept() -> None:
+    """What is held back by a rigid row is drawn with that force, however far away the target is."""
+    scene = sn.Scene(gravity=(0, 0, 0), damping=20.0)
+    scene.add_particles([(0, 0, 0), (1, 0, 0)], mass=[0.0, 0.3], name="pair")
+    scene.add_constraint("distance", [[0, 1]])
+    simulation = sn.Simulation(scene, substeps=6, iterations=40, precision="float64")
+    grab = simulation.grab("pair", 1, compliance=1e-4, max_force=7.0)
+    for far in (1.5, 30.0):
+        grab.target = (far, 0.0, 0.0)
+        simulation.step(60)
+        assert grab.force == pytest.approx((7.0, 0.0, 0.0), rel=1e-9)
+        assert simulation.forces("distance") == pytest.approx([7.0], rel=1e-9)
+    # below the limit it is the spring
+    grab.target = (1.0 + 5e-4, 0.0, 0.0)
+    simulation.step(60)
+    assert grab.force == pytest.approx((5.0, 0.0, 0.0), rel=1e-6)
+
+
+def test_a_target_glides() -> None:
+    """In so much time, evenly, and from where it is when it is moved again."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_particles([(0, 0, 0)], name="ball")
+    simulation = sn.Simulation(scene, dt=0.01, substeps=2, precision="float64")
+    grab = simulation.grab("ball", 0, compliance=0.0, glide=0.04)
+    places = []
+    for step in range(8):
+        if step in (0, 2):
+            grab.target = (1.0 if step == 0 else 2.5, 0.0, 0.0)
+        simulation.step()
+        places.append(float(simulation.positions("ball")[0, 0]))
+    assert places == pytest.approx([0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 2.5, 2.5], abs=1e-14)
+
+
 def sheet(**options: object) -> sn.Simulation:
     scene = sn.Scene()
     cloth = scene.add_cloth(sn.grid(shape=(14, 14)), name="cloth", position=(0.0, 0.5, 0.0))
@@ -247,6 +280,9 @@ def test_bad_input() -> None:
         ((("cloth", 0), {}), "cloth: grab: particle 0 is pinned"),
         ((("cloth", 5), {"compliance": -1.0}), "cloth: compliance"),
         ((("cloth", 5), {"damping": np.inf}), "cloth: damping"),
+        ((("cloth", 5), {"max_force": -1.0}), "cloth: max_force"),
+        ((("cloth", 5), {"max_force": 1.0, "compliance": 0.0}), "cloth: max_force: a grab of compliance 0"),
+        ((("cloth", 5), {"glide": -0.1}), "cloth: glide"),
         ((("cloth", 5), {"point": (0, 0, 0)}), "cloth: point"),
         ((("nothing", 0), {}), "nothing is called 'nothing'"),
         ((("collider", 0), {}), "no particles"),
@@ -255,7 +291,9 @@ def test_bad_input() -> None:
             simulation.grab(*arguments[0], **arguments[1])
     scene = sn.Scene()
     body = scene.add_rigid_body(sn.Sphere(0.1), name="stone")
-    scene.add_rigid_body(sn.Sphere(0.1), position=(1, 0, 0), motion=lambda time: ((1, 0, 0), (1, 0, 0, 0)), name="driven")
+    scene.add_rigid_body(
+        sn.Sphere(0.1), position=(1, 0, 0), motion=lambda time: ((1, 0, 0), (1, 0, 0, 0)), name="driven"
+    )
     simulation = sn.Simulation(scene)
     with pytest.raises(sn.SceneError, match="stone: index: a body is grabbed at a point"):
         simulation.grab(body, 3)

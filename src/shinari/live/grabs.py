@@ -18,11 +18,14 @@ it is the row above for
 
 It acts against the world, not against the target, so that what follows a target that jumps does not overshoot.
 
-Between two steps a target may jump, as a mouse does; in the next step it goes evenly from where it was to where it was
-put, substep by substep. What is let go keeps its velocity, since a grab acts on nothing but positions.
+A largest force F is kept by drawing to no target farther from x_start than F alpha.
+
+Between two steps a target may jump, as a mouse does; it goes there evenly, substep by substep, in the next step or in
+the time that the grab is given for it. What is let go keeps its velocity: a grab acts on nothing but positions.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -64,6 +67,41 @@ class Held(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Spring:
+    """How something is held; see `Simulation.grab`.
+
+    Attributes:
+        compliance: Compliance [m/N].
+        damping: Damping [N s/m].
+        max_force: Largest force of the spring [N], the damping aside.
+        glide: Time in which a target that was moved gets there [s].
+    """
+
+    compliance: float
+    damping: float
+    max_force: float
+    glide: float
+
+    @staticmethod
+    def checked(thing: str, compliance: float, damping: float, max_force: float, glide: float) -> "Spring":
+        """The spring for what a user asks for.
+
+        Raises:
+            SceneError: A value is out of bounds; or a rigid grab has a largest force.
+        """
+        soft = check.number(thing, "compliance", compliance, least=0.0)
+        most = check.number(thing, "max_force", max_force, least=0.0, infinite=True)
+        if soft == 0.0 and most < np.inf:
+            raise SceneError(f"{thing}: max_force: a grab of compliance 0 is as strong as it has to be")
+        return Spring(
+            soft,
+            check.number(thing, "damping", damping, least=0.0),
+            most,
+            check.number(thing, "glide", glide, least=0.0),
+        )
+
+
 class Grab:
     """Something that is held; `Simulation.grab` returns it.
 
@@ -73,24 +111,17 @@ class Grab:
     Attributes:
         thing: Name of the thing.
         index: Particle within the thing, or None of a body.
-        compliance: Compliance [m/N].
-        damping: Damping [N s/m].
+        spring: How it is held.
     """
 
     def __init__(
-        self,
-        thing: str,
-        index: int | None,
-        held: Held,
-        place: np.ndarray,
-        compliance: float,
-        damping: float,
-        grabs: "list[Grab]",
+        self, thing: str, index: int | None, held: Held, place: np.ndarray, spring: "Spring", grabs: "list[Grab]"
     ) -> None:
-        self.thing, self.index, self.compliance, self.damping = thing, index, compliance, damping
+        self.thing, self.index, self.spring = thing, index, spring
         self._held, self._grabs = held, grabs
+        self._left = 0.0
         self._start = np.zeros(3)
-        self._target = self._from = self._to = np.array(place, np.float64)
+        self._target = self._goal = self._from = self._to = np.array(place, np.float64)
         self._pushed, self._force = np.zeros(3), np.zeros(3)
         grabs.append(self)
 
@@ -126,19 +157,28 @@ class Grab:
             self._grabs.remove(self)
         self._force = np.zeros(3)
 
-    def begin(self) -> None:
-        """A step begins: the target goes to where it was put since the last one."""
-        self._from, self._to = self._to, self._target
+    def begin(self, dt: float) -> None:
+        """A step of length dt [s] begins: the target moves on to where it was put."""
+        if self._goal is not self._target:
+            self._goal, self._left = self._target, self.spring.glide
+        part = 1.0 if self._left <= dt else dt / self._left
+        self._left -= dt
+        self._from, self._to = self._to, self._to + part * (self._goal - self._to)
 
     def project(self, substep: int, settings: "Settings", first: bool) -> None:
         """Solve once in an iteration of a substep of the step, counted from 0."""
-        h = settings.substep
+        h, spring = settings.substep, self.spring
         if first:
             self._pushed, self._start = np.zeros(3), self._held.start(h)
         target = self._from + ((substep + 1) / settings.substeps) * (self._to - self._from)
-        gamma = self.compliance * self.damping / h
+        if np.isfinite(spring.max_force):
+            way = target - self._start
+            target = self._start + way * min(
+                1.0, spring.max_force * spring.compliance / max(np.linalg.norm(way), 1e-30)
+            )
+        gamma = spring.compliance * spring.damping / h
         target = (target + gamma * self._start) / (1.0 + gamma)
-        soft = self.compliance / h**2 / (1.0 + gamma)
+        soft = spring.compliance / h**2 / (1.0 + gamma)
         self._pushed += self._held.solve(target, soft, self._pushed, h, first)
         self._force = self._pushed / h**2
 
@@ -232,6 +272,8 @@ class Grabs:
         point: Any = None,
         compliance: float = 1e-4,
         damping: float = 0.0,
+        max_force: float = np.inf,
+        glide: float = 0.0,
     ) -> Grab:
         """Hold a particle, or a place on a rigid body, from now on: a spring to a target that starts where it is.
 
@@ -244,17 +286,22 @@ class Grabs:
             compliance: Compliance of the spring [m/N]: a load F hangs `compliance * F` below the target; 0: rigid.
             damping: Damping of what is held [N s/m]; a rigid grab needs none. 2 sqrt(m / compliance) brings a mass m to
                 rest without swinging.
+            max_force: Largest force of the spring [N], the damping aside.
+            glide: Time in which a target that was moved gets there, evenly [s]; one step at least. With the time
+                between two moves of a mouse it goes smoothly.
 
         Returns:
             The grab: set its `target` [m], read its `force` [N], and `release` it.
 
         Raises:
             SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
-                there, the body cannot be pushed, or compliance or damping is negative.
+                there, the body cannot be pushed, or a value is negative.
         """
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if isinstance(thing, BodyHandle):
-            return self._grab_body(thing, index, point, compliance, damping)
+            return self._grab_body(
+                thing, index, point, Spring.checked(thing.name, compliance, damping, max_force, glide)
+            )
         members = self._range(thing)
         assert isinstance(thing, Handle)
         if point is not None:
@@ -264,17 +311,16 @@ class Grabs:
         chosen = check.indices(thing.name, "grab", index, len(thing.particles))
         if len(chosen) != 1:
             raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
-        compliance = check.number(thing.name, "compliance", compliance, least=0.0)
-        damping = check.number(thing.name, "damping", damping, least=0.0)
+        spring = Spring.checked(thing.name, compliance, damping, max_force, glide)
         particle = members.start + int(chosen[0])
         slot = int(self.model.slots[particle])
         if self.state.x[slot, 3] == 0.0:
             raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
         place = self.state.positions[particle]
         held = HeldParticle(self, slot)
-        return Grab(thing.name, int(chosen[0]), held, place, compliance, damping, self._grabs)
+        return Grab(thing.name, int(chosen[0]), held, place, spring, self._grabs)
 
-    def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, compliance: float, damping: float) -> Grab:
+    def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, spring: Spring) -> Grab:
         body = self._body(handle).index
         name = handle.name
         if index is not None:
@@ -282,8 +328,6 @@ class Grabs:
         if point is None:
             raise SceneError(f"{name}: grab: point: is missing; where in the world?")
         place = check.vector(name, "point", point)
-        compliance = check.number(name, "compliance", compliance, least=0.0)
-        damping = check.number(name, "damping", damping, least=0.0)
         if self.scene.bodies[body].mass == 0.0:
             raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
-        return Grab(name, None, HeldBody(self, body, place), place, compliance, damping, self._grabs)
+        return Grab(name, None, HeldBody(self, body, place), place, spring, self._grabs)

@@ -43,7 +43,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     for family in work.contacts:
         family.begin(time)
     for grab in work.grabs:
-        grab.begin()
+        grab.begin(settings.dt)
     for substep in range(settings.substeps):
         end = time + (substep + 1) * h
         apply_forces(model, state, work, end, h)

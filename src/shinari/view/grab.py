@@ -27,10 +27,16 @@ from shinari.view.stage import Node, Stage
 MODES = ("grab", "pin")
 FREQUENCY = 100.0
 """Angular frequency of the spring with what it draws [1/s]: a thing hangs g / FREQUENCY^2 = 1 mm below the mouse."""
+STRENGTH = 500.0
+"""Largest force for each kilogram of what is drawn [N/kg]: fifty times its weight. It does not tear what is taut."""
+PERIOD = 0.05
+"""Time between two messages of a mouse that moves [s]: viser sends twenty a second."""
 LOOSE = ("particles", "grains", "fluid")
 """Kinds of things of which one particle is drawn, not the whole."""
 MARKER = 0.012
 """Radius of the markers, as a part of the size of the scene."""
+FEW = 12
+"""Up to so many pins have markers of that size; more have small ones, which do not hide what they hold."""
 PIN_COLOR = (200, 40, 40)
 GRAB_COLOR = (250, 190, 40)
 
@@ -199,9 +205,10 @@ class Hands:
             self._pin_marks = None
         if len(places):
             vertices, faces = icosphere(1)
+            radius = MARKER * self._page.stage.size * (1.0 if len(places) <= FEW else 0.3)
             self._pin_marks = self._page.server.scene.add_batched_meshes_simple(
                 "/pins",
-                (MARKER * self._page.stage.size * vertices).astype(np.float32),
+                (radius * vertices).astype(np.float32),
                 faces,
                 turns,
                 places,
@@ -303,8 +310,13 @@ class Drag:
 
 
 def spring(mass: float) -> dict[str, float]:
-    """Compliance [m/N] at which a mass [kg] would swing at `FREQUENCY`, and damping [N s/m] at which it does not."""
-    return {"compliance": 1.0 / (mass * FREQUENCY**2), "damping": 2.0 * mass * FREQUENCY}
+    """How a mass [kg] is held: it would swing at `FREQUENCY`, and is damped so that it does not."""
+    return {
+        "compliance": 1.0 / (mass * FREQUENCY**2),
+        "damping": 2.0 * mass * FREQUENCY,
+        "max_force": mass * STRENGTH,
+        "glide": PERIOD,
+    }
 
 
 def tell_failure(future: Future, tell: Any) -> None:
