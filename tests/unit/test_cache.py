@@ -287,3 +287,10 @@ def test_info_tells_whether_a_run_was_measured(tmp_path: Path, suffix: str) -> N
     for name, told in (("everything", True), ("not measured", False)):
         write(tmp_path / f"run{suffix}", LAYOUTS[name])
         assert ("strains" in describe(tmp_path / f"run{suffix}")["measured"]) == told
+
+
+def test_a_full_disk_is_told_when_frames_are_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "run.npz", EVERYTHING)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115  closed by its user
+    with open_cache(tmp_path / "run.npz") as cache, pytest.raises(FileError, match=r"run\.npz: no room"):
+        cache.frames()

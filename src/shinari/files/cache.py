@@ -96,6 +96,9 @@ class Cache:
 
         They are gathered in a temporary file without a name, from which the array is mapped: memory does not grow with
         the number of frames.
+
+        Raises:
+            FileError: There is no room for that file.
         """
         if self._gathered is None:
             self._gathered = self._gather()
@@ -117,15 +120,23 @@ class Cache:
         kind = frame_dtype(self.layout)
         if len(self) == 0:
             return np.zeros(0, kind)
-        with tempfile.TemporaryFile() as stream:
-            frames = np.memmap(stream, kind, mode="w+", shape=(len(self),))
         step = max(1, CHUNK_BYTES // kind.itemsize)
-        for first in range(0, len(self), step):
-            last = min(first + step, len(self))
-            frames["time"][first:last] = self.times[first:last]
-            for name in kind.names or ():
-                if name != "time":
-                    frames[name][first:last] = self._source.rows(name, first, last)
+        try:
+            with tempfile.TemporaryFile() as stream:
+                for first in range(0, len(self), step):
+                    stream.write(self._chunk(first, min(first + step, len(self)), kind).tobytes())
+                stream.flush()
+                return np.memmap(stream, kind, mode="r", shape=(len(self),))
+        except OSError as error:
+            raise FileError(f"{self.path}: no room for its frames in {tempfile.gettempdir()}: {error}") from error
+
+    def _chunk(self, first: int, last: int, kind: np.dtype) -> np.ndarray:
+        """Some frames in memory, (last - first,)."""
+        frames = np.zeros(last - first, kind)
+        frames["time"] = self.times[first:last]
+        for name in kind.names or ():
+            if name != "time":
+                frames[name] = self._source.rows(name, first, last)
         return frames
 
 
