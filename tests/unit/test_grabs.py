@@ -96,7 +96,7 @@ def test_a_target_that_stays_stops_what_is_held() -> None:
 def test_critical_damping_brings_it_to_rest_without_swinging(body: bool) -> None:
     """x(t) = d (1 + w t) exp(-w t), w = 1 / sqrt(m compliance); the error of a substep h is of the order w h."""
     scene, mass, frequency = sn.Scene(gravity=(0, 0, 0)), 2.0, 12.0
-    spring = {"compliance": 1.0 / (mass * frequency**2), "damping": 2.0 * mass * frequency}
+    spring: dict = {"compliance": 1.0 / (mass * frequency**2), "damping": 2.0 * mass * frequency}
     if body:
         handle = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=1e3 * mass, name="box")
     else:

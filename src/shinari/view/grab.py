@@ -309,7 +309,7 @@ class Drag:
             self._grab.release()
 
 
-def spring(mass: float) -> dict[str, float]:
+def spring(mass: float) -> dict[str, Any]:
     """How a mass [kg] is held: it would swing at `FREQUENCY`, and is damped so that it does not."""
     return {
         "compliance": 1.0 / (mass * FREQUENCY**2),
