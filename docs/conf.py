@@ -45,11 +45,6 @@ autodoc_default_options = {"members": True, "inherited-members": True}
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
-# Every reference to a name of ours has to lead somewhere. Those to Python, NumPy and others would need their indices
-# from the network.
+# A name of ours has to be there. Those of Python, NumPy and others would need their indices from the network.
 nitpicky = True
-nitpick_ignore = [
-    ("py:class", f"shinari.{name}")
-    for name in ("files.cache.Source", "live.grabs.Held", "scene.body.Drive", "scene.body.Piece", "view.page.Page")
-]
 nitpick_ignore_regex = [("py:.*", r"(?!shinari\.).*")]

@@ -1,7 +1,10 @@
 """References to names where they are defined lead to where they are documented.
 
-Signatures say `shinari.scene.handle.Handle`, or only `Handle`; pages document some of these as `shinari.Handle`.
+Signatures say `shinari.scene.shapes.Sphere`, or only `Sphere`; pages document it as `shinari.Sphere`. What is ours and
+has no page stays plain text; what is nowhere stays a warning.
 """
+
+from importlib import import_module
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -11,7 +14,7 @@ from sphinx.util.nodes import make_refnode
 
 
 def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element):
-    """The documented object whose last name is the same, when there is exactly one."""
+    """The documented object whose last name is the same, when there is exactly one; else the text, if it is ours."""
     if node.get("refdomain") != "py":
         return None
     last = node["reftarget"].rpartition(".")[2]
@@ -21,9 +24,18 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nod
         if name.rpartition(".")[2] == last and entry.objtype in ("class", "exception", "function", "data")
     }
     if len(found) != 1:
-        return None
+        return content if _exists(node["reftarget"]) else None
     (((page, anchor), name),) = found.items()
     return make_refnode(app.builder, node["refdoc"], page, anchor, content, name)
+
+
+def _exists(name: str) -> bool:
+    """Whether that name can be imported from the package."""
+    module, _, last = name.rpartition(".")
+    try:
+        return module.startswith("shinari") and hasattr(import_module(module), last)
+    except ImportError:
+        return False
 
 
 def setup(app: Sphinx) -> dict:

@@ -123,6 +123,14 @@ def test_equations_that_cannot_be_drawn_are_seen(tex, unknown):
     assert mathml.UNKNOWN.findall(mathml.convert(tex)) == unknown
 
 
+def test_names_of_ours_exist_and_others_do_not():
+    names = extension("names")
+    assert names._exists("shinari.scene.body.Drive")
+    assert not names._exists("shinari.scene.body.NoSuch")
+    assert not names._exists("shinari.nosuch.Drive")
+    assert not names._exists("numpy.ndarray")
+
+
 def test_references_by_the_place_of_definition_are_to_public_names():
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
     documented = re.findall(r"^\.\. (?:auto\w+|py:data):: (\S+)$", pages, re.M)
