@@ -17,7 +17,7 @@ from shinari.view.page import Page
 from shinari.view.server import page_address, serve
 from shinari.view.sources import offered
 
-SIZE = {"width": 1180, "height": 720}
+SIZE = {"width": 1180, "height": 590}
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 PATIENCE = 120.0
 """Longest time to wait for a step [s]."""
@@ -54,10 +54,10 @@ def main() -> None:
         at = pixel(viewer, page)
         page.mouse.move(*at)
         page.mouse.down()
-        for part in (0.3, 0.6, 1.0):
-            page.mouse.move(*(at + part * np.array((-130.0, -150.0))))
         viewer.runner.play()
-        time.sleep(2.0)
+        for part in np.linspace(0.0, 1.0, 16):
+            page.mouse.move(*(at + part * np.array((-70.0, -90.0))))
+            time.sleep(0.3)
         viewer.runner.pause()
         time.sleep(8.0)
         data = page.screenshot()

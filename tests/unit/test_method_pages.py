@@ -59,3 +59,12 @@ def test_examples_and_tests_named_on_the_pages_exist():
             assert (root / "examples" / found).is_dir(), (page, found)
         for found in re.findall(r"`(tests/[a-z_/]+\.py)`", text):
             assert (root / found).exists(), (page, found)
+
+
+def test_pictures_of_the_tuning_guide_are_small_and_all_shown():
+    text = (DOCS / "tuning.md").read_text()
+    shown = set(re.findall(r"\(pictures/(tuning_[a-z_]+\.jpg)\)", text))
+    script = (DOCS / "pictures" / "tuning_cases.py").read_text()
+    made = {f"tuning_{name}.jpg" for name in re.findall(r'^    "([a-z_]+)": Case\(', script, re.M)}
+    assert shown == made == {path.name for path in (DOCS / "pictures").glob("tuning_*.jpg")}
+    assert all((DOCS / "pictures" / name).stat().st_size <= 80_000 for name in shown)
