@@ -240,8 +240,8 @@ def _cells(depth, low, high):
 
 
 @numba.njit(**_FAST)
-def _seen(maps, axes, light, x, y, z, reach, margin):
-    """How much of a light is seen from a point: the part of the four nearest cells with nothing before the light."""
+def _seen(maps, axes, light, x, y, z, reach, margin, per):
+    """How much of a light is seen from a point: the mean over the four nearest cells of what is left there."""
     depth, a = maps[light], axes[light]
     cells = maps.shape[1]
     half = f32(0.5) * f32(cells)
@@ -254,27 +254,6 @@ def _seen(maps, axes, light, x, y, z, reach, margin):
     here = x * a[2, 0] + y * a[2, 1] + z * a[2, 2] + margin
     c, r = int(column), int(row)
     s, t = column - f32(c), row - f32(r)
-    lower = (f32(1.0) - s) * f32(depth[r, c] <= here) + s * f32(depth[r, c + 1] <= here)
-    upper = (f32(1.0) - s) * f32(depth[r + 1, c] <= here) + s * f32(depth[r + 1, c + 1] <= here)
-    return (f32(1.0) - t) * lower + t * upper
-
-
-@numba.njit(**_FAST)
-def _open(maps, axes, light, x, y, z, reach, margin):
-    """As `_seen`, but what is far away takes less of the light: single directions do not show."""
-    depth, a = maps[light], axes[light]
-    cells = maps.shape[1]
-    half = f32(0.5) * f32(cells)
-    scale = half / reach
-    column = (x * a[0, 0] + y * a[0, 1] + z * a[0, 2]) * scale + half - f32(0.5)
-    row = (x * a[1, 0] + y * a[1, 1] + z * a[1, 2]) * scale + half - f32(0.5)
-    inner = f32(cells - 1)
-    if not (column >= f32(0.0) and row >= f32(0.0) and column < inner and row < inner):
-        return f32(1.0)
-    here = x * a[2, 0] + y * a[2, 1] + z * a[2, 2] + margin
-    c, r = int(column), int(row)
-    s, t = column - f32(c), row - f32(r)
-    per = f32(1.0) / (f32(SKY_FALLOFF) * reach)
     lower = (f32(1.0) - s) * _left(depth[r, c] - here, per) + s * _left(depth[r, c + 1] - here, per)
     upper = (f32(1.0) - s) * _left(depth[r + 1, c] - here, per) + s * _left(depth[r + 1, c + 1] - here, per)
     return (f32(1.0) - t) * lower + t * upper
@@ -282,7 +261,11 @@ def _open(maps, axes, light, x, y, z, reach, margin):
 
 @numba.njit(**_FAST)
 def _left(away, per):
-    """Part of the light that a thing leaves which is so far before the light; all of it when it is behind."""
+    """Part of the light left by the nearest thing, so far towards the light: all when it is behind, else none.
+
+    With `per` > 0, one over the distance at which half is left, what is far away takes less: the sky is made of few
+    directions, and their single shadows would be seen.
+    """
     far = max(away, f32(0.0)) * per
     far *= far
     return f32(1.0) if away <= f32(0.0) else far / (f32(1.0) + far)
@@ -297,15 +280,16 @@ def _light(x, y, z, n, lamp_maps, lamp, sky_maps, sky, reach):
     dark = f32(0.0)
     for k in range(lamp.shape[0]):
         if lamp[k, 2, 0] * n[0] + lamp[k, 2, 1] * n[1] + lamp[k, 2, 2] * n[2] > f32(0.0):
-            dark += f32(1.0) - _seen(lamp_maps, lamp, k, lx, ly, lz, reach, margin)
+            dark += f32(1.0) - _seen(lamp_maps, lamp, k, lx, ly, lz, reach, margin, f32(0.0))
     margin = f32(3.0) * reach / f32(sky_maps.shape[1])
     x, y, z = x + margin * n[0], y + margin * n[1], z + margin * n[2]
+    per = f32(1.0) / (f32(SKY_FALLOFF) * reach)
     open_sky = whole = f32(1e-6)
     for k in range(sky.shape[0]):
         weight = sky[k, 2, 0] * n[0] + sky[k, 2, 1] * n[1] + sky[k, 2, 2] * n[2]
         if weight > f32(0.0):
             whole += weight
-            open_sky += weight * _open(sky_maps, sky, k, x, y, z, reach, margin)
+            open_sky += weight * _seen(sky_maps, sky, k, x, y, z, reach, margin, per)
     lamp_left = f32(1.0) - f32(LAMP_DEPTH) * dark / f32(lamp.shape[0])
     return lamp_left * (f32(1.0) - f32(SKY_DEPTH) * (f32(1.0) - open_sky / whole))
 
