@@ -102,11 +102,13 @@ def test_the_camera_sees_the_whole_motion_and_no_more(direction, size):
     assert ((low <= margin + slack) & (high >= np.array(size) - margin - slack)).any()
 
 
-def test_a_floor_is_not_fitted_but_a_ball_and_a_mast_are():
+def test_a_floor_is_not_fitted_but_a_ball_is():
     ball = Body("ball", 0.2 * icosphere(2)[0], icosphere(2)[1])
-    layout = Layout((Part("dust", "points", 0, 2),), (FLOOR, ball), 2, 30.0)
+    small_floor = replace(FLOOR, name="small floor", vertices=0.1 * FLOOR.vertices)
+    wide = replace(CUBE, name="wide", vertices=20.0 * CUBE.vertices, rigid=False)
+    layout = Layout((Part("dust", "points", 0, 2),), (FLOOR, ball, small_floor, wide), 2, 30.0)
     framing = Framing(layout, DIRECTIONS["front"], SIZE)
-    framing.add(frame_at(0.0, [[0, 1, 0], [1, 1, 0]], [[0, 0, 0], [-1, 0.2, 0]]))
+    framing.add(frame_at(0.0, [[0, 1, 0], [1, 1, 0]], [[0, 0, 0], [-1, 0.2, 0], [0, 0, 0], [0, -4, 0]]))
     bounds = framing.bounds()
     assert np.allclose(bounds.low, [-1.2, 0.0, -0.2], atol=1e-6)
     assert np.allclose(bounds.high, [1.0, 1.0, 0.2], atol=1e-6)

@@ -30,8 +30,8 @@ VIEW_ANGLE = 30.0
 """Vertical opening angle [degrees]: a longer lens than that of an eye, so that boxes look square."""
 MARGIN = 0.08
 """Part of the picture that is left free at each side."""
-SCENERY = 2.5
-"""A collider is part of the motion that the camera fits unless it is so many times as large as the rest."""
+SCENERY = 3.5
+"""A collider is part of the motion that the camera fits unless it is so many times as large as the rest, or a plane."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,7 @@ class Framing:
         ahead = -np.array(direction)
         self._things = Bounds(ahead, size)
         self._colliders = [None if body.rigid else Bounds(ahead, size) for body in layout.bodies]
+        self._planes = [len(body.faces) == 2 for body in layout.bodies]
 
     def add(self, frame: Frame) -> None:
         """Take a frame."""
@@ -157,10 +158,10 @@ class Framing:
 
     def bounds(self) -> Bounds:
         """What is to be seen."""
-        colliders = [bounds for bounds in self._colliders if bounds is not None]
         limit = SCENERY * self._things.extent
-        for bounds in colliders:
-            if self._things.empty or bounds.extent <= limit:
+        alone = self._things.empty
+        for bounds, plane in zip(self._colliders, self._planes, strict=True):
+            if bounds is not None and (alone or (bounds.extent <= limit and not plane)):
                 self._things.join(bounds)
         return self._things
 
