@@ -120,6 +120,7 @@ def test_clients_drag_each_for_himself(page: Any) -> None:
     for _ in range(30):
         page.runner.step().result(PATIENCE)
     assert asked(page, lambda sim: sim.positions("cloth")[63]) == pytest.approx(start[63] + (0, 0.2, -0.2), abs=0.02)
+    until(lambda: page.runner.latest().time == asked(page, lambda sim: sim.time), "the last step is in the picture")
     # a second press without the end of the first, and the end
     one.drag("start", asked(page, lambda sim: sim.positions("cloth")[9].copy()))
     assert sorted(grab.index for grab in asked(page, lambda sim: list(sim._grabs))) == [5, 9]
