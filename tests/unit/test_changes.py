@@ -83,12 +83,12 @@ def pool(fields: dict) -> sn.Scene:
 UNBENT = {"bend_stiffness": 0.0}
 
 MATERIALS = {
-    "compliance": (hung_sheet, {}, {"stretch_compliance": 3e-4}),
+    "compliance": (hung_sheet, {}, {"stretch_compliance": 3e-4, "bend_stiffness": 2e-4}),
     "one side": (hung_sheet, {}, {"compression_compliance": np.inf}),
-    "rigid, damped and stiff": (
+    "rigid and damped": (
         hung_sheet,
-        {"stretch_compliance": 1e-3, "damping": 0.01},
-        {"stretch_compliance": 0.0, "damping": 0.003, "bend_stiffness": 2e-4},
+        {**UNBENT, "stretch_compliance": 1e-3, "damping": 0.01},
+        {"stretch_compliance": 0.0, "damping": 0.003},
     ),
     "shear": (hung_sheet, UNBENT, {"shear_compliance": 1e-2, "damping": 0.01}),
     "shear as stretch": (hung_sheet, {"shear_compliance": 1e-2}, {"shear_compliance": None}),
@@ -98,7 +98,7 @@ MATERIALS = {
     "torn": (torn_sheet, {}, {"stretch_compliance": 1e-3}),
     "tethers": (tethered_sheet, {}, {"bend_compliance": 1e-4, "stretch_compliance": 1e-3}),
     "rope": (bent_rope, {}, {"stretch_compliance": 1e-3, "bend_compliance": 1e-2, "damping": 0.02}),
-    "soft": (soft_block, {}, {"youngs_modulus": 1e5, "poissons_ratio": 0.3, "damping": 0.01}),
+    "soft": (soft_block, {}, {"youngs_modulus": 1e5, "poissons_ratio": 0.3}),
     "flowing": (flowing_block, {}, {"youngs_modulus": 1e4, "poissons_ratio": 0.2}),
     "rod": (clamped_rod, {}, {"youngs_modulus": 1e6, "damping": 0.02}),
     "lump": (lump, {}, {"stiffness": 0.3, "beta": 0.2, "friction": 0.1}),
