@@ -129,7 +129,7 @@ class Player(ABC):
             self._work_off()
             if self.status == "running":
                 self._guarded(self._go_on)
-            if self._stale and time.perf_counter() >= self._next:
+            if self._stale and self._frame_is_due():
                 self._publish()
         with self._changed:
             self.status = "closed"
@@ -181,6 +181,9 @@ class Player(ABC):
 
     def _stop(self, status: str, message: str = "") -> None:
         self.status, self.message, self._stale = status, message, True
+
+    def _frame_is_due(self) -> bool:
+        return time.perf_counter() >= self._next
 
     def _publish(self) -> None:
         frame = self._frame()
