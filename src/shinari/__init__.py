@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from shinari.build.tetrahedra.lattice import lattice
     from shinari.build.topology import grid
     from shinari.constraints.registry import register
+    from shinari.files.cache import open_cache
     from shinari.files.robots.load import Robot, load_robot
     from shinari.files.scene_file import load_scene
     from shinari.maths.function import function
@@ -51,6 +52,7 @@ _LAZY = {
     "lattice": "shinari.build.tetrahedra.lattice",
     "load_robot": "shinari.files.robots.load",
     "load_scene": "shinari.files.scene_file",
+    "open_cache": "shinari.files.cache",
     "register": "shinari.constraints.registry",
     "show": "shinari.view.notebook",
     "tetrahedralize": "shinari.build.tetrahedra.fill",
@@ -99,6 +101,7 @@ __all__ = [
     "lattice",
     "load_robot",
     "load_scene",
+    "open_cache",
     "register",
     "show",
     "tetrahedralize",

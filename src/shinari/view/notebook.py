@@ -1,4 +1,4 @@
-"""The viewer in a notebook: `shinari.view.show(...)` as the last line of a cell shows the page below it."""
+"""The viewer in a notebook: `sn.show(...)` as the last line of a cell shows the page below it."""
 
 import html
 import os
