@@ -21,8 +21,8 @@ ROUNDING = 1e-9
 class Runner(Player):
     """Runs a simulation in a thread of its own; only that thread touches the simulation.
 
-    Time goes as fast as in reality, times `speed`. A simulation that is too slow for that falls behind: it takes as
-    many steps as fit into the time of a frame, one at least, and gives up the rest.
+    Time goes as fast as in reality, times `speed`. A simulation that is too slow for that falls behind: what it owes is
+    never more than the time of a frame, or a step, and the rest is given up.
 
     Args:
         simulation: The simulation, from now on the runner's.
