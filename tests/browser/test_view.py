@@ -71,7 +71,7 @@ def test_one_of_two_visitors_leaves_and_the_other_sees_on(viewer, visit, pixels)
     first.context.close()
     until(lambda: len(viewer.server.get_clients()) == 1, "one has left")
     before = viewer.runner.steps
-    until(lambda: viewer.runner.steps > before + 15, "it goes on")
+    until(lambda: viewer.runner.steps > before + 5, "it goes on")
     until(lambda: (seen(pixels(second)) != start).mean() > 0.02, "the other sees it move")
     assert viewer.runner.status == "running"
     assert viewer.problem == ""
@@ -96,23 +96,22 @@ def test_a_divergence_is_told_and_a_reset_helps(viewer, visit):
 
 def test_a_coloured_cloth_is_seen_in_every_picture(viewer, visit, pixels):
     page = visit()
-    until(lambda: seen(pixels(page)).mean() > 0.05, "the cloth is seen")
     viewer.colouring = Colouring(viewer.layout, "speed", largest=2.0)
 
-    def bright(picture: np.ndarray) -> float:
-        """Share of what is pink to yellow, which nothing else on the page is."""
+    def coloured(picture: np.ndarray) -> float:
+        """Share of what is violet or pink, which nothing else on the page is."""
         part = picture[150:, :460].astype(int)
-        return float((part[..., 0] > part[..., 2] + 40).mean())
+        return float((part[..., 0] > part[..., 1] + 30).mean())
 
+    for _ in range(15):
+        viewer.runner.step()
+    until(lambda: coloured(pixels(page)) > 0.01, "the colours of speed are seen")
     viewer.runner.play()
-    before = viewer.runner.steps
-    until(lambda: viewer.runner.steps > before + 15, "it falls")
-    until(lambda: bright(pixels(page)) > 0.01, "what moves fast is bright")
-    covered = [(pixels(page)[150:, :460].std(axis=2) > 15).mean() for _ in range(4)]
+    covered = [(pixels(page)[150:, :460].std(axis=2) > 15).mean() for _ in range(3)]
     assert min(covered) > 0.02
     viewer.runner.pause().result(PATIENCE)
     viewer.colouring = None
-    until(lambda: bright(pixels(page)) < 0.002, "one colour again")  # the pins are red
+    until(lambda: coloured(pixels(page)) < 0.002, "one colour again")  # the pins are red
     until(lambda: seen(pixels(page)).mean() > 0.02, "the cloth is blue again")
 
 
