@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import shinari as sn
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Longest time for something to happen in the browser [s]; the machine may be busy."""
 
 

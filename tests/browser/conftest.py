@@ -61,9 +61,8 @@ def sources() -> dict:
 def shared_viewer(chromium: Any, sources: dict) -> Iterator[Page]:
     """The viewer of a test file, in whatever state the tests before have left it."""
     viewer = serve(sources, next(iter(sources)), port=0)
-    viewer.server.scene.configure_default_lights(
-        cast_shadow=False
-    )  # drawn by the processor they take ten times as long
+    # drawn by the processor shadows take ten times as long
+    viewer.server.scene.configure_default_lights(cast_shadow=False)
     yield viewer
     viewer.close()
 
