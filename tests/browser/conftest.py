@@ -1,7 +1,8 @@
 """A real browser without a window, and one viewer for all tests of a file.
 
 `viewer` is the page of shinari on the side of the server, with a small cloth that hangs from two corners, paused at its
-start; `visit` opens it in the browser and gives playwright's page, `pixels` its canvas as an array.
+start; `visit` opens it in the browser and gives playwright's page, `pixels` its canvas as an array, `still` makes sure
+that what a paused viewer shows has reached the browser.
 """
 
 import io
@@ -97,6 +98,31 @@ def visit(chromium: Any, viewer: Page) -> Iterator[Callable[[], Any]]:
     for context in contexts:
         with suppress(Exception):
             context.close()
+
+
+@pytest.fixture(scope="module")
+def shown(shared_viewer: Page) -> list:
+    """The last frame that was sent to the browser."""
+    frames: list[Any] = [None]
+    shared_viewer.on_frame(lambda frame: frames.__setitem__(0, frame))
+    return frames
+
+
+@pytest.fixture
+def still(viewer: Page, shown: list) -> Callable[[Any], None]:
+    """Pauses the viewer and waits until a page shows where it has stopped."""
+
+    def wait(page: Any) -> None:
+        viewer.runner.pause().result(PATIENCE)
+        time = viewer.runner.do(lambda simulation: simulation.time).result(PATIENCE)
+        until(lambda: shown[0] is viewer.runner.latest() and shown[0].time == time, "the last frame is sent")
+        for client in viewer.server.get_clients().values():
+            # messages are worked off in turn: when this one is answered, those before it are
+            with suppress(RuntimeError):  # this client has left
+                client.local_storage.get_item("nothing", timeout=PATIENCE)
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    return wait
 
 
 @pytest.fixture

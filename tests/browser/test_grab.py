@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from browser_help import PATIENCE, until
 from shinari.scene.motion import rotation_matrix
 
-HELD = 12 * 9 + 2
-"""A particle of the cloth that the panels do not hide."""
+ROOM = 12
+"""Pixels around a particle that is taken which show the cloth, too."""
 
 
 def places(viewer: Any, name: str) -> np.ndarray:
@@ -27,24 +26,32 @@ def on_screen(viewer: Any, page: Any, point: np.ndarray) -> np.ndarray:
     return middle + focal * np.array((x, y)) / z
 
 
-def seen(viewer: Any, page: Any, pixels: Any) -> np.ndarray:
-    """Wait until the cloth is in the picture, and give the pixel of the particle that is taken.
+def in_the_open(viewer: Any, page: Any, pixels: Any, nearest: tuple[float, float]) -> int:
+    """The particle of the cloth that is nearest to a pixel, of those with nothing but cloth around them in the picture.
 
-    It is blue; the ground and the sky have no colour.
+    The cloth is blue; the ground and the sky have no colour, and panels are not there where the scene is.
     """
+    found: list[tuple[float, int]] = []
 
-    def there() -> bool:
-        picture = pixels(page)
-        x, y = on_screen(viewer, page, places(viewer, "cloth")[HELD]).astype(int)
-        return int(np.ptp(picture[y, x].astype(int))) > 40
+    def look() -> bool:
+        picture = pixels(page).astype(int)
+        blue = picture[..., 2] - picture[..., 0] > 40
+        for index, place in enumerate(places(viewer, "cloth")):
+            pixel = on_screen(viewer, page, place)
+            x, y = np.round(pixel).astype(int)
+            # the panels have blue, too
+            inside = ROOM <= x < 460 and 150 <= y < len(blue) - ROOM
+            if inside and blue[y - ROOM : y + ROOM, x - ROOM : x + ROOM].all():
+                found.append((float(np.linalg.norm(pixel - nearest)), index))
+        return bool(found)
 
-    until(there, "the picture shows the cloth")
-    return on_screen(viewer, page, places(viewer, "cloth")[HELD])
+    until(look, "the picture shows the cloth")
+    return min(found)[1]
 
 
-def press(viewer: Any, page: Any, name: str, index: int, way: tuple[float, float]) -> np.ndarray:
-    """Press the mouse on a particle and drag it by so many pixels; gives where the mouse is now."""
-    at = on_screen(viewer, page, places(viewer, name)[index])
+def press(viewer: Any, page: Any, index: int, way: tuple[float, float]) -> np.ndarray:
+    """Press the mouse on a particle of the cloth and drag it by so many pixels; gives where the mouse is now."""
+    at = on_screen(viewer, page, places(viewer, "cloth")[index])
     page.mouse.move(*at)
     page.mouse.down()
     for part in (0.3, 0.6, 1.0):
@@ -56,67 +63,69 @@ def held(viewer: Any) -> list:
     return viewer.runner.do(lambda simulation: list(simulation._grabs)).result(PATIENCE)
 
 
-def distance(viewer: Any, page: Any, name: str, index: int, pixel: np.ndarray) -> float:
-    """Pixels from a particle to a place on the screen."""
-    return float(np.linalg.norm(on_screen(viewer, page, places(viewer, name)[index]) - pixel))
+def distance(viewer: Any, page: Any, index: int, pixel: np.ndarray) -> float:
+    """Pixels from a particle of the cloth to a place on the screen."""
+    return float(np.linalg.norm(on_screen(viewer, page, places(viewer, "cloth")[index]) - pixel))
 
 
-def test_what_is_grabbed_follows_the_mouse_and_is_let_go(viewer: Any, visit: Any, pixels: Any) -> None:
+def test_what_is_grabbed_follows_the_mouse_and_is_let_go(viewer: Any, visit: Any, pixels: Any, still: Any) -> None:
     page = visit()
-    seen(viewer, page, pixels)
-    mouse = press(viewer, page, "cloth", HELD, (30.0, -30.0))
-    until(lambda: len(held(viewer)) == 1, "the cloth is held")
-    viewer.runner.play().result(PATIENCE)
+    still(page)
+    index = in_the_open(viewer, page, pixels, (200.0, 400.0))
+    mouse = press(viewer, page, index, (30.0, -30.0))
+    until(lambda: held(viewer), "the cloth is held")
     (grab,) = held(viewer)
-    until(lambda: distance(viewer, page, "cloth", grab.index, mouse) < 12.0, "the particle is at the mouse")
-    assert np.linalg.norm(places(viewer, "cloth")[grab.index] - places(viewer, "cloth")[HELD]) < 0.2
+    assert grab.index == index
+    viewer.runner.play().result(PATIENCE)
+    until(lambda: distance(viewer, page, index, mouse) < 12.0, "the particle is at the mouse")
     pixels(page)
     # it is held there, against its weight
     assert grab.force[1] > 0.1
     mouse = np.add(mouse, (10.0, 40.0))
     page.mouse.move(*mouse, steps=4)
-    until(lambda: distance(viewer, page, "cloth", grab.index, mouse) < 12.0, "it follows")
-    height = places(viewer, "cloth")[grab.index, 1]
+    until(lambda: distance(viewer, page, index, mouse) < 12.0, "it follows")
+    height = places(viewer, "cloth")[index, 1]
     page.mouse.up()
     until(lambda: not held(viewer), "the cloth is let go")
-    until(lambda: places(viewer, "cloth")[grab.index, 1] < height - 0.1, "it falls")
+    until(lambda: places(viewer, "cloth")[index, 1] < height - 0.1, "it falls")
     # a client that leaves lets go, too
-    viewer.runner.pause().result(PATIENCE)
-    press(viewer, page, "cloth", HELD, (-20.0, -30.0))
-    until(lambda: len(held(viewer)) == 1, "the cloth is held again")
+    still(page)
+    press(viewer, page, in_the_open(viewer, page, pixels, (200.0, 400.0)), (-20.0, -30.0))
+    until(lambda: held(viewer), "the cloth is held again")
     page.close()
     until(lambda: not held(viewer), "who left has let go")
     assert viewer.problem == ""
 
 
-@pytest.mark.xfail(strict=False, reason="a click that comes while the browser is busy is lost now and then")
-def test_a_click_pins_and_another_one_lets_go(viewer: Any, visit: Any, pixels: Any) -> None:
+def test_a_click_pins_and_another_one_lets_go(viewer: Any, visit: Any, pixels: Any, still: Any) -> None:
     page = visit()
     start = viewer.runner.do(lambda simulation: set(simulation.pinned("cloth"))).result(PATIENCE)
-    at = seen(viewer, page, pixels)
+    still(page)
+    index = in_the_open(viewer, page, pixels, (100.0, 300.0))
 
     def pinned() -> set[int]:
         return viewer.runner.do(lambda simulation: set(simulation.pinned("cloth"))).result(PATIENCE) - start
 
     page.keyboard.down("Shift")
-    page.mouse.click(*at)
+    page.mouse.click(*on_screen(viewer, page, places(viewer, "cloth")[index]))
     page.keyboard.up("Shift")
-    until(lambda: pinned() == {HELD}, "it is pinned")
-    before = places(viewer, "cloth")[HELD]
+    until(lambda: pinned() == {index}, "it is pinned")
+    before = places(viewer, "cloth")[index]
     viewer.runner.play().result(PATIENCE)
     until(lambda: viewer.runner.latest().time > 0.3, "it runs")
-    viewer.runner.pause().result(PATIENCE)
-    assert np.array_equal(places(viewer, "cloth")[HELD], before)
-    pixels(page)
-    # what is pinned is dragged itself
+    still(page)
+    assert np.array_equal(places(viewer, "cloth")[index], before)
+    # what is pinned is dragged itself, by the ball that marks it: the cloth that hangs from it may be behind an edge
     viewer.runner.play().result(PATIENCE)
-    mouse = press(viewer, page, "cloth", HELD, (0.0, -60.0))
-    until(lambda: distance(viewer, page, "cloth", HELD, mouse) < 12.0, "the pin is at the mouse", 30.0)
+    mouse = press(viewer, page, index, (0.0, -60.0))
+    until(lambda: distance(viewer, page, index, mouse) < 12.0, "the pin is at the mouse")
     page.mouse.up()
+    still(page)
+    pixels(page)
     # in the other mode a click without a key does it
     page.get_by_role("combobox", name="mouse").click()
     page.get_by_role("option", name="pin", exact=True).click()
-    page.mouse.click(*on_screen(viewer, page, places(viewer, "cloth")[HELD]))
+    page.mouse.click(*on_screen(viewer, page, places(viewer, "cloth")[index]))
     until(lambda: pinned() == set(), "it is let go")
     # the start has the pins of the scene
     viewer.runner.do(lambda simulation: simulation.unpin("cloth", sorted(start))).result(PATIENCE)

@@ -1,6 +1,5 @@
 """The viewer in a real browser: what is seen, and what the buttons do."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +35,7 @@ def seen(picture: np.ndarray) -> np.ndarray:
     return part[..., 2] > part[..., 0] + 40
 
 
-def test_the_cloth_is_there_and_moves_as_the_buttons_say(viewer, visit, pixels):
+def test_the_cloth_is_there_and_moves_as_the_buttons_say(viewer, visit, pixels, still):
     page = visit()
     until(lambda: seen(pixels(page)).mean() > 0.05, "the cloth is seen")
     start = seen(pixels(page))
@@ -47,9 +46,10 @@ def test_the_cloth_is_there_and_moves_as_the_buttons_say(viewer, visit, pixels):
     page.get_by_role("button", name="pause").click()
     until(lambda: viewer.runner.status == "paused", "the pause")
     steps = viewer.runner.steps
-    time.sleep(0.5)  # it is drawn
+    still(page)
     moved = seen(pixels(page))
-    assert moved.mean() > 0.02
+    # wherever it is paused in its swing: seen along its plane it covers 0.012
+    assert moved.mean() > 0.005
     assert (moved != start).mean() > 0.02
     assert viewer.runner.steps == steps
     page.get_by_role("button", name="step", exact=True).click()
@@ -94,7 +94,7 @@ def test_a_divergence_is_told_and_a_reset_helps(viewer, visit):
     until(lambda: viewer.runner.steps > before + 2, "it runs again")
 
 
-def test_a_coloured_cloth_is_seen_while_it_moves(viewer, visit, pixels):
+def test_a_coloured_cloth_is_seen_while_it_moves(viewer, visit, pixels, still):
     page = visit()
     viewer.colouring = Colouring(viewer.layout, "speed", largest=2.0)
 
@@ -107,13 +107,13 @@ def test_a_coloured_cloth_is_seen_while_it_moves(viewer, visit, pixels):
         viewer.runner.step()
     until(lambda: coloured(pixels(page)) > 0.01, "the colours of speed are seen")
     viewer.runner.play()
-    # a picture may be taken while a browser that is busy still loads the surface, or while the cloth turns and is dark
-    covered = [(pixels(page)[150:, :460].std(axis=2) > 15).mean() for _ in range(3)]
-    assert np.median(covered) > 0.02
-    viewer.runner.pause().result(PATIENCE)
+    # seen along its plane the cloth covers 0.012, the balls of its pins 0.0005
+    for _ in range(3):
+        assert (pixels(page)[150:, :460].std(axis=2) > 15).mean() > 0.005
+    still(page)
     viewer.colouring = None
     until(lambda: coloured(pixels(page)) < 0.002, "one colour again")  # the pins are red
-    until(lambda: seen(pixels(page)).mean() > 0.02, "the cloth is blue again")
+    until(lambda: seen(pixels(page)).mean() > 0.005, "the cloth is blue again")
 
 
 def test_another_scene_is_chosen_and_a_run_has_a_time_line(viewer, visit, pixels):

@@ -21,6 +21,18 @@ Register = Callable[[Any], None]
 """Told of every node that is added to the scene, now or later."""
 
 
+def add_balls(
+    scene: Any, name: str, radius: float, places: np.ndarray, colors: Any, *, level: int = 1, **properties: Any
+) -> Any:
+    """Add spheres of one radius [m] at some places (n, 3), of one colour or (n, 3), as one node; see `icosphere`."""
+    vertices, faces = icosphere(level)
+    turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(places), 1))
+    vertices = (radius * vertices).astype(np.float32)
+    return scene.add_batched_meshes_simple(
+        name, vertices, faces, turns, places, batched_colors=colors, lod="off", **properties
+    )
+
+
 class Surface:
     """A surface of one colour, or with a colour for each vertex.
 
@@ -170,18 +182,8 @@ class Balls:
         colors = self._colors(first, None)
         self._spheres = part.point_count <= MOST_SPHERES
         if self._spheres:
-            vertices, faces = icosphere(2 if part.point_count <= FINE_SPHERES else 1)
-            turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(points), 1))
-            self._node = scene.add_batched_meshes_simple(
-                name,
-                (radius * vertices).astype(np.float32),
-                faces,
-                turns,
-                points,
-                batched_colors=colors,
-                lod="off",
-                visible=visible,
-            )
+            level = 2 if part.point_count <= FINE_SPHERES else 1
+            self._node = add_balls(scene, name, radius, points, colors, level=level, visible=visible)
         else:
             self._node = scene.add_point_cloud(
                 name,

@@ -1,11 +1,13 @@
 """Panel: take hold of things with the mouse, and pin them.
 
 A press on a thing takes the particle that is nearest to the mouse and draws it, as a spring, to where the mouse is in
-the plane through it that faces the camera; a pinned one goes there itself. A rigid body is held at the place that was
-pressed. Let go, things keep their velocity. Each client drags for itself; one that leaves lets go.
+the plane through it that faces the camera; a pinned one goes there itself. The ball that marks a pin is taken as well:
+at the edge of a sheet the mouse may meet nothing else. A rigid body is held at the place that was pressed. Let go,
+things keep their velocity. Each client drags for itself; one that leaves lets go.
 """
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -18,9 +20,9 @@ from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
 from shinari.scene.motion import rotation_matrix
 from shinari.simulation import Simulation
-from shinari.view.geometry import icosphere
 from shinari.view.page import Page
 from shinari.view.picking import hit_point, nearest_particle
+from shinari.view.pin_marks import PinMarks
 from shinari.view.runner import Runner
 from shinari.view.stage import Node, Stage
 
@@ -35,10 +37,12 @@ LOOSE = ("particles", "grains", "fluid")
 """Kinds of things of which one particle is drawn, not the whole."""
 MARKER = 0.012
 """Radius of the markers, as a part of the size of the scene."""
-FEW = 12
-"""Up to so many pins have markers of that size; more have small ones, which do not hide what they hold."""
-PIN_COLOR = (200, 40, 40)
 GRAB_COLOR = (250, 190, 40)
+
+Taken = tuple[Handle | BodyHandle, int | None]
+"""A thing and a particle of it, or a body and None."""
+Take = Callable[[Any, Frame], Taken]
+"""What an event of the mouse meets in a frame."""
 
 
 def add_grab(page: Page) -> None:
@@ -54,9 +58,7 @@ class Hands:
         self._drags: dict[int, Drag] = {}
         # markers are moved in the thread of the page and taken away in that of the server
         self._lock = threading.Lock()
-        self._pins: np.ndarray = np.zeros(0, np.int64)
-        self._pin_marks: Any = None
-        self._pins_shown: np.ndarray | None = None
+        self._pins = PinMarks(page.server.scene, self._listen_to_pins)
         self._stage: Stage | None = None
         self._mode: Any = page.server.gui.add_dropdown(
             "mouse",
@@ -76,47 +78,68 @@ class Hands:
             self._stage = page.stage
             for client in list(self._drags):
                 self._let_go(client)
-            self._forget_pins()
+            self._pins.forget()
             if isinstance(page.runner, Runner):
                 page.stage.on_node(self._listen)
         if isinstance(page.runner, Runner):
-            page.runner.do(self._look_at_pins)
+            page.runner.do(self._pins.look)
 
     def _listen(self, node: Node) -> None:
         """Let a node be dragged and clicked. Discs, of which there are thousands, cannot be."""
-        handle = node.handle
+        handle, layout = node.handle, self._page.layout
         # of a coloured surface the mesh is taken, which stays there while assets come and go
         coloured = hasattr(handle, "glb_data")
         if coloured or not hasattr(handle, "on_drag") or (node.part is None and not self._rigid(node)):
             return
 
+        def dragged(event: Any, frame: Frame) -> Taken:
+            return self._thing(node, frame, np.array(event.start_position), event.instance_index)
+
+        def clicked(event: Any, frame: Frame) -> Taken:
+            if node.part is None:
+                return self._body(node, event.instance_index), None
+            origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
+            return self._thing(node, frame, hit_point(layout, frame, node.part, origin, direction), None)
+
+        hidden = node.part is not None and layout.parts[node.part].start >= layout.particle_count
+        self._hear(handle, dragged, clicked, keeps=hidden)
+
+    def _listen_to_pins(self, handle: Any, pinned: np.ndarray) -> None:
+        """Let the markers of pins be dragged and clicked."""
+
+        def marked(event: Any, frame: Frame) -> Taken:
+            return self._particle(int(pinned[event.instance_index]))
+
+        self._hear(handle, marked, marked, keeps=True)
+
+    def _hear(self, handle: Any, dragged: Take, clicked: Take, *, keeps: bool) -> None:
+        """Call back for the mouse on a node, with what says which thing it meets."""
+
         @handle.on_drag("left")
         async def _(event: Any) -> None:
-            self._drag(node, event)
+            self._drag(dragged, keeps, event)
 
         @handle.on_click
         async def _(event: Any) -> None:
             if self._mode.value == "pin":
-                self._toggle(node, event)
+                self._toggle(clicked, event)
 
         @handle.on_click(modifier="shift")
         async def _(event: Any) -> None:
-            self._toggle(node, event)
+            self._toggle(clicked, event)
 
     def _rigid(self, node: Node) -> bool:
         return bool(node.bodies) and all(self._page.layout.bodies[k].rigid for k in node.bodies)
 
-    def _drag(self, node: Node, event: Any) -> None:
+    def _drag(self, take: Take, keeps: bool, event: Any) -> None:
         """A press that moves, the way of the mouse, and its end."""
         if event.phase == "start":
             self._let_go(event.client_id)
             runner, frame = self._page.runner, self._page.runner.latest()
             if not isinstance(runner, Runner) or frame is None:
                 return
-            layout, point = self._page.layout, np.array(event.start_position)
-            thing, index = self._thing(node, frame, point, event.instance_index)
-            hidden = node.part is not None and layout.parts[node.part].start >= layout.particle_count
-            drag = Drag(runner, thing, index, frame, point, hidden, self._tell(event))
+            thing, index = take(event, frame)
+            drag = Drag(runner, thing, index, frame, np.array(event.start_position), keeps, self._tell(event))
             with self._lock:
                 drag.mark(self._page.server.scene, f"/held by {event.client_id}", MARKER * self._page.stage.size)
                 self._drags[event.client_id] = drag
@@ -132,41 +155,46 @@ class Hands:
             if drag is not None:
                 drag.end()
 
-    def _toggle(self, node: Node, event: Any) -> None:
+    def _toggle(self, take: Take, event: Any) -> None:
         """Pin the particle under the mouse, or let it go."""
         runner, frame, tell = self._page.runner, self._page.runner.latest(), self._tell(event)
         if not isinstance(runner, Runner) or frame is None:
             return
-        if node.part is None:
+        thing, index = take(event, frame)
+        if isinstance(thing, BodyHandle) or index is None:
             tell(SceneError("a rigid body cannot be pinned"))
             return
-        origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
-        place = hit_point(self._page.layout, frame, node.part, origin, direction)
-        thing, index = self._thing(node, frame, place, event.instance_index)
-        assert isinstance(thing, Handle)
-        assert index is not None
 
         def change(simulation: Simulation) -> None:
             (simulation.unpin if index in simulation.pinned(thing) else simulation.pin)(thing, index)
-            self._look_at_pins(simulation)
+            self._pins.look(simulation)
 
         tell_failure(runner.do(change), tell)
 
-    def _thing(
-        self, node: Node, frame: Frame, point: np.ndarray, instance: int | None
-    ) -> tuple[Handle | BodyHandle, int | None]:
+    def _thing(self, node: Node, frame: Frame, point: np.ndarray, instance: int | None) -> Taken:
         """What a node draws, and the particle of it that is nearest to a point; None of a body."""
+        if node.part is None:
+            return self._body(node, instance), None
         scene, layout = self._page.simulation_scene, self._page.layout
         assert scene is not None
-        if node.part is None:
-            number = node.bodies[instance or 0]
-            thing = next(h for h in scene.handles.values() if isinstance(h, BodyHandle) and h.index == number)
-            return thing, None
         part = layout.parts[node.part]
         thing = scene[part.name]
         assert isinstance(thing, Handle)
         there = frame.drawn[layout.varying[part.name]] if part.kind == "points" and part.varies else None
         return thing, nearest_particle(frame, thing.particles, point, there)
+
+    def _body(self, node: Node, instance: int | None) -> BodyHandle:
+        """The body that an instance of a node draws."""
+        scene, number = self._page.simulation_scene, node.bodies[instance or 0]
+        assert scene is not None
+        return next(h for h in scene.handles.values() if isinstance(h, BodyHandle) and h.index == number)
+
+    def _particle(self, number: int) -> Taken:
+        """The thing that a particle of the scene belongs to, and its index there."""
+        scene = self._page.simulation_scene
+        assert scene is not None
+        thing = next(h for h in scene.handles.values() if isinstance(h, Handle) and number in h.particles)
+        return thing, number - thing.particles.start
 
     def _tell(self, event: Any) -> Any:
         """Something that shows an error to the client of an event."""
@@ -176,46 +204,12 @@ class Hands:
 
         return tell
 
-    def _look_at_pins(self, simulation: Simulation) -> None:
-        """Take note of what is pinned; in the thread of the runner."""
-        self._pins = np.flatnonzero(simulation.model.masses == 0.0)
-
-    def _forget_pins(self) -> None:
-        self._pins, self._pins_shown = np.zeros(0, np.int64), None
-        if self._pin_marks is not None:
-            self._pin_marks.remove()
-            self._pin_marks = None
-
     def _draw(self, frame: Frame) -> None:
         """Move the markers to where things are in a frame."""
         with self._lock:
             for drag in self._drags.values():
                 drag.draw(frame)
-        pins = self._pins
-        places = np.asarray(frame.positions[pins[pins < len(frame.positions)]], np.float32)
-        if self._pins_shown is not None and np.array_equal(places, self._pins_shown):
-            return
-        self._pins_shown = places
-        turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(places), 1))
-        if self._pin_marks is not None and len(self._pin_marks.batched_positions) == len(places):
-            self._pin_marks.batched_positions = places
-            return
-        if self._pin_marks is not None:
-            self._pin_marks.remove()
-            self._pin_marks = None
-        if len(places):
-            vertices, faces = icosphere(1)
-            radius = MARKER * self._page.stage.size * (1.0 if len(places) <= FEW else 0.3)
-            self._pin_marks = self._page.server.scene.add_batched_meshes_simple(
-                "/pins",
-                (radius * vertices).astype(np.float32),
-                faces,
-                turns,
-                places,
-                batched_colors=PIN_COLOR,
-                lod="off",
-                cast_shadow=False,
-            )
+        self._pins.draw(frame, MARKER * self._page.stage.size)
 
 
 class Drag:
@@ -227,7 +221,7 @@ class Drag:
         index: The particle of it, or None of a body.
         frame: What was seen when it was pressed.
         point: Where it was pressed [m], (3,).
-        hidden: Whether something else is shown in place of its particles.
+        keeps: Whether it stays as far from the mouse as it was: the mouse met something in its place.
         tell: Shows an error to the client.
     """
 
@@ -238,7 +232,7 @@ class Drag:
         index: int | None,
         frame: Frame,
         point: np.ndarray,
-        hidden: bool,
+        keeps: bool,
         tell: Any,
     ) -> None:
         self._runner, self._thing, self._index, self._point = runner, thing, index, point
@@ -248,8 +242,8 @@ class Drag:
         if isinstance(thing, BodyHandle):
             turn = rotation_matrix(frame.body_rotations[thing.index])
             self._local = (point - frame.body_positions[thing.index]) @ turn
-        # a particle under a surface that is shown in its place stays as far from the mouse as it was
-        self._offset = self.place(frame) - point if hidden else np.zeros(3)
+        # a particle under a surface that is shown in its place, or a pin under its marker
+        self._offset = self.place(frame) - point if keeps else np.zeros(3)
         self._target = point + self._offset
         tell_failure(runner.do(self._hold), tell)
 
