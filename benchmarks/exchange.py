@@ -1,4 +1,4 @@
-"""Time and memory of writing a run: `python benchmarks/exchange.py [SUFFIX ...]` (.usdc .pc2 .mdd .vtkhdf by default).
+"""Time and memory of writing a run: `python benchmarks/exchange.py [SUFFIX ...]` (.usdc .pc2 .mdd .vtkhdf .ply .glb by default).
 
 A waving sheet of 100k vertices, 60 frames, written five times; the least time of all frames and of finishing the file,
 with the bytes on the disk (fsync), but without making the frames. Then the most memory of a process that writes 60 and
@@ -81,7 +81,7 @@ def main() -> None:
         return
     heading = f"memory [MB], own: {FRAMES} and {LONG} frames"
     print(f"{'':8s}{'vertices':>10s}{f'{FRAMES} frames [s]':>16s}{'file [MB]':>12s}   {heading}")
-    for suffix in sys.argv[1:] or [".usdc", ".pc2", ".mdd", ".vtkhdf", ".glb"]:
+    for suffix in sys.argv[1:] or [".usdc", ".pc2", ".mdd", ".vtkhdf", ".ply", ".glb"]:
         long = 240 if suffix == ".glb" else LONG
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"run{suffix}"

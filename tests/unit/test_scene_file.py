@@ -4,7 +4,6 @@ import dataclasses
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -387,7 +386,5 @@ def test_gusts_stay_between_their_bounds() -> None:
 def test_importing_is_light() -> None:
     code = "import shinari, sys; " \
            "print(sorted({'numba', 'trimesh', 'h5py', 'cyclopts'} & set(sys.modules)))"  # fmt: skip
-    begun = time.perf_counter()
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip().endswith("[]")
-    assert time.perf_counter() - begun < 30
