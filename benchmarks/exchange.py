@@ -1,4 +1,4 @@
-"""Time and memory of writing a run: `python benchmarks/exchange.py [SUFFIX ...]` (.usdc .pc2 .mdd .vtkhdf .ply .glb by default).
+"""Time and memory of writing a run: `python benchmarks/exchange.py [SUFFIX ...]`, by default in every format below.
 
 A waving sheet of 100k vertices, 60 frames, written five times; the least time of all frames and of finishing the file,
 with the bytes on the disk (fsync), but without making the frames. Then the most memory of a process that writes 60 and

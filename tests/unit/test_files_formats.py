@@ -12,7 +12,6 @@ from test_files_writers import LAYOUT, frame, write
 from shinari.errors import FileError
 from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
-from shinari.files.ply import PlyWriter
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.usd import prim_names
