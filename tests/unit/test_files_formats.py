@@ -10,6 +10,7 @@ import trimesh
 from test_files_writers import LAYOUT, frame, write
 
 from shinari.errors import FileError
+from shinari.files import vtkhdf
 from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
 from shinari.files.results import Body, Frame, Layout, Part
@@ -241,6 +242,40 @@ def test_a_damaged_vtkhdf_is_refused_with_its_path(tmp_path, damage):
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match=r"folder"):
         read_cache(tmp_path / "folder")
+
+
+def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch):
+    """Of 66 frames, since chunks end after 64 and the tables of the file have to grow."""
+    path, calls, begun = tmp_path / "cut.vtkhdf", [], []
+
+    class Told(vtkhdf.Stream):
+        def write(self, data):
+            calls.append((self.tell(), bytes(data)))
+            return super().write(data)
+
+        def truncate(self, size=None):
+            calls.append((size, None))
+            return super().truncate(size)
+
+    monkeypatch.setattr(vtkhdf, "Stream", Told)
+    frames = [frame(index) for index in range(66)]
+    with open_writer(tmp_path / "run.vtkhdf", LAYOUT) as writer:
+        for now in frames:
+            begun.append(len(calls))
+            writer.write(now)
+    expected = np.float32([now.positions for now in frames])
+    with path.open("wb", buffering=0) as stream:
+        for index, (place, data) in enumerate(calls):
+            if data is None:
+                stream.truncate(place)
+            else:
+                stream.seek(place)
+                stream.write(data)
+            last = int(np.searchsorted(begun, index + 1)) - 1
+            if last in (0, 1, 63, 64, 65):
+                times, positions, _ = read_cache(path)
+                assert last <= len(times) <= last + 1
+                assert np.array_equal(positions, expected[: len(times)])
 
 
 def test_the_spool_header_keeps_its_length(tmp_path):

@@ -20,8 +20,9 @@ or particles of a fluid have come or gone, new cells are stored, and from then o
       part_faces_<i> of meshes, part_radii and flags, see `shinari.files.results.Part`
       drawn (T, H), measures (T, M) float64, see `shinari.files.results.Frame`; there when H, M are not 0
 
-The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one: a run that is killed between two
-frames leaves all of them readable.
+The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one. A run may be killed between any two
+writes of a flush, and what it leaves is readable: a step counts only when all of it is in the file, and the format of
+HDF5 1.10 finds the chunks of growing data in tables that only grow; the trees of older formats are rebuilt in place.
 """
 
 import io
@@ -50,7 +51,7 @@ class VtkhdfWriter(FileWriter):
         self._partial = reserve(self.path)
         try:
             self._stream = Stream(self._partial, "rb+")
-            self._file = h5py.File(self._stream, "w")
+            self._file = h5py.File(self._stream, "w", libver=("v110", "v110"))
             self._root = self._file.create_group("VTKHDF")
             self._root.attrs.create("Version", (2, 0), dtype="i8")
             self._root.attrs.create("Type", np.bytes_("PolyData"))
@@ -166,6 +167,7 @@ class VtkhdfWriter(FileWriter):
             ("ConnectivityIdOffsets", self._first_ids),
         ):
             _append(self._starts[name], np.array([value]))
+        self._flush()
         self._steps.attrs.modify("NSteps", np.int64(step + 1))
         self._flush()
 
