@@ -2,14 +2,13 @@
 
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import shinari as sn
 from browser_help import until
-from shinari.errors import SceneError
+from shinari.errors import FileError, SceneError
 from shinari.files.results import Frame, Layout, Part
 from shinari.view.playback import Playback
 from shinari.view.player import FRAME_PERIOD
@@ -173,7 +172,7 @@ def test_close_ends_the_thread_and_cancels_what_waits(runner):
     waiting = runner.do(lambda sim: None)
     threading.Timer(0.1, blocked.set).start()
     runner.close()
-    assert waiting.cancelled() or waiting.done()
+    assert waiting.cancelled()
     assert runner.status == "closed"
     assert not runner._thread.is_alive()
     assert runner.do(lambda sim: None).cancelled()
@@ -187,32 +186,39 @@ def test_a_speed_that_is_none_is_refused(runner, speed):
     assert runner.speed == 1.0
 
 
-def cache(count: int) -> SimpleNamespace:
-    """A point that is at (k, 0, 0) in frame k of 0.02 s."""
-    layout = Layout((Part("point", "points", 0, 1),), (), 1, 50.0)
-    none = np.zeros((0, 3))
+class Cache:
+    """A point that is at (k, 0, 0) in frame k of 0.02 s; `lost` cannot be read."""
 
-    def frame(index: int) -> Frame:
-        point = np.array([[index, 0.0, 0.0]])
-        return Frame(0.02 * index, point, np.zeros((1, 3)), none, np.zeros((0, 4)), none, none)
+    def __init__(self, count: int) -> None:
+        self.layout = Layout((Part("point", "points", 0, 1),), (), 1, 50.0)
+        self.title, self.times = "a run", 0.02 * np.arange(count)
+        self.lost: int | None = None
+        self.closed = False
 
-    made = SimpleNamespace(layout=layout, title="a run", times=0.02 * np.arange(count), frame=frame, closed=0)
-    made.close = lambda: setattr(made, "closed", made.closed + 1)
-    return made
-
-
-class Cache(SimpleNamespace):
     def __len__(self) -> int:
         return len(self.times)
 
+    def frame(self, index: int) -> Frame:
+        if index == self.lost:
+            raise FileError("run.npz: is cut")
+        point, none = np.array([[index, 0.0, 0.0]]), np.zeros((0, 3))
+        return Frame(0.02 * index, point, np.zeros((1, 3)), none, np.zeros((0, 4)), none, none)
+
+    def close(self) -> None:
+        self.closed = True
+
 
 @pytest.fixture
-def played():
-    kept = Cache(**vars(cache(6)))
-    made = Playback(kept)
+def cache():
+    return Cache(6)
+
+
+@pytest.fixture
+def played(cache):
+    made = Playback(cache)
     yield made
     made.close()
-    assert kept.closed >= 0
+    assert cache.closed
 
 
 def shown(player: Playback) -> int:
@@ -248,4 +254,19 @@ def test_a_cache_goes_to_the_frame_that_is_asked_for(played):
 
 def test_a_cache_without_frames_is_refused():
     with pytest.raises(SceneError, match="no frames"):
-        Playback(Cache(**vars(cache(0))))
+        Playback(Cache(0))
+
+
+def test_a_frame_that_cannot_be_read_is_told_and_the_others_are_there(cache, played):
+    cache.lost = 3
+    played.play().result(PATIENCE)
+    until(lambda: played.status == "failed", "the error")
+    assert played.message == "FileError: run.npz: is cut"
+    assert shown(played) < 3
+    number, _ = played.wait(0, PATIENCE)
+    played.reset().result(PATIENCE)
+    assert (played.status, played.message) == ("paused", "")
+    played.wait(number, PATIENCE)
+    assert shown(played) == 0
+    played.seek(4).result(PATIENCE)
+    until(lambda: shown(played) == 4, "a frame behind it")

@@ -133,7 +133,7 @@ class Player(ABC):
             if self.status == "running":
                 self._guarded(self._go_on)
             if self._stale and self._frame_is_due():
-                self._publish()
+                self._publish_or_stop()
         with self._changed:
             self.status = "closed"
             while self._tasks:
@@ -157,7 +157,7 @@ class Player(ABC):
     def _work_off(self) -> None:
         while True:
             with self._changed:
-                if not self._tasks:
+                if not self._tasks or self._closed:
                     return
                 future, function = self._tasks.popleft()
             if not future.set_running_or_notify_cancel():
@@ -180,7 +180,10 @@ class Player(ABC):
         except DivergenceError as error:
             self._stop("diverged", str(error))
         except Exception as error:
-            self._stop("failed", f"{type(error).__name__}: {error}")
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._stop("failed", f"{type(error).__name__}: {error}")
 
     def _stop(self, status: str, message: str = "") -> None:
         self.status, self.message, self._stale = status, message, True
@@ -188,8 +191,18 @@ class Player(ABC):
     def _frame_is_due(self) -> bool:
         return time.perf_counter() >= self._next
 
+    def _publish_or_stop(self) -> None:
+        """Publish; when no frame can be made, as of a file that was cut, the last one stays and it is told why."""
+        try:
+            self._publish()
+        except Exception as error:
+            self._fail(error)
+            self._announce(self._newest)
+
     def _publish(self) -> None:
-        frame = self._frame()
+        self._announce(self._frame())
+
+    def _announce(self, frame: Frame | None) -> None:
         with self._changed:
             self._newest = frame
             self._number += 1
