@@ -14,12 +14,13 @@ import pytest
 
 import shinari as sn
 from browser_help import until
-from shinari.errors import FileError, SceneError
+from shinari.errors import FileError, MissingExtraError, SceneError
 from shinari.files.cache import open_cache
 
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
 from shinari.view import sources as sources_module  # noqa: E402
+from shinari.view import stage as stage_module  # noqa: E402
 from shinari.view.server import page_address, serve, start_server  # noqa: E402
 from shinari.view.sources import demo_sources, offered, simulation_source  # noqa: E402
 
@@ -139,6 +140,26 @@ def test_an_error_that_nobody_expected_leaves_the_page_alive(page):
         page.choose("buggy").result(PATIENCE)
     assert page.problem == "buggy: ZeroDivisionError('division by zero')"
     page.choose("small").result(PATIENCE)
+
+
+def test_what_cannot_be_drawn_leaves_what_was_shown(page, monkeypatch):
+    def draw(*given, **options):
+        if given[2].name == "cloth 60":
+            raise MissingExtraError("no surface")
+        return sheet(*given, **options)
+
+    sheet = stage_module.Sheet
+    monkeypatch.setattr(stage_module, "Sheet", draw)
+    page.choose("small").result(PATIENCE)
+    with pytest.raises(MissingExtraError):
+        page.choose("large").result(PATIENCE)
+    assert (page.chosen, page.problem, page.layout.point_count) == ("small", "large: no surface", 36)
+    seen = page.runner.wait(0, PATIENCE)[0]
+    page.runner.step().result(PATIENCE)
+    assert page.runner.wait(seen, PATIENCE)[0] > seen
+    monkeypatch.undo()
+    page.choose("large").result(PATIENCE)
+    assert page.layout.point_count == 3600
 
 
 def test_a_panel_that_fails_stops_nothing(page):

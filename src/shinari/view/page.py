@@ -194,21 +194,33 @@ class Page:
             return False
         name, future = wanted
         self.runner.pause()
+        before = self.chosen, Loaded(self.runner, self.simulation_scene)
         try:
             loaded = self.sources[name]()
         except Exception as error:  # of an example too, which may raise anything
-            self.problem = f"{name}: {error if isinstance(error, ShinariError) else repr(error)}"
-            future.set_exception(error)
-            self._call(self._status_callbacks)
+            self._refuse(name, error, future)
             return False
-        self.runner.close()
         self.stage.remove()
-        self._show_loaded(name, loaded)
+        try:
+            self._show_loaded(name, loaded)
+        except Exception as error:
+            loaded.player.close()
+            self._show_loaded(*before)
+            self._call(self._change_callbacks)
+            self._refuse(name, error, future)
+            return True
+        before[1].player.close()
         self._look()
         self._call(self._change_callbacks)
         self._call(self._status_callbacks)
         future.set_result(None)
         return True
+
+    def _refuse(self, name: str, error: Exception, future: Future) -> None:
+        """Say why something cannot be shown."""
+        self.problem = f"{name}: {error if isinstance(error, ShinariError) else repr(error)}"
+        future.set_exception(error)
+        self._call(self._status_callbacks)
 
     def _show_loaded(self, name: str, loaded: Loaded) -> None:
         self.chosen, self.problem = name, ""

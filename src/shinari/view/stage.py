@@ -65,8 +65,12 @@ class Stage:
         self._scene = scene
         self._callbacks: list[Callable[[Node], None]] = []
         self._ground = self._add_ground()
-        self._parts = [self._add_part(k, frame, (fastest or {}).get(p.name)) for k, p in enumerate(layout.parts)]
-        self._bodies = [self._add_bodies(members, frame) for members in alike(layout)]
+        try:
+            self._parts = [self._add_part(k, frame, (fastest or {}).get(p.name)) for k, p in enumerate(layout.parts)]
+            self._bodies = [self._add_bodies(members, frame) for members in alike(layout)]
+        except BaseException:
+            self.remove()
+            raise
 
     def show(self, frame: Frame, colouring: Any = None) -> None:
         """Show a frame.
