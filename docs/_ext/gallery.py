@@ -23,13 +23,16 @@ EXAMPLES = ROOT / "examples"
 PICTURE = (640, 360)  # [pixels]
 # Examples whose last frame, seen so that the whole motion fits, does not show what they are about: moment [s], camera.
 LOOKS = {
+    "12_flag_around_pole": {"camera": ((0.95, 1.9, 1.7), (0.1, 1.45, 0.0))},
     "16_squash_and_recover": {"time": 0.6, "camera": ((0.45, 0.07, 0.9), (0.0, 0.06, 0.0))},
     "20_balloon": {"time": 2.5, "camera": ((0.9, 0.25, 1.8), (0.0, 0.28, 0.0))},
     "21_tearing_sheet": {"time": 0.6, "camera": ((1.3, 1.3, 2.6), (0.0, -0.4, 0.0))},
     "25_card_house": {"time": 2.0, "camera": ((0.2, 0.18, 0.4), (0.0, 0.09, 0.0))},
+    "30_meshes_piled": {"camera": ((0.9, 1.05, 1.5), (0.0, 0.28, 0.0))},
     "31_dam_break": {"time": 0.15},
     "32_double_dam_break": {"time": 0.5},
     "33_faucet": {"camera": ((0.22, 0.66, 0.44), (0.0, 0.17, 0.0))},
+    "35_cloth_bag_with_water": {"camera": ((0.29, 0.62, 0.58), (0.0, -0.07, 0.0))},
     "36_sand_column": {"camera": ((0.36, 0.32, 0.56), (0.0, 0.03, 0.0))},
 }
 ROW = re.compile(
@@ -39,7 +42,8 @@ ROW = re.compile(
 INDEX = """# Gallery
 
 Each example is one script that explains itself, checks its physics and writes a player, a plot or both. The results
-shown here are those of the tests, some of them at a smaller size than the script has by itself.
+shown here are those of the tests, some of them at a smaller size than the script has by itself; pictures are drawn by
+`shinari render` from the `.npz` that a script writes, or are its plot.
 
 """
 

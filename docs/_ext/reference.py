@@ -26,10 +26,9 @@ def command_line() -> str:
         summary, _, rest = (command.default_command.__doc__ or "").partition("\n")
         text, _, _ = rest.partition("    Args:")
         lines += [f"## shinari {name}", "", summary, "", _dedent(text), ""]
-        lines += ["| option | | default |", "|---|---|---|"]
-        for argument in command.assemble_argument_collection(parse_docstring=True):
-            lines.append(_option(argument))
-        lines.append("")
+        options = [_option(argument) for argument in command.assemble_argument_collection(parse_docstring=True)]
+        if options:
+            lines += ["| option | | default |", "|---|---|---|", *options, ""]
     codes = (cli.__doc__ or "").partition("\n\n")[2].partition("\n\nErrors")[0]
     lines += ["## Exit codes", "", codes, ""]
     return "\n".join(lines)
