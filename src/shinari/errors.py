@@ -44,6 +44,10 @@ class FluidWarning(UserWarning):
     """Fluids that are simulated, but outside of what is known to work, or that have met a limit of their own."""
 
 
+class FrameRateWarning(UserWarning):
+    """Results with more or fewer frames in a second than asked for: frames are whole steps apart."""
+
+
 class MissingExtraError(ShinariError, ImportError):
     """An optional dependency that is not installed: the message names the extra."""
 

@@ -1,5 +1,6 @@
 """`shinari render`, and pictures among the outputs of `shinari run`."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,11 @@ def test_a_scene_and_its_run_as_pictures_and_videos(folder, capsys):
         assert np.abs(difference).mean() < 2.0
     with Image.open("sub/run.gif") as gif:
         assert (gif.size, gif.n_frames) == ((160, 90), 2)
+    assert cli.main(["render", "scene.toml", "-o", "fast.mp4", *SIZE, "--fps", "60", "--quiet"]) == 0
+    with av.open("fast.mp4") as file:
+        shown = [frame.to_ndarray() for frame in file.decode(video=0)]
+    assert len(shown) == 7
+    assert all((first != second).any() for first, second in pairwise(shown)), "run at 60, not every frame of 30 twice"
 
 
 def test_looks_that_differ_make_pictures_that_differ(folder):
@@ -100,6 +106,12 @@ def test_looks_that_differ_make_pictures_that_differ(folder):
         (["scene.toml", "--colour", "loud"], "colour"),
         (["scene.toml", "--background", "noise"], "background"),
         (["scene.toml", "--largest", "0"], "largest"),
+        (["scene.toml", "-o", "x.png", "x.mp4", "--size", "161x90"], "size: the width and height of an .mp4 are even"),
+        (["scene.toml", "-o", "x.gif", "--fps", "60"], "fps: a .gif"),
+        (["scene.toml", "-o", "x.mp4", "--fps", "0"], "fps: is 0"),
+        (["scene.toml", "-o", "x.png", "--fps", "10"], "fps: a picture has none"),
+        (["scene.toml", "-o", "x.mp4", "x.gif", "--time", "0.1"], "time: chooses a picture"),
+        (["scene.toml", "-o", "x.mp4", "--frame", "0"], "frame: chooses a picture"),
     ],
 )
 def test_bad_words_are_refused_in_one_line_and_nothing_is_run(folder, capsys, words, message):

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -237,6 +238,19 @@ def test_a_clip_that_will_be_too_long_is_refused_before_the_run(tmp_path, second
                 sim.run(seconds, record=str(tmp_path / "run.glb"))
     assert sim.state.frame == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("asked", "written", "dt"), [(24.0, 30, "0.0208333"), (29.97, 30, ""), (200.0, 60, "0.005")])
+def test_a_frame_rate_that_is_not_kept_is_told(tmp_path, asked, written, dt):
+    scene = sn.Scene()
+    scene.add_particles(np.zeros((1, 3)))
+    sim = sn.Simulation(scene)
+    with pytest.warns(sn.FrameRateWarning, match=rf"{asked:g} .* 0\.0166667 s, {written} frames .*dt = {dt}"):
+        assert sim.settings.dt * Recorder(sim, [], frames_per_second=asked).stride == pytest.approx(1 / written)
+    for kept in (60.0, 30.0, 12.0, 30.001):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Recorder(sim, [], frames_per_second=kept)
 
 
 def normals_of(points, faces):

@@ -67,6 +67,7 @@ def render(
             known = ", ".join((*PICTURES, *VIDEOS))
             raise FileError(f"{path}: unknown extension {path.suffix!r}, expected one of {known}")
         check_target(path)
+    _check_moments(outputs, time, frame, fps, look["size"])
     for module in ("pyvista", "av"):
         require(module, "render")
     from shinari.view.offscreen import window_class
@@ -74,7 +75,7 @@ def render(
     window_class()  # before a long run, and before many frames are read
     with tempfile.TemporaryDirectory() as folder:
         if source.suffix.lower() == ".toml":
-            code, source = _run(source, Path(folder), quiet)
+            code, source = _run(source, Path(folder), fps, quiet)
             if code:
                 return code
         with open_cache(source) as cache:
@@ -87,8 +88,25 @@ def render(
     return 0
 
 
-def _run(scene: Path, folder: Path, quiet: bool) -> tuple[int, Path]:
-    """Run a scene file into a folder; gives the exit code and the cache."""
+def _check_moments(
+    outputs: list[Path], time: float | None, frame: int | None, fps: float | None, size: tuple[int, int]
+) -> None:
+    """Refuse, before a long run, an option that no output takes or that does not fit one."""
+    from shinari.view.render import VIDEOS
+    from shinari.view.video import check_video
+
+    videos = [path.suffix.lower() for path in outputs if path.suffix.lower() in VIDEOS]
+    for suffix in videos:
+        check_video(suffix, size, fps)
+    if fps is not None and not videos:
+        raise SceneError("render: fps: a picture has none, and no output is a video")
+    for name, value in (("time", time), ("frame", frame)):
+        if value is not None and len(videos) == len(outputs):
+            raise SceneError(f"render: {name}: chooses a picture, and every output is a video")
+
+
+def _run(scene: Path, folder: Path, fps: float | None, quiet: bool) -> tuple[int, Path]:
+    """Run a scene file into a folder, with as many frames in a second as asked; gives the exit code and the cache."""
     from dataclasses import asdict
 
     from shinari.cli.running import execute
@@ -101,7 +119,7 @@ def _run(scene: Path, folder: Path, quiet: bool) -> tuple[int, Path]:
         Simulation(loaded, **asdict(options.settings)),
         [cache],
         duration=options.duration,
-        frames_per_second=options.frames_per_second,
+        frames_per_second=fps or options.frames_per_second,
         title=options.title or scene.stem,
         quiet=quiet,
     )

@@ -1,6 +1,7 @@
 """From a simulation to result files: what is drawn, the frames, and a recorder that writes several files at once."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from shinari.build.body_mesh import body_surface
 from shinari.build.shape_mesh import shape_mesh
 from shinari.diagnostics import Measured
-from shinari.errors import FileError, require
+from shinari.errors import FileError, FrameRateWarning, require
 from shinari.files.results import Body, Frame, Layout, Part, Writer
 from shinari.files.torn import all_faces, drawn, varies
 from shinari.files.writers import FORMATS, open_writer
@@ -24,6 +25,9 @@ from shinari.simulation import Simulation
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
 KINDS |= {"fluid": "points", "grains": "points"}
 """How things are drawn that have no surface of their own."""
+
+RATE_TOLERANCE = 1.0e-4
+"""Part by which the frames written in a second may differ from those asked for: 29.97 are not 30."""
 
 VELOCITY_SPAN = 1.0e-4
 """Part of a step over which the motion of a collider is differenced for its velocity."""
@@ -153,7 +157,8 @@ class Recorder:
     Args:
         simulation: The simulation.
         paths: Files; the extension chooses the format, see `shinari.files.writers`.
-        frames_per_second: Frames for each second of simulated time [1/s], rounded to whole steps.
+        frames_per_second: Frames for each second of simulated time [1/s], rounded to whole steps, with a
+            `FrameRateWarning` when that makes another number of them.
         title: One line about the run.
         surface: Draw fluids by their surface in .ply, .usdc, .usda and .html; needs the extra [surface].
 
@@ -182,12 +187,20 @@ class Recorder:
             raise FileError(f"recorder: paths: a file is named twice in {', '.join(map(str, paths))}")
         dt = simulation.settings.dt
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
+        written = 1.0 / (self.stride * dt)
+        if abs(written - frames_per_second) > RATE_TOLERANCE * frames_per_second:
+            warnings.warn(
+                f"recorder: frames_per_second: {frames_per_second:g} are no whole steps of {dt:g} s, {written:g} "
+                f"frames a second are written; dt = {1.0 / (self.stride * frames_per_second):.6g} gives what was asked",
+                FrameRateWarning,
+                stacklevel=2,
+            )
         self.frames = 0
         self._simulation = simulation
         # an unknown extension is refused when it is opened
         chosen = [FORMATS.get(Path(path).suffix.lower()) for path in paths]
         measured = any(form is not None and form.measured for form in chosen)
-        layout = layout_of(simulation.scene, 1.0 / (self.stride * dt), surface, measured)
+        layout = layout_of(simulation.scene, written, surface, measured)
         self._measured = measured
         if any(part.surface for part in layout.parts):
             require("pysplashsurf", "surface")

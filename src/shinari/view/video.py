@@ -24,6 +24,26 @@ GIF_TICKS = 100
 """A GIF counts in hundredths of a second."""
 
 
+def check_video(suffix: str, size: tuple[int, int], fps: float | None) -> None:
+    """Refuse what a format cannot show.
+
+    Args:
+        suffix: Extension of the video, `.mp4` or `.gif`.
+        size: Width and height [pixels].
+        fps: Pictures in a second, None as long as nobody asks for a number.
+
+    Raises:
+        SceneError: The width or the height of an MP4 is odd, which 4:2:0 does not know; or there cannot be so many
+            pictures in a second: browsers show a GIF of more than 50 slowly.
+    """
+    if suffix == ".mp4" and (size[0] % 2 or size[1] % 2):
+        raise SceneError(f"render: size: the width and height of an .mp4 are even, not {size[0]}x{size[1]}")
+    if fps is not None and not (np.isfinite(fps) and 0.0 < fps <= 1000.0):
+        raise SceneError(f"render: fps: is {fps:g}, expected a number above 0 and at most 1000")
+    if fps is not None and suffix == ".gif" and fps > 50.0:
+        raise SceneError(f"render: fps: a .gif shows at most 50 pictures in a second, not {fps:g}")
+
+
 class VideoWriter(Protocol):
     """Takes the pictures of a video, one after the other."""
 
@@ -47,13 +67,12 @@ class Mp4Writer:
     Raises:
         FileError: There is no encoder.
         MissingExtraError: av is not installed.
-        SceneError: The width or the height is odd, which 4:2:0 does not know.
+        SceneError: See `check_video`.
     """
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float) -> None:
         av = require("av", "render")
-        if size[0] % 2 or size[1] % 2:
-            raise SceneError(f"render: size: the width and height of an .mp4 are even, not {size[0]}x{size[1]}")
+        check_video(".mp4", size, fps)
         encoder = next((name for name in ENCODERS if _known(av, name)), None)
         if encoder is None:
             raise FileError(f"{path}: this build of av has no encoder of H.264 (tried {', '.join(ENCODERS)})")
@@ -85,18 +104,17 @@ class GifWriter:
     Args:
         path: File to write.
         size: Width and height [pixels].
-        fps: Pictures in a second, at most 50: browsers show faster ones slowly.
+        fps: Pictures in a second.
         samples: Pictures that hold the colours of all.
 
     Raises:
         MissingExtraError: av is not installed.
-        SceneError: More than 50 pictures in a second.
+        SceneError: See `check_video`.
     """
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float, samples: Sequence[np.ndarray]) -> None:
         av = require("av", "render")
-        if fps > 50.0:
-            raise SceneError(f"render: fps: a .gif shows at most 50 pictures in a second, not {fps:g}")
+        check_video(".gif", size, fps)
         self._av, self._fps, self._count = av, fps, 0
         self._palette = _palette(samples)
         self._entries = np.full((256, 4), 255, np.uint8)
