@@ -8,7 +8,7 @@ import pytest
 from test_files_writers import LAYOUT, frame, write
 
 from shinari import blender_import as addon
-from shinari.files.results import Layout, Part
+from shinari.files.results import COLLIDER_COLOR, COLORS, Layout, Part
 from shinari.files.writers import open_writer
 from shinari.scene.motion import rotation_matrix
 
@@ -31,6 +31,10 @@ def test_the_frame_rate_is_exact(rate):
     assert isinstance(whole, int)
     assert whole / base == pytest.approx(rate, rel=1e-12)
     assert whole >= 1
+
+
+def test_its_colours_are_those_of_the_other_formats():
+    assert (addon.COLORS, addon.GREY) == (COLORS, COLLIDER_COLOR)
 
 
 def test_its_point_caches_are_z_up(tmp_path):

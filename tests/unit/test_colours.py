@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shinari.errors import SceneError
-from shinari.files.results import COLORS, Frame, Layout, Part
-from shinari.view.colours import ANCHORS, MODES, Colouring, colours_of, modes_of, part_color
+from shinari.files.results import Frame, Layout, Part
+from shinari.view.colours import ANCHORS, MODES, Colouring, colours_of, modes_of
 
 LAYOUT = Layout(
     (Part("first", "points", 0, 2), Part("second", "points", 2, 5), Part("tap", "points", 5, 8, varies=True)),
@@ -109,7 +109,6 @@ def test_one_colour_in_the_mode_body_and_where_nothing_was_measured() -> None:
     assert Colouring(LAYOUT, "body").of(1, frame([0.1] * 9)) is None
     assert Colouring(LAYOUT, "strain").of(1, frame()) is None
     assert Colouring(LAYOUT, "speed").of(1, frame()) is not None
-    assert [part_color(LAYOUT, index) for index in range(8)] == [*COLORS, *COLORS[:2]]
 
 
 def test_a_frame_at_rest_is_dark() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.errors import FileError
-from shinari.files.results import COLORS, Layout
+from shinari.files.results import Layout, part_color
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,5 +56,5 @@ def moving_parts(path: str | os.PathLike, layout: Layout) -> list[Moving]:
         if part.faces is not None:
             used, corners = np.unique(part.faces, return_inverse=True)
             rows, faces = rows[used.astype(np.int64)], corners.reshape(-1, 3).astype(np.int32)
-        result.append(Moving(part.name, part.kind, rows, faces, COLORS[index % len(COLORS)]))
+        result.append(Moving(part.name, part.kind, rows, faces, part_color(index)))
     return result

@@ -23,7 +23,7 @@ import numpy as np
 
 from shinari.files.fluid_mesh import fluid_mesh
 from shinari.files.partial import FileWriter, reserve
-from shinari.files.results import COLORS, BodyPoints, Frame, Layout, body_color, frame_shapes
+from shinari.files.results import BodyPoints, Frame, Layout, body_color, frame_shapes, part_color
 
 PROPERTIES = {
     "position": ("float x", "float y", "float z"),
@@ -167,7 +167,7 @@ def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np
 
 def _colors(layout: Layout) -> np.ndarray:
     """Colour of each part and body, 0..255, shape (n, 3)."""
-    colors = [COLORS[index % len(COLORS)] for index in range(len(layout.parts))]
+    colors = [part_color(index) for index in range(len(layout.parts))]
     colors += [body_color(layout, index) for index in range(len(layout.bodies))]
     return np.round(255.0 * np.reshape(colors, (-1, 3))).astype(np.uint8)
 

@@ -17,7 +17,8 @@ from shinari.errors import SceneError
 
 KINDS = ("mesh", "curve", "points")
 
-# One colour a part, red, green and blue in 0..1, in the order of the parts and round again.
+# One colour a part, red, green and blue in 0..1, in the order of the parts and round again. `shinari.blender_import`
+# has a copy.
 COLORS = (
     (0.24, 0.48, 0.80),
     (0.88, 0.46, 0.20),
@@ -239,9 +240,14 @@ class Writer(Protocol):
     ) -> None: ...
 
 
+def part_color(index: int) -> tuple[float, float, float]:
+    """Colour of a part by its number, red, green and blue in 0..1."""
+    return COLORS[index % len(COLORS)]
+
+
 def body_color(layout: Layout, index: int) -> tuple[float, float, float]:
-    """Colour of a body: colliders are grey."""
-    return COLORS[(len(layout.parts) + index) % len(COLORS)] if layout.bodies[index].rigid else COLLIDER_COLOR
+    """Colour of a body, after those of the parts: colliders are grey."""
+    return part_color(len(layout.parts) + index) if layout.bodies[index].rigid else COLLIDER_COLOR
 
 
 def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:

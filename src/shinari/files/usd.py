@@ -20,7 +20,7 @@ import numpy as np
 
 from shinari.errors import FileError
 from shinari.files.mapped import each_frame
-from shinari.files.results import COLORS, Body, Layout, body_color
+from shinari.files.results import Body, Layout, body_color, part_color
 from shinari.files.usd_parts import Color, Put, define_part, describe, extent_of, pxr, set_faces, vectors
 
 SAVE_BYTES = 64 * 2**20
@@ -70,7 +70,7 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
 
     names = prim_names([*(part.name for part in layout.parts), *(body.name for body in layout.bodies)])
     setters = [
-        define_part(stage, f"/World/{name}", part, layout, COLORS[index % len(COLORS)])
+        define_part(stage, f"/World/{name}", part, layout, part_color(index))
         for index, (name, part) in enumerate(zip(names, layout.parts, strict=False))
     ]
     setters += [

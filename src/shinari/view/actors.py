@@ -12,7 +12,7 @@ from shinari.build.topology import boundary_edges
 from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import require
 from shinari.files.fluid_mesh import fluid_mesh
-from shinari.files.results import COLORS, Frame, Layout, Part, body_color
+from shinari.files.results import Frame, Layout, Part, body_color, part_color
 from shinari.view.camera import body_matrix
 from shinari.view.geometry import SIDES, tube_faces, tube_vertices
 
@@ -239,7 +239,7 @@ def part_actor(plotter: Any, layout: Layout, index: int, first: Frame, size: flo
         size: Size of the motion [m], for things without a radius.
         fastest: Speed at which a fluid is whitest [m/s].
     """
-    part, color = layout.parts[index], COLORS[index % len(COLORS)]
+    part, color = layout.parts[index], part_color(index)
     radius = max(part.radius, THINNEST * size) if part.radius else THIN * size
     if part.kind == "mesh":
         return Sheet(plotter, part, layout, first, color)

@@ -16,6 +16,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.files.results import Frame, Layout
+from shinari.scene.motion import rotation_matrix
 
 DIRECTIONS: dict[str, tuple[float, float, float]] = {
     "corner": (0.50, 0.36, 0.79),
@@ -174,13 +175,8 @@ def body_vertices(layout: Layout, index: int, frame: Frame) -> np.ndarray:
 
 def body_matrix(frame: Frame, index: int) -> np.ndarray:
     """The pose of a body as a matrix (4, 4)."""
-    w, x, y, z = np.asarray(frame.body_rotations, np.float64)[index]
     matrix = np.eye(4)
-    matrix[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
+    matrix[:3, :3] = rotation_matrix(frame.body_rotations[index])
     matrix[:3, 3] = np.asarray(frame.body_positions)[index]
     return matrix
 

@@ -8,7 +8,7 @@ grey and to the colour blind too; the hue turns evenly from 268 to 95 degrees.
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.files.results import COLORS, Frame, Layout
+from shinari.files.results import Frame, Layout
 from shinari.scene import check
 
 MODES = ("body", "strain", "force", "speed")
@@ -33,11 +33,6 @@ ANCHORS = np.array(
     np.float32,
 )
 """Colours of the values 0, 1/8, ..., 1, red, green and blue in 0..255."""
-
-
-def part_color(layout: Layout, index: int) -> tuple[float, float, float]:
-    """The one colour of a part, red, green and blue in 0..1."""
-    return COLORS[index % len(COLORS)]
 
 
 def modes_of(layout: Layout) -> tuple[str, ...]:

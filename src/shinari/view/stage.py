@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.results import COLORS, BodyPoints, Frame, Layout, body_color
+from shinari.files.results import BodyPoints, Frame, Layout, body_color, part_color
 from shinari.view.drawings import Balls, FluidSurface, RigidMeshes, Sheet, Tube
 
 VIEW_ANGLE = 75.0
@@ -132,7 +132,7 @@ class Stage:
 
     def _add_part(self, index: int, frame: Frame, fastest: float | None) -> Any:
         part = self.layout.parts[index]
-        name, color = f"/{index} {part.name.replace('/', '_')}", bytes_of(COLORS[index % len(COLORS)])
+        name, color = f"/{index} {part.name.replace('/', '_')}", bytes_of(part_color(index))
         given = (self._scene, name, part, self.layout, frame, color, self._register(part=index))
         radius = part.radius or THIN * self.size
         if part.kind == "mesh":
