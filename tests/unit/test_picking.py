@@ -58,6 +58,14 @@ def test_of_points_that_are_nearly_hit_the_one_in_front() -> None:
     assert nearest_particle(frame, range(3), points[1], np.array([True, False, True])) == 0
 
 
+def test_what_is_not_there_is_not_hit() -> None:
+    points = np.array([(0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 2.0)])
+    layout, frame = seen((Part("water", "points", 0, 3, radius=0.05, varies=True),), points, (True, False, True))
+    assert hit_point(layout, frame, 0, np.array((0.0, 0.0, 4.0)), np.array((0.0, 0.0, -1.0))) == pytest.approx(
+        points[0]
+    )
+
+
 def scene() -> sn.Scene:
     made = sn.Scene()
     cloth = made.add_cloth(sn.grid(shape=(8, 8)), position=(0, 1, 0), name="cloth")
@@ -81,9 +89,11 @@ def page() -> Iterator[Any]:
 class Mouse:
     """What viser would tell of the mouse of a client over a thing."""
 
-    def __init__(self, page: Any, client: int, part: int) -> None:
+    def __init__(self, page: Any, client: int, thing: Any) -> None:
+        """Over a part, by its index, or a node of viser."""
         self.page, self.client = page, client
-        self.handle = next(node.handle for node in page.stage.nodes if node.part == part)
+        parts = {node.part: node.handle for node in page.stage.nodes}
+        self.handle = parts[thing] if isinstance(thing, int) else thing
         self.told: list[str] = []
         who = SimpleNamespace(add_notification=lambda title, text, **options: self.told.append(text))
         self.about = {"client": who, "client_id": client, "instance_index": None}
@@ -174,6 +184,45 @@ def test_what_is_coloured_can_be_held(page: Any) -> None:
     assert cloth.visible
     page.colouring = None
     until(lambda: cloth.opacity is None, "the mesh is seen again")
+
+
+def test_one_of_many_discs_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser tells nothing of the mouse on discs; a hull that is not seen is taken, and follows them."""
+    pytest.importorskip("viser", reason="viser is not installed")
+    from shinari.view import drawings
+    from shinari.view.server import serve
+    from shinari.view.sources import simulation_source
+
+    monkeypatch.setattr(drawings, "MOST_SPHERES", 20)
+    places = np.stack(np.meshgrid(*[0.1 * np.arange(3)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    made = sn.Scene()
+    made.add_particles(places, radius=0.04, name="dots")
+    page = serve({"dots": simulation_source(lambda: (made, {}), "dots", playing=False)}, "dots", port=0)
+    try:
+        assert not hasattr(page.stage.nodes[0].handle, "on_drag")
+        hull = page.server.scene.get_handle_by_name("/hull 0")
+        assert hull is not None
+        mouse = Mouse(page, 1, hull)
+        # seen from the front right: the ray goes on from the hull to the particle behind that place
+        eye = places[-1] + (0.5, 0.5, 2.0)
+        mouse.about["client"].camera = SimpleNamespace(position=eye)
+        pressed = places[-1] + 0.05 * (eye - places[-1])
+        mouse.drag("start", pressed)
+        mouse.drag("update", np.add(pressed, (0.0, 0.3, 0.0)))
+        (grab,) = asked(page, lambda sim: list(sim._grabs))
+        assert grab.index == len(places) - 1
+        assert grab.target == pytest.approx(places[-1] + (0.0, 0.3, 0.0), abs=1e-6)
+        mouse.drag("end", pressed)
+        assert asked(page, lambda sim: list(sim._grabs)) == []
+
+        def lift(sim: sn.Simulation) -> None:
+            sim.state.positions[:] += (0.0, 7.0, 0.0)
+
+        asked(page, lift)
+        until(lambda: hull.vertices[:, 1].min() > 6.8, "the hull has followed")
+        assert page.problem == ""
+    finally:
+        page.close()
 
 
 def test_a_body_is_held_where_it_is_pressed() -> None:

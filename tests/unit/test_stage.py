@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from shinari.view.geometry import SIDES, coloured_mesh, icosphere, tube_faces, tube_vertices
+from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
+from shinari.view.picking import ways_to
 
 HELIX = np.stack([np.cos(np.linspace(0, 9, 40)), np.linspace(0, 1, 40), np.sin(np.linspace(0, 9, 40))], axis=1)
 LINES = {
@@ -26,6 +27,33 @@ def test_a_sphere_is_closed_round_and_looks_outwards(level):
     assert mesh.is_watertight
     assert np.allclose(np.linalg.norm(vertices, axis=1), 1.0)
     assert 2.5 < mesh.volume < 4.0 / 3.0 * np.pi
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.5], ids=["a heap", "far apart"])
+def test_a_ray_meets_the_hull_before_the_balls(spread):
+    rng = np.random.default_rng(3)
+    radius = 0.01
+    balls = rng.normal(0.0, spread, (300, 3)).astype(np.float32)
+    vertices, faces = hull(balls, radius)
+    assert len(faces) <= 12 * len(balls)
+    assert np.abs(vertices).max() < np.abs(balls).max() + 6.0 * radius
+    corners = vertices[faces].astype(np.float64)
+    for ball in balls[:40]:
+        outwards = rng.normal(size=3)
+        outwards /= np.linalg.norm(outwards)
+        eye = 9.0 * outwards + rng.normal(0.0, 1.0, 3)
+        place = ball + radius * outwards
+        assert ways_to(corners, eye, place - eye).min() <= 1.0
+
+
+def test_a_hull_leaves_out_what_is_nowhere():
+    balls = np.array([(0, 0, 0), (np.nan, 0, 0), (np.inf, 0, 0), (1e30, 0, 0), (1, 2, -3.0)])
+    vertices, faces = hull(balls, 0.01)
+    assert len(faces) == 24
+    assert np.abs(vertices).max() < 3.1
+    vertices, faces = hull(balls[1:4], 0.01)
+    assert np.array_equal(vertices, np.zeros((3, 3)))
+    assert faces.shape == (1, 3)
 
 
 @pytest.mark.parametrize("points", LINES.values(), ids=LINES.keys())

@@ -1,4 +1,4 @@
-"""Meshes that the viewer makes: spheres for particles, tubes for ropes and rods, and meshes with a colour a vertex."""
+"""Meshes that the viewer makes: spheres for particles, hulls around many, tubes for ropes and rods, coloured meshes."""
 
 import json
 import struct
@@ -8,6 +8,8 @@ import numpy as np
 SIDES = 8
 """Corners of the section of a tube."""
 TINY = 1e-12
+_FAR = 1e6
+_SQUARE = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
 
 # Binary glTF 2.0 (Khronos Group, specification 4.4): header, chunks, types of components, kinds of buffers.
 _MAGIC, _VERSION, _JSON, _BINARY = 0x46546C67, 2, 0x4E4F534A, 0x004E4942
@@ -130,6 +132,38 @@ def _transported(points: list[list[float]], tangents: list[list[float]]) -> np.n
         tx, ty, tz = px, py, pz
         normals.append((nx, ny, nz))
     return np.array(normals)
+
+
+def hull(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """A coarse surface around balls: the sides of cubes with some in them, where the next cube has none.
+
+    Args:
+        points: Centres of the balls [m], shape (N, 3). What is no number or a million cubes away is left out.
+        radius: Their radius [m]; the cubes are four times as wide, and as far outwards as a ball can look out.
+
+    Returns:
+        Vertices, (4 S, 3) float32, and faces, (2 S, 3) uint32, of S sides; a triangle without area when there are none.
+    """
+    width = 4.0 * radius
+    points = points[(np.abs(points) < _FAR * width).all(axis=1)]
+    if not len(points):
+        return np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
+    cubes = np.floor(points / width).astype(np.int64)
+    cubes -= cubes.min(axis=0) - 1
+    low = np.floor(points.min(axis=0) / width) - 1.0
+    spans = cubes.max(axis=0) + 2
+    strides = np.array([1, spans[0], spans[0] * spans[1]])
+    numbers, one_each = np.unique(cubes @ strides, return_index=True)
+    cubes = cubes[one_each]
+    sides = []
+    for axis in range(3):
+        for way in (0, 1):
+            bare = ~np.isin(numbers + (2 * way - 1) * strides[axis], numbers, assume_unique=True)
+            corners = np.insert(_SQUARE, axis, way, axis=1)
+            sides.append((low + cubes[bare])[:, None] * width + corners * width + (2 * corners - 1) * radius)
+    vertices = np.concatenate(sides).reshape(-1, 3).astype(np.float32)
+    first = np.arange(0, len(vertices), 4, dtype=np.uint32)[:, None]
+    return vertices, np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])]).astype(np.uint32)
 
 
 def coloured_mesh(vertices: np.ndarray, faces: np.ndarray, colors: np.ndarray) -> bytes:

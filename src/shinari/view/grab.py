@@ -20,11 +20,12 @@ from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
 from shinari.scene.motion import rotation_matrix
 from shinari.simulation import Simulation
+from shinari.view.hulls import Hulls
 from shinari.view.page import Page
 from shinari.view.picking import hit_point, nearest_particle
 from shinari.view.pin_marks import PinMarks
 from shinari.view.runner import Runner
-from shinari.view.stage import Node, Stage
+from shinari.view.stage import THIN, Node, Stage
 
 MODES = ("grab", "pin")
 FREQUENCY = 100.0
@@ -60,6 +61,7 @@ class Hands:
         self._lock = threading.Lock()
         self._pins = PinMarks(page.server.scene, self._listen_to_pins)
         self._stage: Stage | None = None
+        self._hulls: Hulls | None = None
         self._mode: Any = page.server.gui.add_dropdown(
             "mouse",
             MODES,
@@ -69,6 +71,7 @@ class Hands:
         self._changed()
         page.on_change(self._changed)
         page.on_frame(self._draw)
+        page.on_status(self._follow)
 
     def _changed(self) -> None:
         """Another scene, or the same from its start."""
@@ -79,30 +82,48 @@ class Hands:
             for client in list(self._drags):
                 self._let_go(client)
             self._pins.forget()
+            if self._hulls is not None:
+                self._hulls.remove()
+            self._hulls = Hulls(page.server.scene, page.layout, THIN * page.stage.size)
             if isinstance(page.runner, Runner):
                 page.stage.on_node(self._listen)
         if isinstance(page.runner, Runner):
             page.runner.do(self._pins.look)
 
     def _listen(self, node: Node) -> None:
-        """Let a node be dragged and clicked. Discs, of which there are thousands, cannot be."""
+        """Let a node be dragged and clicked; of discs a hull around them, and only dragged."""
         handle, layout = node.handle, self._page.layout
         # of a coloured surface the mesh is taken, which stays there while assets come and go
         coloured = hasattr(handle, "glb_data")
-        if coloured or not hasattr(handle, "on_drag") or (node.part is None and not self._rigid(node)):
+        if coloured or (node.part is None and not self._rigid(node)):
             return
 
         def dragged(event: Any, frame: Frame) -> Taken:
             return self._thing(node, frame, np.array(event.start_position), event.instance_index)
 
-        def clicked(event: Any, frame: Frame) -> Taken:
+        def seen(event: Any, frame: Frame, origin: Any, direction: Any) -> Taken:
             if node.part is None:
                 return self._body(node, event.instance_index), None
-            origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
-            return self._thing(node, frame, hit_point(layout, frame, node.part, origin, direction), None)
+            place = hit_point(layout, frame, node.part, np.array(origin), np.array(direction))
+            return self._thing(node, frame, place, None)
 
+        def clicked(event: Any, frame: Frame) -> Taken:
+            return seen(event, frame, event.ray_origin, event.ray_direction)
+
+        def beyond(event: Any, frame: Frame) -> Taken:
+            eye = event.client.camera.position
+            return seen(event, frame, eye, np.array(event.start_position) - eye)
+
+        if not hasattr(handle, "on_drag"):
+            frame = self._page.runner.latest()
+            assert self._hulls is not None
+            assert node.part is not None
+            assert frame is not None
+            self._hear_drags(self._hulls.add(node.part, frame), beyond, keeps=True)
+            return
         hidden = node.part is not None and layout.parts[node.part].start >= layout.particle_count
-        self._hear(handle, dragged, clicked, keeps=hidden)
+        self._hear_drags(handle, dragged, keeps=hidden)
+        self._hear_clicks(handle, clicked)
 
     def _listen_to_pins(self, handle: Any, pinned: np.ndarray) -> None:
         """Let the markers of pins be dragged and clicked."""
@@ -110,14 +131,18 @@ class Hands:
         def marked(event: Any, frame: Frame) -> Taken:
             return self._particle(int(pinned[event.instance_index]))
 
-        self._hear(handle, marked, marked, keeps=True)
+        self._hear_drags(handle, marked, keeps=True)
+        self._hear_clicks(handle, marked)
 
-    def _hear(self, handle: Any, dragged: Take, clicked: Take, *, keeps: bool) -> None:
-        """Call back for the mouse on a node, with what says which thing it meets."""
+    def _hear_drags(self, handle: Any, dragged: Take, *, keeps: bool) -> None:
+        """Let a node be dragged, with what says which thing the mouse meets."""
 
         @handle.on_drag("left")
         async def _(event: Any) -> None:
             self._drag(dragged, keeps, event)
+
+    def _hear_clicks(self, handle: Any, clicked: Take) -> None:
+        """Let a node be clicked, with what says which thing the mouse meets."""
 
         @handle.on_click
         async def _(event: Any) -> None:
@@ -203,6 +228,13 @@ class Hands:
             event.client.add_notification("That cannot be held", str(error), color="red", auto_close_seconds=6.0)
 
         return tell
+
+    def _follow(self) -> None:
+        """Move the hulls to where things are, less often than frames come."""
+        frame = self._page.runner.latest()
+        if self._hulls is not None and frame is not None:
+            with self._page.server.atomic():
+                self._hulls.follow(frame)
 
     def _draw(self, frame: Frame) -> None:
         """Move the markers to where things are in a frame."""

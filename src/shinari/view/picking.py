@@ -12,7 +12,8 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
     """Where a ray meets a part first.
 
     Of a mesh that is where it enters a triangle (Moeller and Trumbore 1997); of everything else, and of a mesh that the
-    ray misses, the point of the part that is nearest to the ray, or in front of others that are nearly as near.
+    ray misses, the point of the part that is nearest to the ray, or in front of others that are nearly as near; what
+    is not there yet, or no longer, does not count.
 
     Args:
         layout: What the frame holds.
@@ -27,15 +28,18 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
     thing = layout.parts[part]
     points = np.asarray(frame.positions[thing.start : thing.stop], np.float64)
     along = direction / np.linalg.norm(direction)
+    there = frame.drawn[layout.varying[thing.name]] if thing.name in layout.varying else None
     if thing.faces is not None:
         faces = np.asarray(thing.faces)
-        if thing.name in layout.varying:
-            faces = faces[frame.drawn[layout.varying[thing.name]]]
-        ways = _ways_to(points[faces], origin, along)
+        if there is not None:
+            faces = faces[there]
+        ways = ways_to(points[faces], origin, along)
         if np.isfinite(ways).any():
             return origin + ways.min() * along
     ways = (points - origin) @ along
     distances = np.linalg.norm(points - origin - ways[:, None] * along, axis=1)
+    if thing.kind == "points" and there is not None:
+        distances = np.where(there, distances, np.inf)
     near = distances <= max(ALONG * float(distances.min()), thing.radius)
     return points[int(np.argmin(np.where(near, ways, np.inf)))]
 
@@ -57,8 +61,8 @@ def nearest_particle(frame: Frame, particles: range, point: np.ndarray, there: n
     return int(np.argmin(squares if there is None else np.where(there, squares, np.inf)))
 
 
-def _ways_to(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Way along a ray to each of some triangles (F, 3, 3), (F,); infinite where it misses."""
+def ways_to(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Way along a ray to each of some triangles (F, 3, 3), in lengths of `along`, (F,); infinite where it misses."""
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     across = np.cross(along, second)
     volume = (first * across).sum(axis=1)
