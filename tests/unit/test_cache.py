@@ -176,6 +176,9 @@ def test_a_killed_run_can_be_opened(tmp_path: Path) -> None:
             for index in range(3):
                 same_frame(random_frame(EVERYTHING, index), cache.frame(index))
             assert np.array_equal(cache.frames()["time"], np.arange(3) / 48.0)
+        facts = describe(tmp_path / name)
+        assert (facts["kind"], facts["title"], facts["frames"]) == ("result", "cut", 3)
+        assert facts["parts"] == [part.name for part in EVERYTHING.parts]
 
 
 def test_a_spool_without_its_layout_is_refused(tmp_path: Path) -> None:

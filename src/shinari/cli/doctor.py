@@ -13,9 +13,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 EXTRAS = {"cache": ("h5py", "h5py"), "usd": ("pxr", "usd-core"), "view": ("viser", "viser"),
-          "plot": ("matplotlib", "matplotlib"), "mesh": ("meshio", "meshio"),
-          "tet": ("pytetwild", "pytetwild"), "robot": ("mujoco", "mujoco")}  # fmt: skip
-"""Module and distribution of each extra."""
+          "plot": ("matplotlib", "matplotlib"), "render": ("pyvista", "pyvista"), "mesh": ("meshio", "meshio"),
+          "tet": ("pytetwild", "pytetwild"), "robot": ("mujoco", "mujoco"),
+          "surface": ("pysplashsurf", "pysplashsurf")}  # fmt: skip
+"""Module and distribution of each extra, the first one of those that it has."""
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

@@ -14,7 +14,8 @@ def info(path: Path, *, json: Annotated[bool, Parameter(negative=())] = False) -
     """Say what is in a scene file, a mesh, a result or a checkpoint.
 
     Args:
-        path: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result; checkpoint.
+        path: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
+            that a killed run has left; checkpoint.
         json: Print it as JSON.
     """
     facts = describe(path)
@@ -44,8 +45,8 @@ def describe(path: Path) -> dict[str, Any]:
         return _scene(path)
     if suffix in EXTENSIONS:
         return _mesh(path)
-    if suffix == ".npz":
-        return _npz(path)
+    if suffix in (".npz", ".npy"):
+        return _result(path)
     with path.open("rb") as stream:
         head = stream.read(4)
     if head == b"\x89HDF" or suffix in (".vtkhdf", ".hdf", ".h5", ".hdf5"):
@@ -145,24 +146,23 @@ def _mesh(path: Path) -> dict[str, Any]:
     }
 
 
-def _npz(path: Path) -> dict[str, Any]:
-    from shinari.files.npz import read_npz
+def _result(path: Path) -> dict[str, Any]:
+    from shinari.files.cache import open_cache
 
-    arrays = read_npz(path)
-    parts = [str(name) for name in arrays.get("part_names", ())]
-    points = arrays["positions"].shape[1]
-    particles = int(arrays["particle_count"]) if "particle_count" in arrays else points
-    return {
-        "kind": "result",
-        "title": str(arrays.get("title", "")),
-        "frames": len(arrays["times"]),
-        "times": [float(time) for time in arrays["times"][[0, -1]]] if len(arrays["times"]) else [],
-        "particles": particles,
-        "vertices_of_visual_surfaces": points - particles,
-        "measured": _measured("measure_names" in arrays),
-        "parts": parts,
-        **_bodies(arrays.get("body_names", ()), arrays.get("body_kinds")),
-    }
+    with open_cache(path) as cache:
+        layout, times = cache.layout, cache.times
+        return {
+            "kind": "result",
+            "title": cache.title,
+            "frames": len(times),
+            "times": [float(time) for time in times[[0, -1]]] if len(times) else [],
+            "particles": layout.particle_count,
+            "vertices_of_visual_surfaces": layout.vertex_count,
+            "measured": _measured(layout.measured),
+            "parts": [part.name for part in layout.parts],
+            "bodies": [body.name for body in layout.bodies if body.rigid],
+            "colliders": [body.name for body in layout.bodies if not body.rigid],
+        }
 
 
 def _hdf5(path: Path) -> dict[str, Any]:
@@ -171,39 +171,15 @@ def _hdf5(path: Path) -> dict[str, Any]:
     h5py = require("h5py", "cache")
     try:
         with h5py.File(path, "r") as file:
-            is_result = "checkpoint" not in file and "shinari" in file
-            if is_result:
-                own, steps = file["shinari"].attrs, file["VTKHDF/Steps"]
-                times = steps["Values"][: int(steps.attrs["NSteps"])]
-                return {
-                    "kind": "result",
-                    "title": str(own["title"]),
-                    "frames": len(times),
-                    "times": [float(time) for time in times[[0, -1]]] if len(times) else [],
-                    "particles": int(own["particle_count"]),
-                    "vertices_of_visual_surfaces": int(own.get("vertex_count", 0)),
-                    "measured": _measured(len(own.get("measure_names", ())) > 0),
-                    "parts": [str(name) for name in own["part_names"]],
-                    **_bodies(own["body_names"], own.get("body_kinds")),
-                }
-    except Exception:  # whatever HDF5 makes of a damaged file: what it is says the check below
-        pass
-    return {"kind": "checkpoint", **checkpoint.describe(path)}
+            is_result = "shinari" in file and "checkpoint" not in file
+    except OSError:  # why it cannot be read, `describe` says
+        is_result = False
+    return _result(path) if is_result else {"kind": "checkpoint", **checkpoint.describe(path)}
 
 
 def _measured(measured: bool) -> list[str]:
     """What a result holds beside the motion."""
     return ["strains", "forces", "energies", "momenta", "residuals"] if measured else []
-
-
-def _bodies(names: Any, kinds: Any) -> dict[str, list[str]]:
-    """Rigid bodies and colliders of a result by their names; before there were bodies, all were colliders."""
-    kinds = ["collider"] * len(names) if kinds is None else kinds
-    pairs = list(zip(map(str, names), map(str, kinds), strict=True))
-    return {
-        "bodies": [name for name, kind in pairs if kind == "rigid"],
-        "colliders": [name for name, kind in pairs if kind == "collider"],
-    }
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from shinari.errors import FileError
 from shinari.files.npz import NpzFrames
-from shinari.files.results import Frame, Layout
+from shinari.files.results import Frame, Layout, frame_shapes
 from shinari.files.spool import SpoolFrames, frame_dtype
 from shinari.files.vtkhdf_reader import VtkhdfFrames
 
@@ -76,8 +76,8 @@ class Cache:
         if not -count <= index < count:
             raise IndexError(f"{self.path}: has {count} frames, no frame {index}")
         index %= count
-        names = (name for name in frame_dtype(self.layout).names or () if name != "time")
-        return Frame(float(self.times[index]), *(self._source.rows(name, index, index + 1)[0] for name in names))
+        names = frame_shapes(self.layout)
+        return Frame(float(self.times[index]), **{n: self._source.rows(n, index, index + 1)[0] for n in names})
 
     def measures(self) -> np.ndarray:
         """The numbers that `shinari.files.results.MEASURES` names in all frames, shape (T, M) float64.

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
-from shinari.files.results import Frame, Layout, Part
+from shinari.files.results import Layout, Part
+from shinari.files.spool import frame_of_record
 
 
 def write_html(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
@@ -48,11 +49,6 @@ def moving_box(layout: Layout, frames: np.ndarray) -> tuple[np.ndarray, np.ndarr
     from shinari.view.stage import box_of
 
     return box_of(layout, map(frame_of_record, frames))
-
-
-def frame_of_record(record: Any) -> Frame:
-    """The frame of a record of the spool, of which it is a view."""
-    return Frame(**{name: record[name] for name in record.dtype.names})
 
 
 def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:

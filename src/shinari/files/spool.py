@@ -32,6 +32,11 @@ def frame_dtype(layout: Layout) -> np.dtype:
     return np.dtype(columns, align=True)  # USD refuses numbers that are not
 
 
+def frame_of_record(record: np.void) -> Frame:
+    """The frame of a record, of which it is a view."""
+    return Frame(**{name: record[name] for name in record.dtype.names or ()})
+
+
 class Spool:
     """A growing NumPy file of frames."""
 

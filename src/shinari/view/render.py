@@ -14,11 +14,15 @@ from shinari.errors import FileError, SceneError, require
 from shinari.files.cache import Cache, open_cache
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.results import Frame, Layout
+from shinari.files.spool import frame_of_record
 from shinari.scene import check
+from shinari.view import video
 from shinari.view.camera import Camera
+from shinari.view.colours import MEASURED_MODES, MODES, Colouring
+from shinari.view.overlay import written
+from shinari.view.pictures import BACKGROUND, SIZE, Painter, parse_color, survey
 
 PICTURES, VIDEOS = (".png", ".jpg"), (".mp4", ".gif")
-SIZE = (1280, 720)
 GIF_FPS = 20.0
 """Most pictures in a second of a GIF unless more are asked for: it is a large format."""
 JPEG_QUALITY = 90
@@ -48,14 +52,11 @@ class View:
     camera: str | Camera = "corner"
     colour: str = "body"
     largest: float | None = None
-    background: str = "#eef1f5"
+    background: str = BACKGROUND
     overlay: bool = False
     surface: bool = False
 
     def __post_init__(self) -> None:
-        from shinari.view.colours import MODES
-        from shinari.view.pictures import parse_color
-
         if len(self.size) != 2 or not all(isinstance(n, int) and 16 <= n <= LARGEST for n in self.size):
             raise SceneError(f"render: size: expected a width and a height of 16 to {LARGEST} pixels, got {self.size}")
         if self.colour not in MODES:
@@ -122,6 +123,7 @@ def render(
         raise FileError(f"{source.path}: has no frames")
     chosen = _chosen(source.times, suffix in VIDEOS, time, frame)
     if suffix in VIDEOS:
+        video.check_video(suffix, view.size, fps)
         fps = _rate(fps, source.layout.frames_per_second, suffix)
         chosen = _at_rate(source.times, fps)
     elif fps is not None:
@@ -160,21 +162,11 @@ class _Run:
 
 
 def _run_of(layout: Layout, frames: np.ndarray, title: str) -> _Run:
-    names = [name for name in frames.dtype.names or () if name != "time"]
-
-    def frame(index: int) -> Frame:
-        record = frames[index]
-        return Frame(float(record["time"]), **{name: record[name] for name in names})
-
-    return _Run(layout, frame, np.array(frames["time"]), title)
+    return _Run(layout, lambda index: frame_of_record(frames[index]), np.array(frames["time"]), title)
 
 
 def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, progress: Progress | None) -> None:
     """Draw the chosen frames of a run: one as a picture, several as a video."""
-    from shinari.view import video
-    from shinari.view.colours import Colouring
-    from shinari.view.pictures import Painter, survey
-
     require("pyvista", "render")
     layout = _with_surfaces(run.layout) if view.surface else run.layout
     colouring = _colouring(layout, view)
@@ -203,8 +195,6 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
             tell("drawing", number + 1, len(chosen))
             if not view.overlay:
                 return image
-            from shinari.view.overlay import written
-
             return written(image, run.title, frame.time, chosen[number], colouring)
 
         if path.suffix.lower() in PICTURES:
@@ -219,8 +209,6 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
 
 def _colouring(layout: Layout, view: View) -> Any:
     """What things are coloured by; None: each has its colour."""
-    from shinari.view.colours import MEASURED_MODES, Colouring
-
     if view.colour == "body":
         return None
     if view.colour in MEASURED_MODES and not layout.measured:
@@ -249,8 +237,6 @@ def _chosen(times: np.ndarray, moving: bool, time: float | None, frame: int | No
 def _rate(fps: float | None, own: float, suffix: str) -> float:
     if fps is None:
         return min(own, GIF_FPS) if suffix == ".gif" else own
-    if not (np.isfinite(fps) and 0.0 < fps <= 1000.0):
-        raise SceneError(f"render: fps: is {fps}, expected a number above 0 and at most 1000")
     return fps
 
 
