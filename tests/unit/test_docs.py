@@ -23,6 +23,7 @@ from shinari.constraints.registry import _TYPES
 from shinari.errors import MissingExtraError
 from shinari.files.meshes import write_mesh
 from shinari.files.scene_file import load_scene_file
+from shinari.verify.ledger import all_checks
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ("gallery", "reference")  # made by the build of the documentation, from what other tests check
@@ -128,6 +129,17 @@ def test_what_a_page_says_runs(path, tmp_path, monkeypatch):
 def test_commands_in_the_text_exist(path):
     named = set(COMMAND.findall(path.read_text(encoding="utf-8")))
     assert named <= set(COMMANDS), f"{path.name}: there is no shinari {', '.join(sorted(named - set(COMMANDS)))}"
+
+
+def test_the_methods_name_every_check_and_no_other():
+    named = {
+        name
+        for path in (ROOT / "docs" / "methods").glob("*.md")
+        for words in commands(path.read_text(encoding="utf-8"))
+        if words[0] == "verify"
+        for name in words[1:]
+    }
+    assert named == set(all_checks())
 
 
 def _generated(file: Path) -> bool:
