@@ -217,14 +217,26 @@ def test_a_client_that_does_not_read_holds_nothing_up(page):
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(FileError, match="no such file"):
         offered(str(tmp_path / "none.toml"), None, playing=False)
+    with pytest.raises(FileError, match=r"shinari view demo kerchief$"):
+        offered("kerchif", None, playing=False)
     with pytest.raises(SceneError, match="'waterfall' is unknown; known are dam"):
         offered("demo", "waterfall", playing=False)
+    with pytest.raises(SceneError, match="'domino' is unknown; did you mean 'dominoes'; known are dam"):
+        offered("demo", "domino", playing=False)
     (tmp_path / "a.toml").write_text("")
     with pytest.raises(SceneError, match="a name follows only after 'demo'"):
         offered(str(tmp_path / "a.toml"), "flag", playing=False)
     table, chosen = offered("demo", None, playing=False)
-    assert chosen == "flag"
+    assert chosen == "kerchief"
     assert set(demo_sources()) <= set(table)
+
+
+def test_nothing_is_printed_of_a_server_that_was_not_needed(tmp_path, capsys):
+    path = tmp_path / "a.toml"
+    path.write_text("cloths = 1")
+    with pytest.raises(SceneError, match="cloths"):
+        serve(*offered(str(path), None, playing=False), port=0)
+    assert capsys.readouterr().out == ""
 
 
 def test_an_example_gives_what_is_shown_of_it(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-import threading
+import time
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -57,7 +57,7 @@ def view(
             webbrowser.open(address)
         with interruptible() as stopped:
             while not stopped():
-                threading.Event().wait(0.2)
+                time.sleep(0.2)
     finally:
         page.close()
 

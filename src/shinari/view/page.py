@@ -147,8 +147,7 @@ class Page:
         self._closed.set()
         self._thread.join()
         self.runner.close()
-        with contextlib.redirect_stdout(io.StringIO()):  # viser says so
-            self.server.stop()
+        stop_quietly(self.server)
 
     def _loop(self) -> None:
         seen, generation, told = 0, self.runner.generation, 0.0
@@ -239,3 +238,9 @@ class Page:
         position, target = self.stage.camera()
         for client in self.server.get_clients().values():
             client.camera.position, client.camera.look_at = position, target
+
+
+def stop_quietly(server: Any) -> None:
+    """Stop a viser server, which would say so on standard output."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()

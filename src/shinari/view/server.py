@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shinari.errors import SceneError, require
-from shinari.view.page import Page, Source
+from shinari.view.page import Page, Source, stop_quietly
 
 LOCAL = "127.0.0.1"
 """The address that only this machine can reach."""
@@ -35,7 +35,7 @@ def serve(sources: Mapping[str, Source], chosen: str, *, host: str = LOCAL, port
     try:
         return Page(server, sources, chosen)
     except BaseException:
-        server.stop()
+        stop_quietly(server)
         raise
 
 

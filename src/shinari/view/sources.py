@@ -7,9 +7,11 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from shinari.cli.demo import DEFAULT, demo_scenes
 from shinari.errors import FileError, SceneError
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
@@ -17,10 +19,9 @@ from shinari.view.page import Loaded, Source
 from shinari.view.playback import Playback
 from shinari.view.runner import Runner
 
-CACHES = (".npz", ".vtkhdf")
-"""Extensions of runs that can be played again."""
+CACHES = (".npz", ".npy", ".vtkhdf")
+"""Extensions of runs that can be played again; .npy is what a run leaves of an .npz when it is killed."""
 DEMO = "demo"
-DEFAULT = "flag"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 """Where a checkout has its examples; an installed package has none."""
 SHOWN = "shown"
@@ -47,14 +48,16 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
     if what == DEMO:
         chosen = name or DEFAULT
         if chosen not in table:
-            raise SceneError(f"view: demo: {chosen!r} is unknown; known are {', '.join(table)}")
+            meant = "".join(f"did you mean {near!r}; " for near in get_close_matches(chosen, table, 1))
+            raise SceneError(f"view: demo: {chosen!r} is unknown; {meant}known are {', '.join(table)}")
         first = (demo_sources(playing, surface=surface) | example_sources(playing, surface=surface))[chosen]
         return table | {chosen: first}, chosen
     if name is not None:
         raise SceneError(f"view: {name!r}: a name follows only after 'demo'")
     path = Path(what)
     if not path.is_file():
-        raise FileError(f"{what}: no such file; for a scene of the package: shinari view demo {DEFAULT}")
+        near = get_close_matches(what, table, 1) or [DEFAULT]
+        raise FileError(f"{what}: no such file; for a scene of the package: shinari view demo {near[0]}")
     if path.suffix.lower() in CACHES:
         return {path.name: cache_source(path, playing=playing)}, path.name
     return {path.name: scene_file_source(path, playing=playing, surface=surface)} | table, path.name
@@ -97,8 +100,6 @@ def cache_source(path: Path, *, playing: bool = True) -> Source:
 
 def demo_sources(playing: bool = True, *, surface: bool = False) -> dict[str, Source]:
     """The scenes that come with the package."""
-    from shinari.cli.demo import demo_scenes
-
     return {n: scene_file_source(path, playing=playing, surface=surface) for n, path in demo_scenes().items()}
 
 
