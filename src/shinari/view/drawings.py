@@ -92,66 +92,59 @@ class Surface:
                 asset.visible = asset is node
 
 
-class Sheet:
-    """A part of triangles: cloth, the surface of a soft body."""
+class Skin:
+    """A part that is drawn by a surface, which loses what tears."""
 
     def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
         self._part, self._varying = part, layout.varying.get(part.name)
-        self._all = np.asarray(part.faces, np.int32)
-        self._drawn: np.ndarray | None = None
-        faces = self._changed(first)
-        self.surface = Surface(scene, name, self._points(first), self._all if faces is None else faces, color, add)
+        self._drawn = self._left(first)
+        self.surface = Surface(scene, name, self._vertices(first), self._faces(self._drawn), color, add)
 
     def show(self, frame: Frame, colors: np.ndarray | None) -> None:
         """Move it, without what has torn."""
-        self.surface.show(self._points(frame), self._changed(frame), colors)
+        drawn, faces = self._left(frame), None
+        if drawn is not None and not np.array_equal(drawn, self._drawn):  # type: ignore[arg-type]
+            self._drawn, faces = drawn, self._faces(drawn)
+        self.surface.show(self._vertices(frame), faces, colors)
 
-    def _points(self, frame: Frame) -> np.ndarray:
+    def _left(self, frame: Frame) -> np.ndarray | None:
+        """Which of its triangles or segments are there; None where nothing can tear."""
+        return None if self._varying is None else np.array(frame.drawn[self._varying])
+
+    def _vertices(self, frame: Frame) -> np.ndarray:
+        raise NotImplementedError
+
+    def _faces(self, drawn: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Sheet(Skin):
+    """A part of triangles: cloth, the surface of a soft body."""
+
+    def _vertices(self, frame: Frame) -> np.ndarray:
         return np.ascontiguousarray(frame.positions[self._part.start : self._part.stop], np.float32)
 
-    def _changed(self, frame: Frame) -> np.ndarray | None:
-        """The faces that are left, when they are others than before."""
-        if self._varying is None or np.array_equal(frame.drawn[self._varying], self._drawn):  # type: ignore[arg-type]
-            return None
-        self._drawn = np.array(frame.drawn[self._varying])
-        return self._all[self._drawn]
+    def _faces(self, drawn: np.ndarray | None) -> np.ndarray:
+        faces = np.asarray(self._part.faces, np.int32)
+        return faces if drawn is None else faces[drawn]
 
 
-class Tube:
+class Tube(Skin):
     """A part that is a line: rope, rod."""
 
-    def __init__(
-        self,
-        scene: Any,
-        name: str,
-        part: Part,
-        layout: Layout,
-        first: Frame,
-        color: Color,
-        add: Register,
-        *,
-        radius: float,
-    ) -> None:
-        self._part, self._varying, self._radius = part, layout.varying.get(part.name), radius
-        self._drawn: np.ndarray | None = None
-        faces = self._changed(first)
-        faces = tube_faces(part.point_count) if faces is None else faces
-        self.surface = Surface(scene, name, self._vertices(first), faces, color, add)
+    def __init__(self, *given: Any, radius: float) -> None:
+        self._radius = radius
+        super().__init__(*given)
 
     def show(self, frame: Frame, colors: np.ndarray | None) -> None:
         """Move it, without what has torn."""
-        if colors is not None:
-            colors = np.repeat(colors, SIDES, axis=0)
-        self.surface.show(self._vertices(frame), self._changed(frame), colors)
+        super().show(frame, None if colors is None else np.repeat(colors, SIDES, axis=0))
 
     def _vertices(self, frame: Frame) -> np.ndarray:
         return tube_vertices(frame.positions[self._part.start : self._part.stop], self._radius)
 
-    def _changed(self, frame: Frame) -> np.ndarray | None:
-        if self._varying is None or np.array_equal(frame.drawn[self._varying], self._drawn):  # type: ignore[arg-type]
-            return None
-        self._drawn = np.array(frame.drawn[self._varying])
-        return tube_faces(self._part.point_count, ~self._drawn)
+    def _faces(self, drawn: np.ndarray | None) -> np.ndarray:
+        return tube_faces(self._part.point_count, None if drawn is None else ~drawn)
 
 
 class Balls:
