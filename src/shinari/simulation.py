@@ -297,8 +297,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         if isinstance(thing, BodyHandle):
             return self.body_surface(thing)
         particles = self._range(thing)
-        group = next(g for g in self.scene.groups if g.name == thing.name)
-        left = elements_left(self.model, self.state, next(k for k, g in enumerate(self.scene.groups) if g is group))
+        number = self._group_index(thing)
+        group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
         if group.visual is not None:
             members = range(particles.start, particles.stop)
             return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
@@ -420,13 +420,23 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
         return load(path, scene)
 
-    def _range(self, handle: object) -> slice:
+    def _thing(self, handle: object) -> Handle:
+        """The handle of a thing with particles of this scene, given that or its name."""
         thing = self.scene[handle] if isinstance(handle, str) else handle
         if not isinstance(thing, Handle):
             raise SceneError(f"simulation: {handle!r} has no particles")
         if thing._scene is not self.scene:
             raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
+        return thing
+
+    def _range(self, handle: object) -> slice:
+        """Its particles."""
+        thing = self._thing(handle)
         return slice(thing.particles.start, thing.particles.stop)
+
+    def _group_index(self, handle: object) -> int:
+        """Its number among the groups of the scene."""
+        return [group.name for group in self.scene.groups].index(self._thing(handle).name)
 
     def _recentre(self) -> None:
         """Move the origins of things that have travelled far."""

@@ -74,6 +74,7 @@ class Changes:
     state: "State"
     _revision: int
     _bind: Callable[[], None]
+    _group_index: Callable[[object], int]
     _diagnostics: Diagnostics
     _announced: bool
     _table: RowTable | None
@@ -186,14 +187,6 @@ class Changes:
         if self._table is None:
             self._table = RowTable(self.described)
         return self._table
-
-    def _group_index(self, thing: object) -> int:
-        handle = self.scene[thing] if isinstance(thing, str) else thing
-        if not isinstance(handle, Handle):
-            raise SceneError(f"simulation: {thing!r} is not made of particles and has no material")
-        if handle._scene is not self.scene:
-            raise SceneError(f"simulation: {handle.name!r} belongs to another scene")
-        return [group.name for group in self.scene.groups].index(handle.name)
 
     def _check_unchanged(self, what: str) -> None:
         if self.scene.revision != self._revision:

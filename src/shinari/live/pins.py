@@ -41,6 +41,7 @@ class Pins:
     settings: "Settings"
     _diagnostics: Diagnostics
     _range: Callable[[object], slice]
+    _group_index: Callable[[object], int]
     _bind: Callable[[], None]
 
     def pin(self, handle: Handle | str, indices: Any) -> None:
@@ -99,9 +100,7 @@ class Pins:
 
     def _chosen(self, verb: str, handle: Handle | str, indices: Any) -> np.ndarray:
         """Which particles as added are meant, (N,) bool."""
-        members = self._range(handle)
-        number = next(k for k, (_, particles) in enumerate(self.model.things) if particles.start == members.start)
-        group = self.scene.groups[number]
+        members, group = self._range(handle), self.scene.groups[self._group_index(handle)]
         local = check.indices(group.name, verb, indices, members.stop - members.start)
         if getattr(group.material, "tethers", False):
             raise SceneError(
