@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_exchange import Glb
 
 import shinari as sn
 from shinari.build.tetrahedra.check import FACES, boundary_faces, exposed_faces
@@ -47,8 +48,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sn.Simulation, 
     folder = tmp_path_factory.mktemp("torn")
     simulation = sn.Simulation(tearing_scene(), threads=1, dt=1 / 30)
     drawn, surfaces = [], []
-    # the other three hold meshes that stay as they are, and refuse a sheet that can tear
-    formats = [suffix for suffix in FORMATS if suffix not in (".glb", ".pc2", ".mdd")]
+    # point caches hold meshes that stay as they are, and refuse a sheet that can tear; one picture stands for all
+    formats = [suffix for suffix in FORMATS if suffix not in (".pc2", ".mdd", ".jpg", ".mp4", ".gif")]
     with Recorder(simulation, [folder / f"run{suffix}" for suffix in formats]) as recorder:
         for step in range(STEPS + 1):
             if step:
@@ -140,6 +141,34 @@ def test_paraview_sees_the_cells_that_are_left(run: tuple) -> None:
             assert rows(own - starts[name]) == rows(faces)
         segments = sum(data.GetLines().GetCellSize(k) - 1 for k in range(data.GetNumberOfLines()))
         assert segments == int(drawn[index][layout.varying["rope"]].sum())
+
+
+def test_in_gltf_what_is_not_there_has_no_size(run: tuple) -> None:
+    folder, simulation, drawn, _ = run
+    glb, positions = Glb(folder / "run.glb"), read_npz(folder / "run.npz")["positions"]
+    layout = layout_of(simulation.scene, 30.0)
+    for part in layout.parts[1:]:
+        mesh = glb.mesh(part.name)
+        corners = 2 if part.faces is None else 3
+        cells = glb.values(mesh["indices"]).reshape(-1, corners)
+        assert mesh["mode"] == {2: 1, 3: 4}[corners]
+        given = np.arange(part.element_count)[:, None] + np.arange(2) if part.faces is None else part.faces
+        kept = 0
+        for index in range(STEPS + 1):
+            names = ["POSITION"] if corners == 2 else ["POSITION", "NORMAL"]
+            values = [glb.values(mesh["attributes"][name]) for name in names]
+            if index:
+                values = [v + glb.values(mesh["targets"][index - 1][n]) for v, n in zip(values, names, strict=True)]
+            shown = values[0][cells]
+            sizes = np.abs(shown - shown[:, :1]).max(axis=(1, 2))
+            expected = positions[index, part.start : part.stop][given[drawn[index][layout.varying[part.name]]]]
+            found, wanted = (np.sort(p.reshape(-1, 3 * corners), axis=0) for p in (shown[sizes > 1e-4], expected))
+            assert np.allclose(found, wanted, atol=1e-5)
+            assert corners == 2 or np.allclose(np.linalg.norm(values[1], axis=1), 1.0, atol=1e-5)
+            kept += len(found) < len(cells)
+        assert kept > 0
+    sheet = glb.mesh("sheet")
+    assert len(glb.values(sheet["attributes"]["POSITION"])) < 3 * 24, "triangles that stay share their vertices"
 
 
 def test_the_player_holds_the_run(run: tuple) -> None:

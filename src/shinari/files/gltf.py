@@ -4,7 +4,8 @@ https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html. Y up, metres and seco
 
     nodes     one a part, its mesh the first frame with one morph target for each frame after it, which adds the
               differences of the vertices and of their smooth normals; one a body, moved by translation and rotation
-    meshes    triangles, a line strip for a curve, points; glTF has no thickness for the last two
+    meshes    triangles, a line strip for a curve, points; glTF has no thickness for the last two. A triangle or a
+              segment that is not there in all frames has vertices of its own, which meet in one point meanwhile
     animation the weights of the targets, one of them 1 at each frame and all others 0, so that players that go from
               one frame to the next linearly move each vertex on a straight line
     materials one a thing, with its colour, rough; both sides are drawn, except of containers
@@ -26,7 +27,7 @@ import numpy as np
 from shinari.errors import FileError
 from shinari.files.mapped import each_frame
 from shinari.files.moving import Moving, moving_parts
-from shinari.files.results import Frame, Layout, body_color
+from shinari.files.results import Frame, Layout, body_color, frame_shapes
 from shinari.files.spool import SpoolWriter
 
 MOST_FRAMES = 240
@@ -37,13 +38,16 @@ MOST_BYTES = 256 * 2**20
 FLOAT, UNSIGNED_INT = 5126, 5125
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 MODES = {"points": 0, "curve": 3, "mesh": 4}
+LINES = 1
 
 
 class GlbWriter(SpoolWriter):
     """Spools the frames of a clip and refuses what is too large."""
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
-        parts = moving_parts(path, layout)
+        # as if all that can tear did: more vertices than there will be
+        every = np.broadcast_to([[True], [False]], (2, *frame_shapes(layout)["drawn"]))
+        parts = moving_parts(path, layout, every)
         self._vertices = sum(part.count for part in parts)
         self._frame_bytes = sum(frame_bytes(part) for part in parts)
         super().__init__(path, layout, write_glb, title=title)
@@ -83,16 +87,18 @@ def write_glb(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
 
     Args:
         path: File to write.
-        layout: What the frames hold; no part tears or flows.
+        layout: What the frames hold; no part flows.
         frames: Structured array as `shinari.files.spool.frame_dtype` says, shape (T,).
         title: One line about the run, kept as the name of the scene.
     """
     document = _Document(title)
-    times = document.floats("SCALAR", frames["time"] - frames["time"][0], bounds=True)
-    weights = document.floats("SCALAR", np.eye(len(frames))[:, 1:].ravel()) if len(frames) > 1 else -1
-    for part in moving_parts(path, layout):
+    times = weights = -1
+    if len(frames) > 1:
+        times = document.floats("SCALAR", frames["time"] - frames["time"][0], bounds=True)
+        weights = document.floats("SCALAR", np.eye(len(frames))[:, 1:].ravel())
+    for part in moving_parts(path, layout, frames["drawn"]):
         if part.count:
-            _add_part(document, part, frames, times, weights)
+            _add_part(document, part, layout, frames, times, weights)
     for index in range(len(layout.bodies)):
         _add_body(document, layout, index, frames, times)
     document.write(path)
@@ -168,11 +174,11 @@ def _put_chunk(stream: BinaryIO, kind: bytes, length: int, pieces: Iterator[byte
         stream.write(data)
 
 
-def _add_part(document: _Document, part: Moving, frames: np.ndarray, times: int, weights: int) -> None:
+def _add_part(document: _Document, part: Moving, layout: Layout, frames: np.ndarray, times: int, weights: int) -> None:
     """A node with a mesh whose targets are the frames after the first."""
     values = [("POSITION", _positions(part))]
     if part.kind == "mesh":
-        values.append(("NORMAL", _normals(part)))
+        values.append(("NORMAL", _normals(part, layout)))
 
     def pieces() -> Iterator[bytes]:
         first = [np.zeros((part.count, 3), np.float32)] * len(values)
@@ -194,9 +200,10 @@ def _add_part(document: _Document, part: Moving, frames: np.ndarray, times: int,
             offset += size
         targets.append(target)
     primitive: dict[str, Any] = {"attributes": targets[0], "mode": MODES[part.kind]}
+    if len(part.cells):
+        primitive["indices"] = document.indices(part.cells)
+        primitive["mode"] = LINES if part.kind == "curve" else primitive["mode"]
     primitive["material"] = document.material(part.name, part.color)
-    if part.kind == "mesh":
-        primitive["indices"] = document.indices(part.faces)
     mesh: dict[str, Any] = {"name": part.name, "primitives": [primitive]}
     if len(targets) > 1:
         primitive["targets"] = targets[1:]
@@ -207,13 +214,20 @@ def _add_part(document: _Document, part: Moving, frames: np.ndarray, times: int,
 
 
 def _positions(part: Moving) -> Callable[[Any], np.ndarray]:
-    return lambda frame: np.asarray(frame["positions"][part.rows], np.float32)
+    return lambda frame: np.asarray(frame["positions"][part.rows_of(frame["drawn"])], np.float32)
 
 
-def _normals(part: Moving) -> Callable[[Any], np.ndarray]:
+def _normals(part: Moving, layout: Layout) -> Callable[[Any], np.ndarray]:
     from shinari.build.vertex_normals import vertex_normals
 
-    return lambda frame: vertex_normals(frame["positions"][part.rows], part.faces)
+    start, stop, where = part.part.start, part.part.stop, layout.varying.get(part.name)
+    faces = np.asarray(part.part.faces)
+
+    def values(frame: Any) -> np.ndarray:
+        drawn = None if where is None else frame["drawn"][where]
+        return vertex_normals(frame["positions"][start:stop], faces, drawn)[part.rows_of(frame["drawn"]) - start]
+
+    return values
 
 
 def _bounds(part: Moving, frames: np.ndarray) -> Iterator[tuple[list[float], list[float]]]:

@@ -77,7 +77,7 @@ def cached_meshes(path: Path, layout: Layout) -> list[CachedMesh]:
         CachedMesh(
             path.stem if len(parts) == 1 else f"{path.stem}_{name}",
             part.count,
-            part.faces,
+            part.cells,
             part.kind == "curve",
             _rows(part),
         )
