@@ -2,12 +2,16 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from shinari.errors import SceneError
 from shinari.settings import METHODS, PRECISIONS, SWEEPS
+
+if TYPE_CHECKING:
+    from shinari.files.scene_file import RunOptions
+    from shinari.simulation import Simulation
 
 _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
@@ -66,19 +70,11 @@ def run(
     if resume is not None and changes:
         raise SceneError(f"run: {next(iter(changes))}: cannot change when a checkpoint is resumed")
     from shinari.cli.running import execute, tell
-    from shinari.files.scene_file import load_scene_file
     from shinari.scene import check
-    from shinari.simulation import Simulation
 
     duration = None if duration is None else check.number("run", "duration", duration, least=0.0)
     fps = None if fps is None else check.number("run", "fps", fps, above=0.0)
-    loaded, options = (None, None) if scene is None else load_scene_file(scene)
-    if resume is not None:
-        simulation = _resumed(resume, loaded)
-    else:
-        assert loaded is not None
-        assert options is not None
-        simulation = Simulation(loaded, **asdict(replace(options.settings, **changes)))
+    simulation, options = _simulation(scene, resume, changes)
     if duration is None:
         if options is None:
             raise SceneError("run: duration: give it when a checkpoint is resumed without its scene file")
@@ -98,8 +94,20 @@ def run(
     return tell(report, json)
 
 
-def _resumed(path: Path, scene: Any) -> Any:
-    """The simulation of a checkpoint; the scene file, when given, must be the one that was saved."""
-    from shinari.files.checkpoint import load
+def _simulation(
+    scene: Path | None, resume: Path | None, changes: dict[str, Any]
+) -> "tuple[Simulation, RunOptions | None]":
+    """The simulation, resumed or of the scene with changed settings, and what the scene file says of the run.
 
-    return load(path, scene)
+    With a checkpoint the scene file may be left out; when given, it must be the one that was saved.
+    """
+    from shinari.files.checkpoint import load
+    from shinari.files.scene_file import load_scene_file
+    from shinari.simulation import Simulation
+
+    loaded, options = (None, None) if scene is None else load_scene_file(scene)
+    if resume is not None:
+        return load(resume, loaded), options
+    assert loaded is not None
+    assert options is not None
+    return Simulation(loaded, **asdict(replace(options.settings, **changes))), options
