@@ -85,6 +85,13 @@ def test_a_single_part_has_the_name_of_the_run(tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"run{suffix}", f"run{suffix}.obj"]
 
 
+def test_names_make_files_that_no_file_system_confuses(tmp_path):
+    names = ["flag", "Flag", "a/b", "布 1"]
+    write(tmp_path / "run.pc2", 1, Layout(tuple(Part(name, "points", 0, 1) for name in names), (), 1, 25.0))
+    found = sorted(path.name for path in tmp_path.glob("*.pc2"))
+    assert found == sorted(["run_flag.pc2", "run_Flag_2.pc2", "run_a_b.pc2", "run_布_1.pc2"])
+
+
 def test_the_particles_inside_of_a_soft_body_are_left_out(tmp_path):
     layout = Layout((Part("soft", "mesh", 1, 8, faces=np.array([[1, 3, 4], [4, 3, 6]])),), (), 8, 25.0)
     write(tmp_path / "run.pc2", 2, layout)

@@ -18,6 +18,7 @@ killed leaves all of its full frames readable. When the run is over the files mo
 """
 
 import os
+import re
 import shutil
 import struct
 from collections.abc import Callable
@@ -31,7 +32,7 @@ from shinari.files.moving import Moving, moving_parts
 from shinari.files.obj import format_obj
 from shinari.files.partial import FileWriter, reserve
 from shinari.files.results import BodyPoints, Frame, Layout
-from shinari.files.usd import prim_names
+from shinari.files.usd import different
 
 HEADER = struct.Struct("<12siiffi")
 
@@ -72,7 +73,7 @@ def cached_meshes(path: Path, layout: Layout) -> list[CachedMesh]:
         FileError: A part tears or flows.
     """
     parts = moving_parts(path, layout)
-    names = prim_names([*(part.name for part in parts), "bodies", "colliders"])
+    names = different(re.sub(r"\W", "_", name) for name in [*(part.name for part in parts), "bodies", "colliders"])
     meshes = [
         CachedMesh(
             path.stem if len(parts) == 1 else f"{path.stem}_{name}",

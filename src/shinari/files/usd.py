@@ -29,17 +29,21 @@ SAVE_BYTES = 64 * 2**20
 
 def prim_names(names: Iterable[str]) -> list[str]:
     """Valid prim names, all different, for any names."""
+    valid = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
+    return different(f"_{name}" if name[:1].isdigit() or not name else name for name in valid)
+
+
+def different(names: Iterable[str]) -> list[str]:
+    """Names with a number behind those that are taken, if only in other letters: `Cloth` and `cloth` may be one file."""
     taken: set[str] = set()
     result = []
     for name in names:
-        base = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        base = f"_{base}" if base[:1].isdigit() or not base else base
-        valid, number = base, 1
-        while valid in taken:
+        free, number = name, 1
+        while free.casefold() in taken:
             number += 1
-            valid = f"{base}_{number}"
-        taken.add(valid)
-        result.append(valid)
+            free = f"{name}_{number}"
+        taken.add(free.casefold())
+        result.append(free)
     return result
 
 
