@@ -92,6 +92,14 @@ def visit(chromium: Any, viewer: Page) -> Iterator[Callable[[], Any]]:
         there = "() => [...document.querySelectorAll('canvas')].some(canvas => canvas.width > 100)"
         page.wait_for_function(there, timeout=1000 * PATIENCE)
         until(lambda: set(viewer.server.get_clients()) - before, "the page is connected")
+        client = viewer.server.get_clients()[max(viewer.server.get_clients())]
+
+        def fits() -> bool:
+            camera = client.camera
+            return camera.aspect < 1.0 and np.allclose(camera.position, viewer.stage.camera(camera.aspect)[0])
+
+        until(fits, "the camera has stepped back for the panel beside the scene")
+        seen(page, client)
         return page
 
     yield go
@@ -116,13 +124,18 @@ def still(viewer: Page, shown: list) -> Callable[[Any], None]:
         viewer.runner.pause().result(PATIENCE)
         time = viewer.runner.do(lambda simulation: simulation.time).result(PATIENCE)
         until(lambda: shown[0] is viewer.runner.latest() and shown[0].time == time, "the last frame is sent")
-        for client in viewer.server.get_clients().values():
-            # messages are worked off in turn: when this one is answered, those before it are
-            with suppress(RuntimeError):  # this client has left
-                client.local_storage.get_item("nothing", timeout=PATIENCE)
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        seen(page, *viewer.server.get_clients().values())
 
     return wait
+
+
+def seen(page: Any, *clients: Any) -> None:
+    """Wait until what was sent to some clients is there, and a page shows it."""
+    for client in clients:
+        # messages are worked off in turn: when this one is answered, those before it are
+        with suppress(RuntimeError):  # this client has left
+            client.local_storage.get_item("nothing", timeout=PATIENCE)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @pytest.fixture

@@ -78,6 +78,8 @@ class Page:
         self.sources = dict(sources)
         self.problem = ""
         self._colouring: Any = None
+        # width over height of the picture for which the camera of each client was turned last
+        self._aspects: dict[int, float] = {}
         self._frame_callbacks: list[Callable[[Frame], None]] = []
         self._change_callbacks: list[Callable[[], None]] = []
         self._status_callbacks: list[Callable[[], None]] = []
@@ -89,6 +91,8 @@ class Page:
         server.scene.set_up_direction("+y")
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.dock_right()  # beside the scene, not in front of it
+        server.on_client_connect(self._welcome)
+        server.on_client_disconnect(lambda client: self._aspects.pop(client.client_id))
         for name in PANELS:
             getattr(import_module(f"shinari.view.{name}"), f"add_{name}")(self)
         self._thread = threading.Thread(target=self._loop, name="shinari page", daemon=True)
@@ -235,9 +239,25 @@ class Page:
 
     def _look(self) -> None:
         """Turn the cameras of those who are here to what is new."""
-        position, target = self.stage.camera()
         for client in self.server.get_clients().values():
-            client.camera.position, client.camera.look_at = position, target
+            self._turn(client)
+
+    def _turn(self, client: Any) -> None:
+        """Turn the camera of a client so that the stage is in its picture, as wide as that is."""
+        self._aspects[client.client_id] = client.camera.aspect
+        client.camera.position, client.camera.look_at = self.stage.camera(client.camera.aspect)
+
+    def _welcome(self, client: Any) -> None:
+        """Keep the stage in the picture of a client until it moves its camera: panels come after the first picture."""
+        self._aspects[client.client_id] = 1.0
+
+        @client.camera.on_update
+        async def _(camera: Any) -> None:
+            before = self._aspects[client.client_id]
+            position, _ = self.stage.camera(before)
+            here = np.allclose(camera.position, position, atol=1e-3 * self.stage.size)
+            if here and min(camera.aspect, 1.0) != min(before, 1.0):
+                self._turn(client)
 
 
 def stop_quietly(server: Any) -> None:

@@ -101,9 +101,9 @@ class Stage:
         for node in list(self.nodes):
             callback(node)
 
-    def camera(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position of a camera that sees the box, and the point that it looks at [m]."""
-        return frame_camera(*self.box)
+    def camera(self, aspect: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """Position of a camera that sees the box, and the point that it looks at [m]; see `frame_camera`."""
+        return frame_camera(*self.box, aspect=aspect)
 
     def remove(self) -> None:
         """Take everything away."""
@@ -167,12 +167,13 @@ def alike(layout: Layout) -> list[list[int]]:
     return list(groups.values())
 
 
-def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def frame_camera(low: np.ndarray, high: np.ndarray, *, aspect: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Camera that sees a box from the front, the right and above.
 
     Args:
         low: Lower corner of the box [m], shape (3,).
         high: Upper corner [m], shape (3,).
+        aspect: Width of the picture over its height; in a narrow one the camera is farther away.
 
     Returns:
         Position of the camera and the point it looks at [m], each (3,).
@@ -180,7 +181,8 @@ def frame_camera(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndar
     center = 0.5 * (low + high)
     radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
     direction = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
-    return center + direction * radius / np.sin(np.radians(0.5 * VIEW_ANGLE)), center
+    angle = np.arctan(np.tan(np.radians(0.5 * VIEW_ANGLE)) * min(aspect, 1.0))
+    return center + direction * radius / np.sin(angle), center
 
 
 def live_box(layout: Layout, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
