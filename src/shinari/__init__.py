@@ -14,6 +14,7 @@ from shinari.errors import (
     OverconstrainedWarning,
     RobotWarning,
     SceneError,
+    SeamWarning,
     ShinariError,
     TetrahedraWarning,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "RopeMaterial",
     "Scene",
     "SceneError",
+    "SeamWarning",
     "Servo",
     "ShinariError",
     "Simulation",

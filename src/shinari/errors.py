@@ -44,6 +44,10 @@ class FluidWarning(UserWarning):
     """Fluids that are simulated, but outside of what is known to work, or that have met a limit of their own."""
 
 
+class SeamWarning(UserWarning):
+    """A sheet whose mesh has vertices twice, so that it comes apart along a seam."""
+
+
 class FrameRateWarning(UserWarning):
     """Results with more or fewer frames in a second than asked for: frames are whole steps apart."""
 

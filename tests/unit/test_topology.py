@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shinari as sn
 from shinari.build import topology
 from shinari.errors import SceneError
 
@@ -155,3 +157,23 @@ def test_grid_refuses(arguments):
 def test_topology_does_not_bring_numba():
     code = "import sys, shinari.build.topology; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_sheet_with_a_seam_is_told_of():
+    vertices, faces = sn.grid(shape=(5, 4))
+    scene = sn.Scene()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scene.add_cloth((vertices, faces))
+        # two pieces that are apart are what they look like
+        above = np.add(vertices, (0.0, 1.0, 0.0))
+        scene.add_cloth((np.concatenate([vertices, above]), np.concatenate([faces, faces + 20])))
+    # the triangles right of the third column get vertices of their own there
+    right = vertices[faces][..., 0].mean(axis=1) > vertices[2, 0]
+    cut = np.flatnonzero(vertices[:, 0] == vertices[2, 0])
+    new = np.arange(len(vertices))
+    new[cut] = len(vertices) + np.arange(len(cut))
+    faces = np.where(right[:, None], new[faces], faces)
+    text = f"4 vertices on its boundaries lie exactly where others do, vertex 20 where {cut[0]} is"
+    with pytest.warns(sn.SeamWarning, match=text):
+        scene.add_cloth((np.concatenate([vertices, vertices[cut]]), faces))

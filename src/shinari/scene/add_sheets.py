@@ -94,7 +94,11 @@ class Sheets(Contents):
         Raises:
             SceneError: The mesh cannot be a cloth; the message says which vertex, face or edge.
             FileError: The mesh file cannot be read.
+
+        Warns:
+            SeamWarning: Vertices are there twice, so that the sheet comes apart.
         """
+        from shinari.build.seams import warn_of_seams
         from shinari.build.topology import check_mesh, hinges, vertex_masses
 
         name = self._name("cloth", name)
@@ -103,6 +107,7 @@ class Sheets(Contents):
         modes = {"particles": "particles", "triangles": "triangles"}
         among = self_collision_mode(thing, self_collision, modes)
         vertices, faces = check_mesh(*mesh_arrays(thing, mesh), thing)
+        warn_of_seams(thing, vertices, faces)
         if among is not None:
             check_thickness(thing, vertices, faces, cloth.thickness)
         if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
