@@ -59,8 +59,16 @@ def scene_file() -> str:
     lines = [
         "# Scene files",
         "",
-        "A scene file is TOML. `shinari schema` prints the JSON schema from which this page is made; an editor that",
-        "knows it completes and checks while you type. Units are SI, Y is up, rotations are quaternions w x y z.",
+        "A scene file is TOML: `[scene]` and `[simulation]` once, `[[cloth]]`, `[[collider]]` and so on for each",
+        "thing. Units are SI, Y is up, rotations are quaternions w x y z; a mesh is looked for beside the file. This",
+        "is the scene of `shinari demo`:",
+        "",
+        "```{literalinclude} ../../src/shinari/scenes/kerchief.toml",
+        ":language: toml",
+        "```",
+        "",
+        "`shinari schema > shinari.json` writes the JSON schema from which this page is made. An editor that knows it",
+        "completes and checks while you type; those that use Taplo find it by a first line `#:schema shinari.json`.",
         "",
     ]
     for name, table in tables.items():
