@@ -1,115 +1,15 @@
-"""Shape matching: rotations, momentum, stiffness, recovery, plasticity, fill, surface, and what is refused."""
+"""Shape matching: momentum, stiffness, recovery, plasticity, state, pins, and what is refused."""
 
 import math
 
-import numba
 import numpy as np
 import pytest
+from lumps import box, lattice, matching, simulation
+from small_scenes import precisions
 
 import shinari as sn
-from shinari.build.cluster_surface import nearest
-from shinari.build.clusters import lattice_clusters
-from shinari.build.fill import moments_of
-from shinari.maths.function import STEADY
-from shinari.maths.polar import matrix_of, rotation_near
-from shinari.scene.mesh_shape import Mesh
 
-precisions = pytest.mark.parametrize("precision", ["float64", "float32"])
-
-
-@numba.njit(**STEADY)
-def _rotations(matrices, starts, found):
-    for i in range(len(matrices)):
-        a = matrices[i]
-        rows = ((a[0, 0], a[0, 1], a[0, 2]), (a[1, 0], a[1, 1], a[1, 2]), (a[2, 0], a[2, 1], a[2, 2]))
-        q = rotation_near(rows, (starts[i, 0], starts[i, 1], starts[i, 2], starts[i, 3]))
-        rows = matrix_of(q)
-        for j in range(3):
-            for k in range(3):
-                found[i, j, k] = rows[j][k]
-
-
-def rotations(matrices, starts):
-    found = np.empty(matrices.shape)
-    _rotations(matrices, starts, found)
-    return found
-
-
-def quaternions(rng, count):
-    q = rng.normal(size=(count, 4))
-    return q / np.linalg.norm(q, axis=1)[:, None]
-
-
-def of_quaternion(q):
-    return rotations(np.zeros((len(q), 3, 3)), q)
-
-
-def lattice(*counts, spacing=0.1):
-    axes = [spacing * (np.arange(n) - 0.5 * (n - 1)) for n in counts]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-
-
-def box(*size):
-    signs = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
-    faces = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1]]
-    faces += [[2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
-    return 0.5 * signs * np.array(size), np.array(faces)
-
-
-def simulation(add, precision="float64", gravity=(0, 0, 0), **settings):
-    scene = sn.Scene(gravity=gravity)
-    lump = add(scene)
-    return sn.Simulation(scene, precision=precision, **{"threads": 1, **settings}), lump
-
-
-def matching(sim):
-    return sim._work.parts[0]
-
-
-# --- rotations ------------------------------------------------------------------------------------------------------
-
-
-SINGULAR_VALUES = [
-    (1.0, 0.7, 0.3),
-    (1.0, 0.7, 0.0),
-    (1.0, 0.8, -0.5),
-    (1.0, 1.0, -1.0),
-    (1.0, 0.5, -0.5),
-    (1.0, 0.0, 0.0),
-    (1.0, 1e-5, 1e-6),
-    (1.0, 0.5, -0.4999999),
-    (1e-30, 5e-31, 1e-31),
-]
-
-
-@pytest.mark.parametrize("values", SINGULAR_VALUES)
-def test_the_rotation_is_the_one_of_largest_trace_from_any_start(values):
-    rng = np.random.default_rng(1)
-    u, v = of_quaternion(quaternions(rng, 2000)), of_quaternion(quaternions(rng, 2000))
-    matrices = u * np.array(values) @ v
-    found = rotations(matrices, quaternions(rng, 2000))
-    size = np.linalg.norm(values)
-    np.testing.assert_allclose(
-        np.einsum("nki,nkj->nij", found, found), np.broadcast_to(np.eye(3), (2000, 3, 3)), atol=1e-14
-    )
-    trace = np.einsum("nij,nij->n", found, matrices)
-    assert (trace >= sum(values) - 1e-9 * size).all()
-    symmetric = np.einsum("nki,nkj->nij", found, matrices)
-    assert np.abs(symmetric - symmetric.transpose(0, 2, 1)).max() < 1e-12 * size
-
-
-def test_points_on_a_line_do_not_spin():
-    q = np.array([[math.cos(0.4), math.sin(0.4), 0.0, 0.0]])
-    line = np.diag([1.0, 0.0, 0.0])[None]
-    np.testing.assert_allclose(rotations(line, q), of_quaternion(q), atol=1e-14)
-
-
-def test_a_zero_matrix_leaves_the_rotation_as_it_is():
-    q = quaternions(np.random.default_rng(2), 5)
-    np.testing.assert_array_equal(rotations(np.zeros((5, 3, 3)), q), of_quaternion(q))
-
-
-# --- momentum -------------------------------------------------------------------------------------------------------
+# --- momentum ---------------------------------------------------------------------------------------------------------
 
 
 CASES = {
@@ -169,7 +69,7 @@ def test_a_lump_in_flight_keeps_its_momenta(case, precision):
     assert np.linalg.norm(sim.angular_momentum() - angular) < noise + 1e-8 * size
 
 
-# --- stiffness ------------------------------------------------------------------------------------------------------
+# --- stiffness --------------------------------------------------------------------------------------------------------
 
 
 def stretched(stiffness, substeps, iterations, precision="float64", material=None):
@@ -224,7 +124,7 @@ def test_a_rigid_lump_is_rigid():
     assert np.abs(distances).max() < 1e-14
 
 
-# --- recovery -------------------------------------------------------------------------------------------------------
+# --- recovery ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("start", ["flat", "line", "inverted", "random", "point"])
@@ -248,7 +148,7 @@ def test_a_lump_recovers(case, start):
     assert np.linalg.det((x - x.mean(axis=0)).T @ points) > 0.0, "not mirrored"
 
 
-# --- plasticity -----------------------------------------------------------------------------------------------------
+# --- plasticity -------------------------------------------------------------------------------------------------------
 
 
 def squeezed(material, frames=60, **settings):
@@ -295,7 +195,7 @@ def test_the_plastic_strain_is_limited():
     assert 1.05 < plastic[0, 0] < 1.1
 
 
-# --- state ----------------------------------------------------------------------------------------------------------
+# --- state ------------------------------------------------------------------------------------------------------------
 
 
 def busy_scene():
@@ -334,7 +234,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     assert results[0] == results[1]
 
 
-# --- fixed particles ------------------------------------------------------------------------------------------------
+# --- fixed particles --------------------------------------------------------------------------------------------------
 
 
 @precisions
@@ -379,136 +279,7 @@ def test_two_pins_are_a_hinge_and_three_hold():
         assert np.abs(distances).max() < 1e-3
 
 
-# --- fill -----------------------------------------------------------------------------------------------------------
-
-
-def ball(levels=3, radius=0.5, stretch=(1.0, 1.0, 1.0)):
-    import trimesh
-
-    mesh = trimesh.creation.icosphere(subdivisions=levels, radius=radius)
-    return np.asarray(mesh.vertices) * stretch, np.asarray(mesh.faces)
-
-
-@pytest.mark.parametrize("mesh", [box(1.0, 0.6, 0.3), ball(), ball(stretch=(1.0, 0.5, 1.6))])
-@pytest.mark.parametrize("spacing", [0.05, 0.083, 0.1])
-def test_a_filled_mesh_has_its_mass_centre_and_inertia(mesh, spacing):
-    scene = sn.Scene()
-    shift, quaternion = np.array([3.0, -1.0, 2.0]), np.array([0.5, 0.5, 0.5, 0.5])
-    scene.add_shape_matched(mesh, density=700.0, spacing=spacing, position=shift, rotation=quaternion)
-    group = scene.groups[0]
-    _, volume, centre, second = moments_of(Mesh(mesh[0][:, [2, 0, 1]] + shift, mesh[1]))
-    m, x = group.masses, group.positions
-    assert m.min() > 0.0
-    assert m.sum() == pytest.approx(700.0 * volume, rel=1e-12)
-    np.testing.assert_allclose(m @ x / m.sum(), centre, atol=1e-9)
-    r = x - centre
-    np.testing.assert_allclose(np.einsum("n,ni,nj->ij", m, r, r), 700.0 * second, atol=1e-8 * 700.0 * np.trace(second))
-
-
-def test_moments_of_a_box():
-    _, volume, centre, second = moments_of(Mesh(box(1.0, 0.6, 0.3)[0] + [5.0, 1.0, 2.0], box(1, 1, 1)[1]))
-    assert volume == pytest.approx(0.18)
-    np.testing.assert_allclose(centre, [5.0, 1.0, 2.0])
-    np.testing.assert_allclose(second, 0.18 / 12.0 * np.diag([1.0, 0.36, 0.09]), atol=1e-14)
-
-
-def test_balls_of_a_filled_box_touch_its_faces_from_inside():
-    scene = sn.Scene()
-    scene.add_shape_matched(box(1.0, 0.6, 0.3), spacing=0.07)
-    x, half = scene.groups[0].positions, 0.5 * np.array([1.0, 0.6, 0.3])
-    gap = half - np.abs(x).max(axis=0)
-    assert (gap >= 0.035 - 1e-9).all()
-    assert (gap < 0.035 + 0.036).all()
-
-
-def test_points_in_a_mesh_with_a_hole_through_it():
-    trimesh = pytest.importorskip("trimesh")
-    torus = trimesh.creation.torus(0.5, 0.15)
-    scene = sn.Scene()
-    scene.add_shape_matched(torus, spacing=0.06)
-    x = scene.groups[0].positions
-    assert (np.hypot(np.hypot(x[:, 0], x[:, 1]) - 0.5, x[:, 2]) <= 0.15 - 0.02).all()
-    assert len(x) * 0.06**3 == pytest.approx(torus.volume, rel=0.2)
-
-
-# --- clusters, surface ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [0.2, 0.25, 0.4, 3.0])
-def test_lattice_clusters_cover_everything_and_none_holds_another(size):
-    rng = np.random.default_rng(7)
-    points = rng.uniform(0, 1, (400, 3)) * [1.0, 0.6, 0.3]
-    clusters = lattice_clusters(points, size)
-    sets = [set(part.tolist()) for part in np.split(clusters.members, clusters.offsets[1:-1])]
-    assert set().union(*sets) == set(range(400))
-    assert not any(a <= b for i, a in enumerate(sets) for j, b in enumerate(sets) if i != j)
-    for part in sets:
-        assert (np.ptp(points[sorted(part)], axis=0) <= size * (1 + 1e-5)).all()
-    assert np.bincount(clusters.members).max() <= 8
-
-
-def test_nearest_points():
-    rng = np.random.default_rng(8)
-    points, places = rng.normal(size=(500, 3)) * [1, 2, 0.01], rng.normal(size=(200, 3)) * 2
-    found, squares = nearest(places, points, 4)
-    all_squares = ((places[:, None] - points[None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(squares, np.sort(all_squares, axis=1)[:, :4], rtol=1e-12)
-    np.testing.assert_array_equal(found[:, 0], all_squares.argmin(axis=1))
-
-
-@precisions
-def test_the_surface_moves_with_a_rigid_lump(precision):
-    mesh = ball(2)
-    sim, lump = simulation(lambda scene: scene.add_shape_matched(mesh, spacing=0.12, position=(1, 2, 3)), precision)
-    turn = of_quaternion(np.array([[0.5, 0.5, -0.5, 0.5]]))[0]
-    sim.state.positions = (sim.state.positions - [1, 2, 3]) @ turn.T + [4, 5, 6]
-    sim.step()
-    vertices, faces = sim.surface(lump)
-    np.testing.assert_allclose(vertices, mesh[0] @ turn.T + [4, 5, 6], atol=1e-9 if precision == "float64" else 4e-6)
-    np.testing.assert_array_equal(faces, mesh[1])
-
-
-@pytest.mark.parametrize("material", [
-    sn.LumpMaterial(mode="linear", beta=1.0), sn.LumpMaterial(mode="quadratic", beta=1.0),
-    sn.LumpMaterial(mode="linear", beta=1.0, cluster_size=0.3),
-])  # fmt: skip
-def test_the_surface_follows_a_shear(material):
-    mesh = box(1.0, 0.8, 0.9)
-    sim, lump = simulation(lambda scene: scene.add_shape_matched(mesh, spacing=0.1, material=material))
-    shear = np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 1.0]])
-    sim.state.x[sim.model.slots, :3] = sim.state.positions @ shear.T
-    np.testing.assert_allclose(sim.surface(lump)[0], mesh[0] @ shear.T, atol=1e-9)
-
-
-# --- contact --------------------------------------------------------------------------------------------------------
-
-
-def test_particles_of_one_lump_do_not_collide_and_those_of_two_do():
-    scene = sn.Scene(gravity=(0, 0, 0))
-    first = scene.add_shape_matched(lattice(4, 4, 4), radius=0.08)
-    second = scene.add_shape_matched(lattice(4, 4, 4), radius=0.08, position=(0.7, 0.02, 0.01), velocity=(-2, 0, 0))
-    sim = sn.Simulation(scene, precision="float64", threads=1)
-    momentum, still = sim.momentum(), sim.positions(first).copy()
-    sim.step(2)
-    np.testing.assert_allclose(sim.positions(first), still, atol=1e-12)
-    sim.step(58)
-    assert sim.velocities(first)[:, 0].mean() < -0.5
-    gap = sim.positions(second)[:, None] - sim.positions(first)[None]
-    assert np.linalg.norm(gap, axis=2).min() > 0.13
-    np.testing.assert_allclose(sim.momentum(), momentum, atol=1e-9 * 2 * 64)
-
-
-def test_a_lump_lies_on_a_plane_with_its_weight():
-    scene = sn.Scene()
-    scene.add_collider(sn.Plane())
-    lump = scene.add_shape_matched(box(0.4, 0.4, 0.4), spacing=0.08, position=(0, 0.2, 0))
-    sim = sn.Simulation(scene, precision="float64", threads=1)
-    sim.step(60)
-    assert sim.forces(lump)[1] == pytest.approx(0.064 * 1000 * 9.81, rel=1e-3)
-    assert np.abs(sim.velocities(lump)).max() < 5e-3
-
-
-# --- bad input ------------------------------------------------------------------------------------------------------
+# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 BAD = [
@@ -568,139 +339,3 @@ def test_presets():
         sn.LumpMaterial.preset("cheese")
     with pytest.raises(sn.SceneError, match="unknown field"):
         sn.LumpMaterial.preset("clay", colour=1.0)
-
-
-# --- rigid lumps against colliders ----------------------------------------------------------------------------------
-
-
-def on_plane(mesh, tilt=0.0, friction=0.5, restitution=0.0, spacing=0.08, lift=0.0, precision="float64", **lump):
-    scene = sn.Scene()
-    normal = np.array([math.sin(tilt), math.cos(tilt), 0.0])
-    scene.add_collider(sn.Plane(tuple(normal)), friction=friction)
-    material = sn.LumpMaterial(friction=friction, restitution=restitution)
-    height = -mesh[0][:, 1].min() + lift
-    turn = (math.cos(0.5 * tilt), 0.0, 0.0, -math.sin(0.5 * tilt))
-    handle = scene.add_shape_matched(
-        mesh, material=material, spacing=spacing, position=height * normal, rotation=turn, **lump
-    )
-    return sn.Simulation(scene, precision=precision, threads=1), handle
-
-
-def mean(sim, values):
-    return sim.model.masses @ np.asarray(values, float) / sim.model.masses.sum()
-
-
-@precisions
-@pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
-def test_a_rigid_lump_bounces_as_a_whole(restitution, precision):
-    sim, _ = on_plane(
-        box(0.4, 0.3, 0.4),
-        restitution=restitution,
-        lift=0.2,
-        velocity=(0.3, -1.0, 0.0),
-        precision=precision,
-        friction=0.0,
-    )
-    speeds = []
-    for _ in range(20):
-        sim.step()
-        speeds.append(mean(sim, sim.state.velocities))
-    hit = int(np.argmax(np.array(speeds)[:, 1] > -0.5 if restitution == 0.0 else np.array(speeds)[:, 1] > 0.0))
-    fall = math.sqrt(1.0 + 2.0 * 9.81 * 0.2)
-    left = speeds[hit][1]
-    if restitution > 0.0:
-        # what gravity took until the end of the frame
-        assert fall * restitution - 9.81 / 60.0 - 0.02 < left < fall * restitution + 0.02
-    else:
-        assert abs(left) < 0.02
-    assert speeds[-1][0] == pytest.approx(0.3, abs=1e-3), "without friction nothing changes along the plane"
-
-
-def test_friction_stops_a_box_after_its_distance():
-    sim, _ = on_plane(box(0.4, 0.2, 0.4), friction=0.3, velocity=(1.5, 0.0, 0.0))
-    start = mean(sim, sim.state.positions)
-    sim.step(60)
-    way = mean(sim, sim.state.positions) - start
-    assert way[0] == pytest.approx(1.5**2 / (2 * 0.3 * 9.81), rel=0.01)
-    assert np.abs(sim.state.velocities).max() < 0.02
-
-
-@pytest.mark.parametrize("spacing", [0.1, 0.06])
-def test_a_ball_of_particles_rolls_down_a_slope(spacing):
-    tilt, radius = math.radians(15.0), 0.5
-    sim, _ = on_plane(ball(3), tilt=tilt, friction=0.6, spacing=spacing)
-    start = mean(sim, sim.state.positions)
-    sim.step(60)
-    way = float((mean(sim, sim.state.positions) - start) @ [math.cos(tilt), -math.sin(tilt), 0.0])
-    # it touches at centres of particles; a polygon of particles loses a little at each of its corners
-    rolling = radius - 0.5 * spacing
-    exact = 0.5 * 9.81 * math.sin(tilt) / (1.0 + 0.4 * radius**2 / rolling**2)
-    assert 0.7 * exact < way < 1.02 * exact
-
-
-def test_a_lump_is_carried_by_a_moving_belt():
-    scene = sn.Scene()
-    scene.add_collider(sn.Box((4, 0.2, 1)), position=(0, -0.1, 0), motion=lambda t: (0.5 * t, -0.1, 0.0), friction=0.8)
-    lump = scene.add_shape_matched(
-        box(0.3, 0.3, 0.3), spacing=0.06, position=(0, 0.15, 0), material=sn.LumpMaterial(friction=0.8)
-    )
-    sim = sn.Simulation(scene, threads=1)
-    sim.step(60)
-    np.testing.assert_allclose(mean(sim, sim.velocities(lump)), [0.5, 0.0, 0.0], atol=0.01)
-
-
-@precisions
-@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
-def test_two_rigid_lumps_part_with_the_speed_of_the_restitution(restitution, precision):
-    scene = sn.Scene(gravity=(0, 0, 0))
-    material = sn.LumpMaterial(restitution=restitution)
-    boxes = [(box(0.4, 0.4, 0.4), -0.3, 2.0), (box(0.2, 0.4, 0.4), 0.3, -1.0)]
-    for mesh, x, speed in boxes:
-        scene.add_shape_matched(mesh, spacing=0.05, position=(x, 0, 0), velocity=(speed, 0, 0), material=material)
-    sim = sn.Simulation(scene, precision=precision, threads=1)
-    momentum = sim.momentum()
-    sim.step(20)
-    u = [sim.velocities(name)[:, 0].mean() for name in ("lump", "lump_2")]
-    assert u[1] - u[0] == pytest.approx(3.0 * restitution, abs=0.01)
-    tolerance = 1e-9 if precision == "float64" else 1e-4
-    np.testing.assert_allclose(sim.momentum(), momentum, atol=tolerance * np.linalg.norm(momentum))
-
-
-def test_two_lumps_that_collide_keep_their_momenta():
-    scene = sn.Scene(gravity=(0, 0, 0))
-    smooth = sn.LumpMaterial(friction=0.0)
-    scene.add_shape_matched(ball(2, 0.3), spacing=0.06, position=(-0.4, 0, 0), velocity=(2, 0, 0), material=smooth)
-    scene.add_shape_matched(ball(2, 0.3), spacing=0.06, position=(0.4, 0.1, 0), velocity=(-1, 0, 0), material=smooth)
-    sim = sn.Simulation(scene, precision="float64", threads=1)
-    linear, angular = sim.momentum(), sim.angular_momentum()
-    sim.step(30)
-    assert sim.velocities("lump")[:, 0].mean() < 1.0, "they have met"
-    np.testing.assert_allclose(sim.momentum(), linear, atol=1e-8 * np.linalg.norm(linear))
-    # several pushes in one substep, each where the one before has left the particles: of second order in their depth
-    np.testing.assert_allclose(sim.angular_momentum(), angular, atol=0.01 * np.linalg.norm(angular))
-
-
-def test_a_leaning_stack_of_rigid_lumps_stays():
-    tilt = 0.2
-    normal, down = np.array([math.sin(tilt), math.cos(tilt), 0.0]), np.array([math.cos(tilt), -math.sin(tilt), 0.0])
-    scene = sn.Scene()
-    scene.add_collider(sn.Plane(tuple(normal)), friction=0.5)
-    turn = (math.cos(0.5 * tilt), 0.0, 0.0, -math.sin(0.5 * tilt))
-    for k in range(3):
-        scene.add_shape_matched(box(0.4, 0.4, 0.4), spacing=0.08, position=(0.2 + 0.401 * k) * normal, rotation=turn)
-    sim = sn.Simulation(scene, threads=1)
-    sim.step(20)
-    before = sim.state.positions.copy()
-    sim.step(60)
-    assert np.abs((sim.state.positions - before) @ down).max() < 2e-3
-    assert np.abs((sim.state.positions - before) @ normal).max() < 2e-3
-
-
-def test_a_damped_lump_loses_its_spin_at_the_rate_of_the_damping():
-    scene = sn.Scene(gravity=(0, 0, 0), damping=0.7)
-    scene.add_shape_matched(lattice(4, 4, 6))
-    sim = sn.Simulation(scene, precision="float64", threads=1)
-    sim.state.velocities = np.cross([0.0, 0.0, 4.0], sim.state.positions)
-    before = sim.angular_momentum()
-    sim.step(60)
-    np.testing.assert_allclose(sim.angular_momentum(), before * math.exp(-0.7), rtol=1e-9, atol=1e-9)
