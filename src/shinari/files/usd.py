@@ -34,7 +34,7 @@ def prim_names(names: Iterable[str]) -> list[str]:
 
 
 def different(names: Iterable[str]) -> list[str]:
-    """Names with a number behind those that are taken, if only in other letters: `Cloth` and `cloth` may be one file."""
+    """Names with a number behind those that are taken, capitals or not: `Cloth` and `cloth` may be one file."""
     taken: set[str] = set()
     result = []
     for name in names:
