@@ -63,7 +63,7 @@ def _hung(precision: str, ratio: float, span: float, density: float, g: float) -
     return -float(x[:, 1].min()) / span, float(np.linalg.norm(pull)) / (density * g * span)
 
 
-@check("catenary", "sinh(b) / b = length / span; REFERENCE: sag .29234 .50263 .79639, tension .76189 .81087 1.02603")
+@check("catenary", "closed form, sinh(b) / b = length / span: sag .29234 .50263 .79639, tension .76189 .81087 1.02603")
 def hanging_rope(precision: str) -> Iterator[Measurement]:
     """Sag and tension at the pin, with the half segment whose weight the pin carries itself."""
     for ratio, span, density, g in ((1.2, 1.0, 0.1, 9.81), (1.5, 1.0, 0.1, 9.81), (2.0, 1.0, 0.1, 9.81),

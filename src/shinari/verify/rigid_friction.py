@@ -55,7 +55,7 @@ def stopping(_: str) -> Iterator[Measurement]:
         sim.step(math.ceil(1.2 * v0 / (mu * _G) * 60))
         way = float(place(sim, block)[0])
         expected = v0**2 / (2 * mu * _G)
-        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, way, relative=0.01, theory="REFERENCE: 1 %")
+        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, way, relative=0.01, theory="1 %, of the step in which it stops")
         sim.step(60)
         yield equal(f"way in the second after, mu {mu:g}, v0 {v0:g} [m]", 0.0, float(place(sim, block)[0]) - way,
                     absolute=1e-6, theory="static friction holds")  # fmt: skip
@@ -75,7 +75,7 @@ def resting(_: str) -> Iterator[Measurement]:
             t = math.radians(critical + off)
             if off < 0.0:
                 yield at_most(f"creep in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]", 1e-3, abs(way),
-                              theory="a twentieth of the 2 cm of REFERENCE")  # fmt: skip
+                              theory="a twentieth of the 2 cm allowed")  # fmt: skip
             else:
                 a = _G * (math.sin(t) - mu * math.cos(t))
                 yield equal(f"way in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]", 2.0 * a, way, relative=0.02,

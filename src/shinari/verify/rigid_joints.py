@@ -159,7 +159,7 @@ def _apart(kind: str, anchor: Anchor, sim: Simulation, axis: np.ndarray) -> tupl
     return apart, turned
 
 
-@check("joints do not drift under load", "REFERENCE: below 0.1 mm and 0.1 degree in 60 s", precisions=ONE)
+@check("joints do not drift under load", "a joint holds: below 0.1 mm and 0.1 degree in 60 s", precisions=ONE)
 def drift(_: str) -> Iterator[Measurement]:
     """Every kind holds an arm of 32 kg for a minute; the worst of 60 looks, one a second."""
     scene = Scene()

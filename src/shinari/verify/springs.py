@@ -71,7 +71,7 @@ def mass_on_a_spring(precision: str) -> Iterator[Measurement]:
         yield equal(f"phase per step [rad], {case}", math.atan(w * h), phase, absolute=loose, theory=theory)
 
 
-@check("mass on a spring, printed series", "REFERENCE: rest 1, x0 = 1.5, a = 1e-3, m = 1, h = 1/60")
+@check("mass on a spring, printed series", "that recurrence in numbers: rest 1, x0 = 1.5, a = 1e-3, m = 1, h = 1/60")
 def printed_series(precision: str) -> Iterator[Measurement]:
     """The first four steps in the digits that were printed."""
     series = _oscillation(precision, 1.0, 1e-3, 1 / 60, 0.5, 4, 1)
