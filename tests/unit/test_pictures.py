@@ -294,6 +294,26 @@ def test_pictures_without_things_and_with_odd_options(drawing):
 # Files.
 
 
+def test_a_single_point_is_seen(drawing):
+    point = Layout((Part("dot", "points", 0, 1),), (), 1, 30.0)
+    image, camera = painted(point, [frame_at(0.0, [[2.0, 1.0, -3.0]])])
+    rows, columns = np.nonzero(colourful(image))
+    across, down, _ = camera.project(np.array([[2.0, 1.0, -3.0]]), SIZE)[0]
+    assert 20 < len(rows) < 500
+    assert abs(columns.mean() - across) < 2.0
+    assert abs(rows.mean() - down) < 2.0
+
+
+def test_speeds_of_bodies_alone_are_no_error(drawing, tmp_path):
+    from shinari.files.writers import open_writer
+    from shinari.view.render import render
+
+    with open_writer(tmp_path / "run.npz", Layout((), (CUBE,), 0, 30.0)) as writer:
+        writer.write(frame_at(0.0, [], [[0.0, 0.5, 0.0]]))
+    render(tmp_path / "run.npz", tmp_path / "x.png", size=(160, 90), colour="speed", overlay=True)
+    assert (tmp_path / "x.png").exists()
+
+
 def falling(count=7, fps=30.0):
     """A square that falls, as a spool has it."""
     layout = replace(CLOTH, frames_per_second=fps)

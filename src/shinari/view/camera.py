@@ -125,7 +125,7 @@ class Bounds:
         h, v = self._slopes
         back = min(-(a + b) / (2.0 * h), -(c + d) / (2.0 * v))
         middle = 0.5 * (self.low + self.high) @ self._axes[2]
-        back = min(back, middle - 1e-3)  # a single point
+        back = min(back, middle - (1e-3 if self.extent else 0.1 / v))  # around a single point 20 cm are seen
         place = np.array([0.5 * (a - b), 0.5 * (c - d), back]) @ self._axes
         target = place + (middle - back) * self._axes[2]
         return Camera(_triple(place), _triple(target))

@@ -175,7 +175,7 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
     def looked_at():
         for number, index in enumerate(chosen):
             frame = run.frame(index)
-            if colouring is not None and view.largest is None:
+            if colouring is not None and layout.parts and view.largest is None:
                 colouring.of(0, frame)
             yield frame
             tell("looking", number + 1, len(chosen))
