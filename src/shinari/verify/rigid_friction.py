@@ -55,7 +55,7 @@ def stopping(_: str) -> Iterator[Measurement]:
         sim.step(math.ceil(1.2 * v0 / (mu * _G) * 60))
         way = float(place(sim, block)[0])
         expected = v0**2 / (2 * mu * _G)
-        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, way, relative=0.01, theory="1 %, of the step in which it stops")
+        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, way, relative=0.01, theory="1 %")
         sim.step(60)
         yield equal(f"way in the second after, mu {mu:g}, v0 {v0:g} [m]", 0.0, float(place(sim, block)[0]) - way,
                     absolute=1e-6, theory="static friction holds")  # fmt: skip

@@ -80,7 +80,7 @@ def free_top(_: str) -> Iterator[Measurement]:
             f"largest change of L over |L|, {case}", 0.0, momentum, absolute=12000 * 32.0 * _ULP,
             theory="roundings of 12000 substeps"
         )  # fmt: skip
-        yield equal(f"largest change of energy over E, {case}", 0.0, gain, absolute=drift, theory="what the midpoint rule leaves")
+        yield equal(f"largest change of energy over E, {case}", 0.0, gain, absolute=drift, theory="midpoint rule")
 
 
 def half_period(inertia: tuple[float, float, float], omega: tuple[float, float, float]) -> float:
