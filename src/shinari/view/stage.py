@@ -13,6 +13,8 @@ VIEW_ANGLE = 75.0
 """Vertical opening angle of viser's camera [degrees]."""
 VIEW_DIRECTION = (0.55, 0.35, 0.76)
 """From what is looked at to the camera."""
+LIFT = 0.002
+"""Height of the lines of the ground, as a part of the size of the scene."""
 THIN = 0.004
 """Radius of what has none, as a part of the size of the scene."""
 
@@ -124,7 +126,9 @@ class Stage:
         low, high = self.box
         cell = 10.0 ** np.floor(np.log10(self.size))
         center = 0.5 * (low + high)
-        middle = (float(np.round(center[0] / cell) * cell), 0.0, float(np.round(center[2] / cell) * cell))
+        # above a plane that is the ground, with which its lines would flicker
+        height = LIFT * self.size
+        middle = (float(np.round(center[0] / cell) * cell), height, float(np.round(center[2] / cell) * cell))
         wide = float(np.ceil(3 * self.size / cell) * cell)
         return self._scene.add_grid(
             "/ground", wide, wide, plane="xz", cell_size=cell / 5, section_size=cell, position=middle
