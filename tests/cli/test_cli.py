@@ -179,6 +179,13 @@ def test_divergence_keeps_what_there_is(folder: Path, capsys: pytest.CaptureFixt
     assert np.isfinite(simulation.state.positions).all()
 
 
+def test_a_warning_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "scene.toml", "--fps", "24", "--duration", "0.02", "--quiet"]) == cli.OK
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("shinari: warning: recorder: frames_per_second: 24 ")
+    assert all(line.startswith("shinari: ") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -93,6 +93,19 @@ def test_looks_that_differ_make_pictures_that_differ(folder):
         assert all(np.abs(image - other).max() > 30 for other in seen[:k]), looks[k]
 
 
+def test_a_scene_that_diverges_is_not_drawn(folder, capsys):
+    Path("wild.toml").write_text(
+        '[simulation]\ndt = 0.5\nsubsteps = 1\nthreads = 1\nprecision = "float64"\n'
+        '[[particles]]\nname = "dust"\npositions = [[0, 0, 0]]\nvelocity = [1e308, 0, 0]\n'
+    )
+    assert cli.main(["render", "wild.toml", "--quiet"]) == cli.DIVERGED
+    error = capsys.readouterr().err
+    assert "'dust', particle 0" in error
+    assert error.strip().endswith("nothing is drawn")
+    assert "partial" not in error
+    assert not Path("wild.png").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -1,4 +1,4 @@
-"""Cosserat rods: kernels against dense references in NumPy, momentum, clamps, bad input, checkpoints."""
+"""Cosserat rods: kernels against dense references in NumPy, momentum, clamps, checkpoints."""
 
 import numpy as np
 import pytest

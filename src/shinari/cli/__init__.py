@@ -11,19 +11,23 @@ Exit codes of every command:
 | 4 | an extra is not installed; the message names it |
 | 130 | interrupted; what was written so far, and a checkpoint, are kept |
 
-Errors are one line on standard error; with `--json` standard output gets them too, as `{"status": "error", ...}`.
+Errors and warnings are one line on standard error; with `--json` standard output gets errors too, as
+`{"status": "error", ...}`.
 A command is a function of the same name as its file, which may return an exit code.
 """
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from shinari import __version__
+from shinari import __version__, errors
 from shinari.errors import DivergenceError, MissingExtraError, ShinariError
 
 OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -69,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = make_app()(words, exit_on_error=False, print_error=False)
+        with _plain_warnings():
+            code = make_app()(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
         return _fail(error, BAD_INPUT, words)
@@ -85,6 +90,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     return code if isinstance(code, int) else OK
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """While it lasts, what the engine warns of is one line, without the place in the code."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if category.__module__ == errors.__name__:
+                print(f"shinari: warning: {' '.join(str(message).split())}", file=sys.stderr)
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = tell
+        yield
 
 
 def _fail(error: BaseException, code: int, words: list[str]) -> int:

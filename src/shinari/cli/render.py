@@ -124,7 +124,8 @@ def _run(scene: Path, folder: Path, fps: float | None, quiet: bool) -> tuple[int
         quiet=quiet,
     )
     if report.exit_code:
-        said = report.message or f"{report.status} at t = {report.time:g} s"
+        # what is left of the run goes with the folder
+        said = report.cause or f"{report.status} at t = {report.time:g} s"
         print(f"shinari: {scene}: {said}; nothing is drawn", file=sys.stderr)
     return report.exit_code, cache
 

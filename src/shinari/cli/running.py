@@ -49,7 +49,8 @@ class Report:
         frames: Frames written.
         outputs: Files written: `path`, `bytes`, `look`.
         checkpoint: Checkpoint written, or None.
-        message: What went wrong.
+        message: What went wrong, and what is left of the files.
+        cause: What went wrong.
     """
 
     status: str = "ok"
@@ -63,6 +64,7 @@ class Report:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: str | None = None
     message: str = ""
+    cause: str = ""
 
 
 def execute(
@@ -118,7 +120,8 @@ def execute(
             saver.save(required=checkpoint is not None, wanted=report.status != "ok")
     except DivergenceError as error:
         report.status, report.exit_code = "diverged", DIVERGED
-        report.message = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        report.cause = str(error)
+        report.message = "; ".join([report.cause, *getattr(error, "__notes__", ())])
         report.wall_seconds = time.perf_counter() - begun
         saver.save(required=False, wanted=True)
     report.steps, report.time = simulation.state.frame - first, simulation.time
