@@ -91,18 +91,17 @@ def test_the_next_process_finds_the_kernel_whatever_its_hash_seed(tmp_path):
     write_spring(tmp_path)
     first, *_, name = run(tmp_path, tmp_path / "cache", PYTHONHASHSEED="1")
     files = sorted(path.name for path in (tmp_path / "cache" / "kernels").glob("*.py"))
-    for seed in ("2", "3"):
-        again, hits, misses, same = run(tmp_path, tmp_path / "cache", PYTHONHASHSEED=seed)
-        assert (again, same) == (first, name)
-        assert int(misses) == 0
-        assert int(hits) >= 1
+    again, hits, misses, same = run(tmp_path, tmp_path / "cache", PYTHONHASHSEED="2")
+    assert (again, same) == (first, name)
+    assert int(misses) == 0
+    assert int(hits) >= 1
     assert sorted(path.name for path in (tmp_path / "cache" / "kernels").glob("*.py")) == files
     assert f"{name}.py" in files
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """One cache for all edits: the kernel before them is compiled once."""
+    """One cache for those that need none of their own: the kernel of the spring is compiled once."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -120,7 +119,7 @@ def test_an_edit_is_noticed(tmp_path, cache, edit):
     assert before != after
 
 
-def test_a_constraint_of_a_script_works_without_a_cache(tmp_path):
+def test_a_constraint_of_a_script_works_without_a_cache(tmp_path, cache):
     """`__main__` cannot be imported by another process: its kernels live in memory."""
     write_spring(tmp_path)
     body = (tmp_path / "my_spring.py").read_text()
@@ -128,12 +127,12 @@ def test_a_constraint_of_a_script_works_without_a_cache(tmp_path):
     # inspect needs a file for the source of __main__
     (tmp_path / "script.py").write_text(script)
     in_file = f"import runpy; runpy.run_path({str(tmp_path / 'script.py')!r}, run_name='__main__')"
-    from_module = run(tmp_path, tmp_path / "cache")
+    from_module = run(tmp_path, cache)
     for source in (script, in_file):
-        total, hits, _, name = finish(start(tmp_path, source, tmp_path / "cache"))
+        total, hits, _, name = finish(start(tmp_path, source, cache))
         assert float(total) == pytest.approx(float(from_module[0]), rel=1e-13)
         assert int(hits) == 0
-        assert not (tmp_path / "cache" / "kernels" / f"{name}.py").exists()
+        assert not (cache / "kernels" / f"{name}.py").exists()
 
 
 def test_a_function_that_was_executed_from_a_text_works():
@@ -152,12 +151,12 @@ def test_a_function_that_was_executed_from_a_text_works():
     np.testing.assert_array_equal(x[0], [0.0, 1.0, 0.0, 1.0])
 
 
-def test_a_cache_that_cannot_be_written_is_replaced_for_the_process(tmp_path):
+def test_a_cache_that_cannot_be_written_is_replaced_for_the_process(tmp_path, cache):
     write_spring(tmp_path)
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     total, *_ = run(tmp_path, blocked)
-    assert float(total) == float(run(tmp_path, tmp_path / "cache")[0])
+    assert float(total) == float(run(tmp_path, cache)[0])
     assert blocked.read_text() == "in the way"
     folder = _writable_folder(str(blocked), "kernels")
     assert folder.is_dir()
