@@ -26,6 +26,7 @@ from shinari.fluid.wall_kernels import (
     record,
 )
 from shinari.fluid.wall_table import overlap_factor, wall_table
+from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
     from shinari.contact.solid.solids import Solids
@@ -240,7 +241,7 @@ class Walls:
             self._poses[: self._first_piece] = self._solids.after[self._group]
         if self._pieces is not None and self._frames is not None:
             frames, places = self._pieces.frames, self._pieces.places
-            turns = _matrices(self._frames.q[frames])
+            turns = rotation_matrix(self._frames.q[frames])
             mine = self._poses[self._first_piece :]
             mine[:, :9] = (turns @ places[:, :9].reshape(-1, 3, 3)).reshape(-1, 9)
             at = np.einsum("krc,kc->kr", turns, places[:, 9:]) + self._frames.x[frames]
@@ -261,14 +262,3 @@ def _pieces_of(scene: "Scene") -> "Pieces | None":
 
     pieces = pieces_of(scene.bodies)
     return pieces if pieces.count else None
-
-
-def _matrices(q: np.ndarray) -> np.ndarray:
-    """Rotation matrices of unit quaternions w x y z, (K, 4) -> (K, 3, 3)."""
-    w, x, y, z = q.T
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.array(rows).transpose(2, 0, 1)

@@ -107,15 +107,16 @@ def pose_at(motion: Motion, time: float, rotation: np.ndarray, thing: str = "mot
 
 
 def rotation_matrix(rotation: np.ndarray) -> np.ndarray:
-    """Matrix (3, 3) of a unit quaternion w x y z, (4,)."""
-    w, x, y, z = np.asarray(rotation, np.float64)
-    return np.array(
+    """Matrix of a unit quaternion w x y z, (4,) -> (3, 3), or of many, (K, 4) -> (K, 3, 3)."""
+    w, x, y, z = np.asarray(rotation, np.float64).T
+    matrix = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
+    return matrix if matrix.ndim == 2 else matrix.transpose(2, 0, 1)
 
 
 def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
