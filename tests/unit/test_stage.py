@@ -2,11 +2,14 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import trimesh
 
+from shinari.files.results import Body, Frame, Layout
+from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
 from shinari.view.picking import ways_to
 
@@ -111,3 +114,18 @@ def test_a_coloured_mesh_is_valid_gltf_and_keeps_its_colours():
     srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     assert np.abs(255 * srgb[:, :3] - colors).max() < 0.6
     assert (linear[:, 3] == 1.0).all()
+
+
+def test_instances_are_given_light_since_viser_takes_no_colours_there():
+    """Half the light is the number 188 of sRGB, a fifth 124."""
+    scene = SimpleNamespace(add_batched_meshes_simple=lambda *_, **given: SimpleNamespace(**given))
+    colors, places = np.array([(0, 124, 188), (255, 188, 124)], np.uint8), np.zeros((2, 3))
+    light = [[0, 51, 128], [255, 128, 51]]
+    given = add_balls(scene, "a", 0.1, places, colors).batched_colors
+    assert np.abs(given.astype(int) - light).max() <= 1
+    layout = Layout((), (Body("b", np.eye(3), np.array([[0, 1, 2]])),) * 2, 0, 30.0)
+    none = np.zeros((0, 3))
+    now = Frame(0.0, none, none, places, np.tile([1.0, 0, 0, 0], (2, 1)), places, places)
+    nodes = []
+    RigidMeshes(scene, "b", layout, [0, 1], now, colors, nodes.append)
+    assert np.array_equal(nodes[0].batched_colors, given)

@@ -16,6 +16,12 @@ FINE_SPHERES = 300
 FLAT_FACES = 64
 """Up to so many faces a body is drawn with its edges: a box is no cushion."""
 
+_SHARES = np.arange(256) / 255.0
+LINEAR = np.round(255.0 * np.where(_SHARES <= 0.04045, _SHARES / 12.92, ((_SHARES + 0.055) / 1.055) ** 2.4)).astype(
+    np.uint8
+)
+"""Light for each number of a colour (sRGB, IEC 61966-2-1): viser wants it of instances, and of nothing else."""
+
 Color = tuple[int, int, int]
 Register = Callable[[Any], None]
 """Told of every node that is added to the scene, now or later."""
@@ -29,7 +35,7 @@ def add_balls(
     turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(places), 1))
     vertices = (radius * vertices).astype(np.float32)
     return scene.add_batched_meshes_simple(
-        name, vertices, faces, turns, places, batched_colors=colors, lod="off", **properties
+        name, vertices, faces, turns, places, batched_colors=LINEAR[np.asarray(colors)], lod="off", **properties
     )
 
 
@@ -195,7 +201,7 @@ class Balls:
         points, visible = self._places(frame)
         colors = self._colors(frame, colors)
         if self._spheres:
-            self._node.batched_positions, self._node.batched_colors = points, colors
+            self._node.batched_positions, self._node.batched_colors = points, LINEAR[colors]
         else:
             self._node.points, self._node.colors = points, colors
         if self._node.visible != visible:
@@ -268,7 +274,7 @@ class RigidMeshes:
             np.asarray(body.faces, np.uint32),
             batched_wxyzs=first.body_rotations[members],
             batched_positions=first.body_positions[members],
-            batched_colors=colors,
+            batched_colors=LINEAR[colors],
             lod="off",
             # the walls of a container that are between it and the camera are left out
             side="front" if body.hollow else "double",
