@@ -123,7 +123,7 @@ def test_instances_are_given_light_since_viser_takes_no_colours_there():
     light = [[0, 51, 128], [255, 128, 51]]
     given = add_balls(scene, "a", 0.1, places, colors).batched_colors
     assert np.abs(given.astype(int) - light).max() <= 1
-    layout = Layout((), (Body("b", np.eye(3), np.array([[0, 1, 2]])),) * 2, 0, 30.0)
+    layout = Layout((), tuple(Body(name, np.eye(3), np.array([[0, 1, 2]])) for name in "bc"), 0, 30.0)
     none = np.zeros((0, 3))
     now = Frame(0.0, none, none, places, np.tile([1.0, 0, 0, 0], (2, 1)), places, places)
     nodes = []
