@@ -10,8 +10,9 @@ Blender runs it, not shinari: `File > Import > shinari run (.npz)` once it is in
 
 The caches are PC2 files in the folder `run.blender/` beside the run: keep it with the .blend file. shinari has Y up
 and Blender Z: a point (x, y, z) becomes (x, -z, y). Metres stay metres, the frame rate of the scene becomes that of the
-run, and its first frame is frame 1. Parts that tear or flow have other faces or points in each frame, which Mesh Cache
-cannot do: they are left out and named; a .usdc file of the same run has them.
+run, and its first frame is frame 1. Mesh Cache keeps the faces of a mesh: where one tears, the triangles that go have
+vertices of their own and shrink into a point. Ropes that tear and fluids that flow in or out are left out and named; a
+.usdc file of the same run has them.
 """
 
 import math
@@ -91,7 +92,7 @@ def import_run(path: str | Path) -> tuple[list[Any], list[str]]:
         path: A `.npz` file that shinari wrote.
 
     Returns:
-        The objects, and the names of the parts that were left out because they tear or flow.
+        The objects, and the names of the ropes and fluids that were left out because they tear or flow.
 
     Raises:
         ValueError: The file is no run of shinari, or has no frames.
@@ -113,7 +114,7 @@ def import_run(path: str | Path) -> tuple[list[Any], list[str]]:
     folder.mkdir(exist_ok=True)
     objects, left_out = [], []
     for index, name in enumerate(map(str, run["part_names"])):
-        if f"drawn_{name}" in run:
+        if f"drawn_{name}" in run and f"faces_{name}" not in run:
             left_out.append(name)
         else:
             objects.append(add_part(run, index, folder / f"{index}.pc2", collection))
@@ -123,14 +124,41 @@ def import_run(path: str | Path) -> tuple[list[Any], list[str]]:
     return objects, left_out
 
 
+def torn_mesh(positions: np.ndarray, faces: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Make a mesh that tears one with the same faces in all frames.
+
+    Args:
+        positions: Points, shape (T, n, 3).
+        faces: Triangles that there may be, shape (F, 3).
+        drawn: Which of them are there, shape (T, F) bool.
+
+    Returns:
+        The points, with three more for each triangle that is there in some frames only, all in its first corner
+        otherwise; and the triangles that are ever there.
+    """
+    always, ever = drawn.all(axis=0), drawn.any(axis=0)
+    loose = np.flatnonzero(ever & ~always)
+    corners = positions[:, faces[loose]]
+    corners = np.where(drawn[:, loose, None, None], corners, corners[:, :, :1])
+    own = positions.shape[1] + np.arange(3 * len(loose)).reshape(-1, 3)
+    points = np.concatenate([positions, corners.reshape(len(positions), -1, 3)], axis=1)
+    return points, np.concatenate([faces[always], own])
+
+
 def add_part(run: dict[str, np.ndarray], index: int, cache: Path, collection: Any) -> Any:
     """Make the object of a part."""
     name, kind = str(run["part_names"][index]), str(run["part_kinds"][index])
     start, stop = run[f"range_{name}"]
-    positions, radius = run["positions"][:, start:stop], float(run["part_radii"][index])
+    positions, radius, faces = (
+        run["positions"][:, start:stop],
+        float(run["part_radii"][index]),
+        run.get(f"faces_{name}"),
+    )
+    if faces is not None and f"drawn_{name}" in run:
+        positions, faces = torn_mesh(positions, faces, run[f"drawn_{name}"].astype(bool))
     write_pc2(cache, positions)
     first = z_up(positions[0])
-    data = new_curve(name, first, radius) if kind == "curve" else new_mesh(name, first, run.get(f"faces_{name}"))
+    data = new_curve(name, first, radius) if kind == "curve" else new_mesh(name, first, faces)
     color = COLORS[index % len(COLORS)]
     thing = new_object(name, data, color, collection)
     modifier = thing.modifiers.new("run", "MESH_CACHE")

@@ -45,6 +45,24 @@ def test_its_point_caches_are_z_up(tmp_path):
     assert np.array_equal(np.frombuffer(data, "<f4", offset=32).reshape(3, 4, 3), addon.z_up(positions))
 
 
+def test_a_torn_triangle_shrinks_into_a_point():
+    random = np.random.default_rng(3)
+    positions, faces = random.normal(size=(5, 6, 3)), np.array([[0, 1, 2], [1, 3, 2], [3, 4, 5], [0, 2, 4]])
+    drawn = np.ones((5, 4), bool)
+    drawn[:, 0], drawn[2:, 1], drawn[:3, 2] = False, False, False  # never, at first, at the end, always
+    points, kept = addon.torn_mesh(positions, faces, drawn)
+    assert kept.shape == (3, 3)
+    for index in range(5):
+        shown = points[index][kept]
+        sizes = np.linalg.norm(np.cross(shown[:, 1] - shown[:, 0], shown[:, 2] - shown[:, 0]), axis=1)
+        assert np.array_equal(
+            np.sort(shown[sizes > 0.0], axis=0), np.sort(positions[index][faces[drawn[index]]], axis=0)
+        )
+    whole, same = addon.torn_mesh(positions, faces, np.ones((5, 4), bool))
+    assert np.array_equal(whole, positions)
+    assert np.array_equal(same, faces)
+
+
 @pytest.fixture
 def blender():
     bpy = pytest.importorskip("bpy", reason="Blender as a module (pip install bpy) is installed by hand only")
