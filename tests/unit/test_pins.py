@@ -36,10 +36,23 @@ def sheet(pins: tuple[int, ...] = (), **material: object) -> sn.Scene:
     return scene
 
 
+def led_scene() -> sn.Scene:
+    """A sheet that flows where it is strained, led by targets that move and held by threads that break."""
+    scene = sheet(yield_strain=0.002)
+    cloth = scene["cloth"]
+    assert isinstance(cloth, Handle)
+    for k, particle in enumerate((0, 40, 0, 40, 11)):
+        place = scene.positions[particle]
+        scene.attach((cloth, particle), lambda t, k=k, p=place: p + t * np.array((0.1 * k, 1.0, 0.0)), compliance=1e-3)
+        scene.attach((cloth, 140 - particle), place - (0.0, 0.5, 0.0), compliance=1e-2, break_force=2.0 + 9.0 * k)
+    return scene
+
+
 SCENES: list[tuple[Callable[[], sn.Scene], Pinning, dict]] = [
     (sheet, {"cloth": [0, 11, 77], "balls": [0]}, {"substeps": 5}),
     (sheet, {"cloth": [0, 11, 77]}, {"substeps": 5, "precision": "float64", "threads": 2}),
     (sheet, {"cloth": [0, 11, 77]}, {"substeps": 3, "sweep": "jacobi", "iterations": 4}),
+    (led_scene, {"cloth": [40, 100, 77]}, {"substeps": 4}),
     (rich_scene, {"cloth": [30, 63], "rope": [5]}, {"substeps": 4, "iterations": 2}),
     (solids_scene, {"jelly": [0, 5], "clay": [0, 1, 2], "stone": [3], "rod": [7]}, {"substeps": 4}),
 ]
@@ -55,6 +68,7 @@ def test_pinned_at_the_start_it_is_the_scene_with_these_pins(
     for name, indices in pins.items():
         simulation.pin(name, indices)
         assert set(indices) <= set(simulation.pinned(name))
+        assert not simulation.velocities(name)[indices].any()
     simulation.step(2)
     other.step(2)
     assert simulation.state == other.state
