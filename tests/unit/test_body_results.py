@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_files_writers import ONE_PICTURE, read_vtkhdf
 
 import shinari as sn
 from shinari.build.body_mesh import body_surface
@@ -14,8 +15,7 @@ from shinari.files.npz import read_npz
 from shinari.files.record import Recorder
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
-from shinari.files.vtkhdf import read_cache
-from shinari.files.writers import FORMATS, open_writer
+from shinari.files.writers import open_writer
 from shinari.scene import body as scene_body
 from shinari.scene.body import Piece
 from shinari.scene.motion import rotation_matrix
@@ -80,7 +80,7 @@ def in_world(index: int, body: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bodies")
-    for suffix in FORMATS:
+    for suffix in ONE_PICTURE:
         with open_writer(path / f"run{suffix}", LAYOUT) as writer:
             for index in range(4):
                 writer.write(frame(index))
@@ -119,7 +119,7 @@ def test_vtkhdf_has_the_surfaces_of_the_bodies_with_their_velocities(folder: Pat
             arms = in_world(index, body) - now.body_positions[body]
             turning = np.cross(now.body_angular_velocities[body], arms)
             assert np.allclose(velocities[rows], now.body_velocities[body] + turning, atol=1e-5)
-    times, positions, velocities = read_cache(folder / "run.vtkhdf")
+    times, positions, velocities = read_vtkhdf(folder / "run.vtkhdf")
     assert positions.shape == velocities.shape == (4, 2, 3)
     assert len(times) == 4
 
@@ -181,7 +181,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, 
     path = tmp_path_factory.mktemp("run")
     simulation = sn.Simulation(tumbling_scene(), dt=1 / 60, substeps=4, threads=1)
     states = []
-    with Recorder(simulation, [path / f"run{suffix}" for suffix in FORMATS], frames_per_second=60.0) as recorder:
+    with Recorder(simulation, [path / f"run{suffix}" for suffix in ONE_PICTURE], frames_per_second=60.0) as recorder:
         for _ in range(6):
             recorder.record()
             state = simulation.state

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import trimesh
-from test_files_writers import LAYOUT, frame, write
+from test_files_writers import LAYOUT, frame, read_vtkhdf, write
 
 from shinari.errors import FileError
 from shinari.files import vtkhdf
@@ -16,7 +16,6 @@ from shinari.files.npz import read_npz
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.usd import prim_names
-from shinari.files.vtkhdf import read_cache
 from shinari.files.writers import open_writer
 from shinari.scene.motion import rotation_matrix
 from shinari.view.stage import frame_camera
@@ -215,7 +214,7 @@ def test_vtkhdf_is_read_back(tmp_path):
     import h5py
 
     write(tmp_path / "run.vtkhdf", COUNT)
-    times, positions, velocities = read_cache(tmp_path / "run.vtkhdf")
+    times, positions, velocities = read_vtkhdf(tmp_path / "run.vtkhdf")
     frames = [frame(index) for index in range(COUNT)]
     assert np.array_equal(times, [f.time for f in frames])
     assert np.array_equal(positions, np.float32([f.positions for f in frames]))
@@ -238,10 +237,10 @@ def test_a_damaged_vtkhdf_is_refused_with_its_path(tmp_path, damage):
     elif damage != "missing":
         path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "text": b"hello"}[damage])
     with pytest.raises(FileError, match=r"run\.vtkhdf"):
-        read_cache(path)
+        read_vtkhdf(path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match=r"folder"):
-        read_cache(tmp_path / "folder")
+        read_vtkhdf(tmp_path / "folder")
 
 
 def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch):
@@ -273,7 +272,7 @@ def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch
                 stream.write(data)
             last = int(np.searchsorted(begun, index + 1)) - 1
             if last in (0, 1, 63, 64, 65):
-                times, positions, _ = read_cache(path)
+                times, positions, _ = read_vtkhdf(path)
                 assert last <= len(times) <= last + 1
                 assert np.array_equal(positions, expected[: len(times)])
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +17,11 @@ from shinari.errors import FileError, MissingExtraError, SceneError
 from shinari.files.npz import read_npz
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import Spool
-from shinari.files.vtkhdf import read_cache
+from shinari.files.vtkhdf_reader import VtkhdfFrames
 from shinari.files.writers import FORMATS, open_writer
 
+ONE_PICTURE = [suffix for suffix in FORMATS if suffix not in (".jpg", ".mp4", ".gif")]
+"""The formats, but of those that are drawn, which takes seconds, the picture alone."""
 FAST = [".npz", ".ply", ".usdc", ".usda", ".vtkhdf", ".glb", ".pc2", ".mdd"]
 POINT_CACHES = (".pc2", ".mdd")
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -49,6 +51,13 @@ def frame(index: int, layout: Layout = LAYOUT) -> Frame:
         np.full((len(layout.bodies), 3), 12.5),
         np.full((len(layout.bodies), 3), 0.5),
     )
+
+
+def read_vtkhdf(path):
+    """Times (T,), positions and velocities (T, P, 3) of a VTKHDF file."""
+    with closing(VtkhdfFrames(path)) as run:
+        count = len(run.times)
+        return run.times, run.rows("positions", 0, count), run.rows("velocities", 0, count)
 
 
 def write(path, count, layout=LAYOUT):
@@ -262,7 +271,7 @@ def test_a_killed_run_leaves_its_full_frames_readable(tmp_path):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
     expected = np.stack([frame(index).positions for index in range(4)])
     assert np.allclose(np.load(tmp_path / "run.partial.npz.npy", mmap_mode="r")["positions"], expected)
-    assert np.allclose(read_cache(tmp_path / "run.partial.vtkhdf")[1], expected)
+    assert np.allclose(read_vtkhdf(tmp_path / "run.partial.vtkhdf")[1], expected)
     assert [path.name for path in sorted((tmp_path / "run.partial").iterdir())] == [f"run_000{i}.ply" for i in range(4)]
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
+from test_files_writers import read_vtkhdf
 
 import shinari as sn
 from shinari.files.npz import read_npz
 from shinari.files.record import frame_of, layout_of
-from shinari.files.vtkhdf import read_cache
 from shinari.fluid.surface import reconstruct
 
 S = 0.02
@@ -147,7 +147,7 @@ def test_vtkhdf_opens_with_the_particles_that_are_there(run: tuple[Path, list]) 
     from vtk.util.numpy_support import vtk_to_numpy
 
     folder, frames = run
-    positions = read_cache(folder / "run.vtkhdf")[1]
+    positions = read_vtkhdf(folder / "run.vtkhdf")[1]
     reader = vtk.vtkHDFReader()
     reader.SetFileName(str(folder / "run.vtkhdf"))
     for index, frame in enumerate(frames):

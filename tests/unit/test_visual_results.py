@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_files_writers import ONE_PICTURE, read_vtkhdf
 
 import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
@@ -13,8 +14,6 @@ from shinari.files.npz import read_npz
 from shinari.files.pack import Packed, unpack
 from shinari.files.record import layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
-from shinari.files.vtkhdf import read_cache
-from shinari.files.writers import FORMATS
 
 FACES = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 0]])
 STEPS = 4
@@ -41,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sn.Simulation, 
     simulation.run(0.0, progress=False)
     from shinari.files.record import Recorder
 
-    with Recorder(simulation, [folder / f"run{suffix}" for suffix in FORMATS]) as recorder:
+    with Recorder(simulation, [folder / f"run{suffix}" for suffix in ONE_PICTURE]) as recorder:
         recorder.record()
         for _ in range(STEPS):
             simulation.step()
@@ -64,7 +63,7 @@ def test_the_layout_draws_the_surface_and_leaves_the_particles_out() -> None:
 def test_npz_and_vtkhdf_hold_the_particles_and_then_the_surfaces(run: tuple) -> None:
     folder, simulation, shown = run
     arrays = read_npz(folder / "run.npz")
-    _, positions, velocities = read_cache(folder / "run.vtkhdf")
+    _, positions, velocities = read_vtkhdf(folder / "run.vtkhdf")
     start, stop = arrays["range_jelly"]
     assert int(arrays["particle_count"]) == 35
     assert np.array_equal(arrays["faces_jelly"], FACES)

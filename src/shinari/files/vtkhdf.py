@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from shinari.errors import FileError, require
-from shinari.files.partial import FileWriter, discard, publish, reason, reserve
+from shinari.errors import require
+from shinari.files.partial import FileWriter, discard, publish, reserve
 from shinari.files.results import BODY_FIELDS, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
@@ -238,45 +238,6 @@ class Stream(io.FileIO):
     def truncate(self, size: int | None = None, /) -> int:
         """Set the size of the file, but not any more after an error."""
         return super().truncate(size) if self.error is None else size or 0
-
-
-def read_cache(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read the frames of a VTKHDF file that shinari wrote, a partial one too.
-
-    Returns:
-        Times [s], shape (T,), float64; positions [m] and velocities [m/s] of the particles and of the surfaces that are
-        shown in their place, each (T, N + V, 3), float32.
-
-    Raises:
-        MissingExtraError: h5py is not installed.
-        FileError: The file is missing, cut short, or no such file.
-    """
-    h5py = require("h5py", "cache")
-    try:
-        with h5py.File(path, "r") as file:
-            root = file["VTKHDF"]
-            own = file["shinari"].attrs
-            shown = int(own["particle_count"]) + int(own.get("vertex_count", 0))
-            count = shown + int(own.get("body_vertex_count", 0))
-            steps = int(root["Steps"].attrs["NSteps"])
-            times = root["Steps/Values"][:steps]
-            if len(times) != steps or not 0 <= shown <= count:
-                raise FileError(f"{path}: has {len(times)} times for {steps} steps")
-            positions, velocities = (
-                _frames(path, root[name], steps, count)[:, :shown] for name in ("Points", "PointData/velocity")
-            )
-    except FileError:
-        raise
-    except Exception as error:  # h5py turns the errors of the HDF5 library into half a dozen types
-        what = "no such file" if not os.path.exists(path) else reason(error)
-        raise FileError(f"{path}: cannot be read as a VTKHDF file of shinari: {what}") from error
-    return np.asarray(times, np.float64), positions, velocities
-
-
-def _frames(path: str | os.PathLike, dataset: Any, steps: int, count: int) -> np.ndarray:
-    if dataset.shape[0] < steps * count or dataset.shape[1:] != (3,):
-        raise FileError(f"{path}: {dataset.name} has shape {dataset.shape}, too small for {steps} steps of {count}")
-    return np.asarray(dataset[: steps * count], np.float32).reshape(steps, count, 3)
 
 
 def _growing(group: Any, name: str, shape: tuple[int, ...], kind: str, chunk: int) -> Any:
