@@ -92,7 +92,7 @@ class Page:
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.dock_right()  # beside the scene, not in front of it
         server.on_client_connect(self._welcome)
-        server.on_client_disconnect(lambda client: self._aspects.pop(client.client_id))
+        server.on_client_disconnect(self._see_off)
         for name in PANELS:
             getattr(import_module(f"shinari.view.{name}"), f"add_{name}")(self)
         self._thread = threading.Thread(target=self._loop, name="shinari page", daemon=True)
@@ -247,7 +247,7 @@ class Page:
         self._aspects[client.client_id] = client.camera.aspect
         client.camera.position, client.camera.look_at = self.stage.camera(client.camera.aspect)
 
-    def _welcome(self, client: Any) -> None:
+    async def _welcome(self, client: Any) -> None:
         """Keep the stage in the picture of a client until it moves its camera: panels come after the first picture."""
         self._aspects[client.client_id] = 1.0
 
@@ -258,6 +258,10 @@ class Page:
             here = np.allclose(camera.position, position, atol=1e-3 * self.stage.size)
             if here and min(camera.aspect, 1.0) != min(before, 1.0):
                 self._turn(client)
+
+    async def _see_off(self, client: Any) -> None:
+        """Forget a client that leaves."""
+        del self._aspects[client.client_id]
 
 
 def stop_quietly(server: Any) -> None:
