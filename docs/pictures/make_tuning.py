@@ -25,8 +25,9 @@ LIMIT = 80_000
 
 def drawn(case: Case, shots: list[Shot]) -> Image.Image:
     """Both shots side by side, with what is different and what was measured written above."""
-    layouts = [layout_of(shot.simulation.scene, 60.0, measured=True) for shot in shots]
-    frames = [frame_of(shot.simulation, measured=True) for shot in shots]
+    measured = case.colour != "body"
+    layouts = [layout_of(shot.simulation.scene, 60.0, measured=measured) for shot in shots]
+    frames = [frame_of(shot.simulation, measured=measured) for shot in shots]
     views = [survey(layout, [frame], case.direction, SIZE) for layout, frame in zip(layouts, frames, strict=True)]
     if case.together:
         views[0].bounds.join(views[1].bounds)
