@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,6 +87,12 @@ def page() -> Iterator[Any]:
     made.close()
 
 
+def finish(work: Any) -> None:
+    """Run a coroutine, in another thread: a browser that a test before has left may have a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result(PATIENCE)
+
+
 class Mouse:
     """What viser would tell of the mouse of a client over a thing."""
 
@@ -105,13 +112,13 @@ class Mouse:
         if phase == "start":
             self.pressed = np.array(at, float)
         about = {"phase": phase, "start_position": tuple(self.pressed), "end_position": tuple(np.array(at, float))}
-        asyncio.run(self.callback(SimpleNamespace(**self.about, **about)))
+        finish(self.callback(SimpleNamespace(**self.about, **about)))
 
     def click(self, at: Any) -> None:
         """With shift, from above."""
         entry = next(entry for entry in self.handle._impl.click_cb if entry.modifier == "shift")
         ray = {"ray_origin": tuple(np.add(at, (0, 5, 0))), "ray_direction": (0.0, -1.0, 0.0)}
-        asyncio.run(entry.callback(SimpleNamespace(**self.about, **ray)))
+        finish(entry.callback(SimpleNamespace(**self.about, **ray)))
 
 
 def asked(page: Any, question: Any) -> Any:
