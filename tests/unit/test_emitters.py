@@ -237,6 +237,17 @@ def test_a_state_goes_on_with_the_same_bits(precision: str, tmp_path: object) ->
     assert runs[0] == runs[1]
 
 
+def test_what_waits_in_a_state_that_is_restored_has_its_mass() -> None:
+    scene, handle = faucet()
+    simulation = sn.Simulation(scene, substeps=2)
+    simulation.step(3)
+    kept = simulation.state.copy()
+    simulation.step(3)
+    simulation.restore(kept)
+    assert not simulation.active(handle).all()
+    assert (simulation.model.masses > 0.0).all()
+
+
 def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path) -> None:
     pytest.importorskip("h5py")
     scene, _, sink = sloshing()

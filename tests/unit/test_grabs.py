@@ -236,6 +236,21 @@ def test_a_body_hangs_below_the_place_that_is_held() -> None:
     assert simulation.state.body_velocities[0, 0] == pytest.approx(before[0] * drag, rel=1e-6)
 
 
+def test_a_body_that_sleeps_wakes() -> None:
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    body = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.0, 0.1, 0.0), name="box")
+    simulation = sn.Simulation(scene, substeps=8, sleeping=True)
+    simulation.step(60)
+    assert simulation.state.parts["bodies/idle"][0] > 0.5
+    grab = simulation.grab(body, point=(0.0, 0.2, 0.0))
+    # slower than what keeps a body awake
+    for _ in range(60):
+        move(grab, (0.0, 2e-4, 0.0))
+        simulation.step()
+    assert simulation.pose(body)[0][1] == pytest.approx(0.1 + 60 * 2e-4 - 8.0 * G * 1e-4, abs=2e-4)
+
+
 def test_a_grab_is_no_part_of_the_state(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     simulation = sheet()

@@ -91,6 +91,35 @@ def test_one_that_is_too_slow_falls_behind_and_answers_after_each_step():
     assert waited < 20.0
 
 
+def test_what_it_owes_is_given_up(runner):
+    def block(sim: sn.Simulation) -> tuple[int, float]:
+        time.sleep(0.5)
+        return runner.steps, time.perf_counter()
+
+    runner.step().result(PATIENCE)
+    runner.play().result(PATIENCE)
+    before, begun = runner.do(block).result(PATIENCE)
+    time.sleep(0.1)
+    runner.pause().result(PATIENCE)
+    # thirty steps were due, those of a frame are made up for
+    assert runner.steps - before <= 60 * (time.perf_counter() - begun) + 4
+
+
+def test_frames_come_in_time_however_many_steps_are_due():
+    numbers = []
+
+    def slow(sim: sn.Simulation) -> None:
+        numbers.append(driven.wait(-1, 0.0)[0])
+        time.sleep(0.6 * FRAME_PERIOD)
+
+    driven = Runner(simulation(), before_step=slow)
+    driven.speed = 16.0
+    driven.play().result(PATIENCE)
+    until(lambda: len(numbers) > 20, "twenty steps")
+    driven.close()
+    assert np.unique(numbers[1:], return_counts=True)[1].max() <= 3
+
+
 def test_only_its_own_thread_touches_the_simulation(runner):
     idents = [runner.do(lambda sim: threading.get_ident()).result(PATIENCE) for _ in range(3)]
     assert len(set(idents)) == 1

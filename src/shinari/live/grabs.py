@@ -212,7 +212,7 @@ class HeldBody:
 
     It is solved like an attachment of a fixed particle at the target to that place, with the inverse mass of the body
     there (Mueller et al. 2020, eq. 2 and 3); see `shinari.rigid.coupling.attachment_rows`. The push acts at the place
-    as it was at the start of the substep.
+    as it was at the start of the substep, and is an impulse that wakes a body that sleeps.
     """
 
     def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
@@ -239,8 +239,6 @@ class HeldBody:
         work, body = self._simulation._work, self._body
         assert work.bodies is not None
         f = work.bodies.frames
-        # an island that sleeps wakes
-        self._simulation.state.parts["bodies/idle"][body] = 0.0
         self._v[0] = (target - self.start(h)) / h
         self._pushed[0] = -pushed
         scratch = f.q.copy(), np.zeros((len(f.x), 2)), np.zeros_like(f.x)
