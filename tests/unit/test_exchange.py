@@ -314,6 +314,20 @@ def test_usd_has_normals_and_velocities(stage):
     assert not UsdGeom.Mesh.Get(stage, "/World/ball/mesh").GetNormalsAttr().HasAuthoredValue()
 
 
+def test_usd_samples_lie_on_whole_frames(tmp_path):
+    """Steps of 0.01 s, a frame each third: 9 x 0.03 / 0.03 is not 9."""
+    Usd = pytest.importorskip("pxr.Usd")
+    stride, step, none, still = 3, 0.01, np.zeros((0, 3)), np.zeros((1, 3))
+    layout = Layout((Part("a", "points", 0, 1),), (), 1, 1.0 / (stride * step))
+    with open_writer(tmp_path / "run.usdc", layout) as writer:
+        for index in range(100):
+            time = index * stride * step
+            writer.write(Frame(time, still, still, none, np.zeros((0, 4)), none, none))
+    stage = Usd.Stage.Open(str(tmp_path / "run.usdc"))
+    assert stage.GetPrimAtPath("/World/a").GetAttribute("points").GetTimeSamples() == [float(k) for k in range(100)]
+    assert stage.GetEndTimeCode() == 99.0
+
+
 def test_usd_marks_cloth_as_deformable(stage):
     layer = stage.GetRootLayer()
     schemas = layer.GetPrimAtPath("/World/sheet").GetInfo("apiSchemas")

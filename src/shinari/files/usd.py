@@ -81,7 +81,8 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
         _define_body(stage, f"/World/{name}", body, index, body_color(layout, index))
         for index, (name, body) in enumerate(zip(names[len(layout.parts) :], layout.bodies, strict=True))
     ]
-    codes = frames["time"] * layout.frames_per_second
+    # of faces the last sample before a frame is shown: one a hair after it would come a frame too late
+    codes = np.round(frames["time"] * layout.frames_per_second, 9)
     if len(codes):
         stage.SetStartTimeCode(float(codes[0]))
         stage.SetEndTimeCode(float(codes[-1]))
