@@ -389,7 +389,7 @@ def test_gif_read_back(drawing, cached, tmp_path):
             gif.seek(k)
             durations.append(gif.info["duration"])
             rows.append(np.nonzero(colourful(np.asarray(gif.convert("RGB"))))[0].mean())
-    assert durations[:2] == [100, 100]
+    assert durations == [100, 100, 100]
     assert (np.diff(rows) > 1.0).all()
 
 
@@ -411,6 +411,12 @@ def test_a_picture_is_the_same_each_time_and_the_overlay_is_on_top(drawing, cach
     assert not changed[30:-25].any()
     coloured = picture(overlay=True, colour="speed", largest=2.0)
     assert (np.abs(coloured - last).max(axis=2) > 40)[:40, :120].any()
+
+
+def test_a_title_that_fits_is_written_as_it_is():
+    from shinari.view.overlay import _shortened
+
+    assert [_shortened("a flag", len, room) for room in (6, 5, 3, 2)] == ["a flag", "a ...", "", ""]
 
 
 def test_the_frames_of_a_video_are_the_nearest_ones():

@@ -120,7 +120,9 @@ class GifWriter:
         self._entries = np.full((256, 4), 255, np.uint8)
         colors = np.array(self._palette.getpalette(), np.uint8).reshape(-1, 3)
         self._entries[: len(colors), 1:] = colors  # alpha, red, green, blue
-        self._file = av.open(str(path), "w", format="gif", options={"loop": "0"})
+        # the last picture stays as long as the others; browsers take the 1/100 s that it gets otherwise for 1/10 s
+        options = {"loop": "0", "final_delay": str(min(round(GIF_TICKS / fps), 65535))}
+        self._file = av.open(str(path), "w", format="gif", options=options)
         self._stream: Any = self._file.add_stream("gif", rate=GIF_TICKS)
         self._stream.width, self._stream.height = size
         self._stream.pix_fmt = "pal8"
