@@ -1,4 +1,4 @@
-"""Meshes of the viewer, read by trimesh."""
+"""Meshes of the viewer, read by trimesh, and where it begins to look."""
 
 import io
 import json
@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import trimesh
 
+import shinari as sn
+from shinari.files.record import frame_of, layout_of
 from shinari.files.results import Body, Frame, Layout
 from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
 from shinari.view.picking import ways_to
+from shinari.view.stage import live_box
 
 HELIX = np.stack([np.cos(np.linspace(0, 9, 40)), np.linspace(0, 1, 40), np.sin(np.linspace(0, 9, 40))], axis=1)
 LINES = {
@@ -30,6 +33,29 @@ def test_a_sphere_is_closed_round_and_looks_outwards(level):
     assert mesh.is_watertight
     assert np.allclose(np.linalg.norm(vertices, axis=1), 1.0)
     assert 2.5 < mesh.volume < 4.0 / 3.0 * np.pi
+
+
+def test_the_view_begins_with_what_things_meet_and_no_mere_surroundings():
+    scene = sn.Scene()
+    scene.add_cloth(sn.grid(shape=(3, 3)), position=(0, 1, 0))
+    scene.add_collider(sn.Plane())
+    scene.add_collider(sn.Sphere(0.2), position=(0, 0.4, 0))
+    scene.add_collider(sn.Box((100, 1, 100)), position=(0, -0.5, 0))
+    low, high = box_at_start(scene)
+    assert low == pytest.approx((-0.5, 0.2, -0.5), abs=1e-3)
+    assert high == pytest.approx((0.5, 1.0, 0.5))
+
+
+def test_what_flows_into_an_empty_vase_does_not_begin_inside_of_it():
+    scene = sn.Scene()
+    scene.add_emitter(limit=9, radius=0.01, position=(0, 0.5, 0), speed=1.0, spacing=0.01)
+    scene.add_collider(sn.Box((2.0, 0.1, 2.0)))
+    low, high = box_at_start(scene)
+    assert (low, high) == (pytest.approx((-1, -0.05, -1), abs=0.01), pytest.approx((1, 0.5, 1), abs=0.1))
+
+
+def box_at_start(scene):
+    return live_box(layout_of(scene, 60.0), frame_of(sn.Simulation(scene)))
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.5], ids=["a heap", "far apart"])

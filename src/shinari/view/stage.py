@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shinari.files.results import BodyPoints, Frame, Layout, body_color, part_color
+from shinari.view.camera import SCENERY
 from shinari.view.drawings import Balls, FluidSurface, RigidMeshes, Sheet, Tube
 
 VIEW_ANGLE = 75.0
@@ -190,11 +191,18 @@ def frame_camera(low: np.ndarray, high: np.ndarray, *, aspect: float = 1.0) -> t
 
 
 def live_box(layout: Layout, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """Box around what a simulation begins with [m], and around the containers in which it can spread."""
+    """Box around what a simulation begins with [m], the containers in which it can spread, and what it meets.
+
+    Colliders that are mere surroundings do not count: planes, and what is many times as large as all that moves, unless
+    more is to flow in.
+    """
     low, high = box_of(layout, [frame])
+    flows = any(part.kind == "points" and part.varies for part in layout.parts)
+    limit = np.inf if flows else SCENERY * float(np.linalg.norm(high - low))
     for index, body in enumerate(layout.bodies):
-        if body.hollow:
-            corners = BodyPoints(layout, [index]).positions(frame)
+        corners = BodyPoints(layout, [index]).positions(frame)
+        met = not body.rigid and len(body.faces) != 2 and np.linalg.norm(np.ptp(corners, axis=0)) <= limit
+        if body.hollow or met:
             low, high = np.minimum(low, corners.min(axis=0)), np.maximum(high, corners.max(axis=0))
     return low, high
 
