@@ -47,7 +47,7 @@ def run(
         output: Files to write, the format by extension: .npz .ply .usdc .usda .html .vtkhdf .glb .pc2 .mdd .png .jpg
             .mp4 .gif; by default SCENE.npz in the current folder.
         duration: Simulated time to reach [s].
-        fps: Frames written for each second of simulated time.
+        fps: Frames written for each second of simulated time; whole steps apart.
         dt: Time of a step [s].
         substeps: Substeps of a step.
         iterations: Iterations of the solver in each substep.
@@ -58,7 +58,7 @@ def run(
         checkpoint: Checkpoint to write at the end and, so that a killed run can go on, now and then before.
         checkpoint_every: Time between two checkpoints of a run [s of real time].
         resume: Checkpoint to go on from; its settings hold.
-        surface: Draw fluids by their surface in .ply, .usdc, .usda and .html instead of by their particles.
+        surface: Draw fluids by their surface, not their particles, in .ply, .usdc, .usda, .html, pictures and videos.
         json: Print a summary as JSON on standard output.
         quiet: No progress bar.
     """

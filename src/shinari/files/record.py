@@ -160,7 +160,8 @@ class Recorder:
         frames_per_second: Frames for each second of simulated time [1/s], rounded to whole steps, with a
             `FrameRateWarning` when that makes another number of them.
         title: One line about the run.
-        surface: Draw fluids by their surface in .ply, .usdc, .usda and .html; needs the extra [surface].
+        surface: Draw fluids by their surface in .ply, .usdc, .usda, .html, pictures and videos; needs the extra
+            [surface].
 
     Attributes:
         stride: Steps from one frame to the next.
