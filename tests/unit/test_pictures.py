@@ -114,6 +114,15 @@ def test_a_floor_is_not_fitted_but_a_ball_is():
     assert np.allclose(bounds.high, [1.0, 1.0, 0.2], atol=1e-6)
 
 
+def test_a_plane_is_the_ground_only_when_it_is_level():
+    from shinari.view.pictures import survey
+
+    layout = Layout(CLOTH.parts, (FLOOR,), 4, 30.0)
+    for angle, floor in ((0.0, 0), (np.pi, 0), (0.1, None), (0.5 * np.pi, None)):
+        turn = [[np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)]]
+        assert survey(layout, [frame_at(0.0, SQUARE, [[0.0, -1.0, 0.0]], rotations=turn)]).floor == floor
+
+
 def test_waiting_particles_do_not_count():
     layout = Layout((Part("water", "points", 0, 3, radius=0.1, varies=True, fluid=True),), (), 3, 30.0)
     framing = Framing(layout, DIRECTIONS["front"], SIZE)
@@ -399,13 +408,15 @@ def test_a_picture_is_the_same_each_time_and_the_overlay_is_on_top(drawing, cach
     from shinari.view.render import render
 
     def picture(**options):
-        render(cached, tmp_path / "x.png", size=SIZE, **options)
+        # a camera of its own: without one each moment fills its picture
+        render(cached, tmp_path / "x.png", size=SIZE, camera=Camera((1.5, 2.0, 3.0), (0.0, -0.3, 0.0)), **options)
         with Image.open(tmp_path / "x.png") as image:
             return np.asarray(image.convert("RGB")).astype(int)
 
     last = picture()
     assert np.array_equal(last, picture(frame=-1))
     assert np.array_equal(last, picture(time=0.2))
+    assert not np.array_equal(last, picture(frame=-2))
     changed = np.abs(picture(overlay=True) - last).max(axis=2) > 40
     assert changed[-25:].any()
     assert not changed[30:-25].any()
@@ -419,8 +430,20 @@ def test_a_title_that_fits_is_written_as_it_is():
     assert [_shortened("a flag", len, room) for room in (6, 5, 3, 2)] == ["a flag", "a ...", "", ""]
 
 
+def test_a_fluid_is_the_whiter_the_faster_it_is(drawing):
+    water = Layout((Part("water", "points", 0, 2, radius=0.2, fluid=True),), (), 2, 30.0)
+    places = [[-0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
+    frame = replace(frame_at(0.0, places, velocities=[[0, 0, 0], [0, 3, 0]]), densities=np.full(2, 1000.0))
+    image, camera = painted(water, [frame])
+    columns, rows, _ = camera.project(np.array(places), SIZE).T.round().astype(int)
+    slow, fast = image[rows, columns].astype(int)
+    assert np.ptp(fast) < 0.5 * np.ptp(slow)
+
+
 def test_the_frames_of_a_video_are_the_nearest_ones():
-    from shinari.view.render import _at_rate
+    from shinari.view.render import _at_rate, _rate
+
+    assert [_rate(None, 30.0, suffix) for suffix in (".mp4", ".gif")] == [30.0, 20.0]
 
     times = np.arange(31) / 30.0
     assert _at_rate(times, 30.0) == list(range(31))
