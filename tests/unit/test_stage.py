@@ -14,7 +14,7 @@ from shinari.files.results import Body, Frame, Layout
 from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
 from shinari.view.picking import ways_to
-from shinari.view.stage import live_box
+from shinari.view.stage import FAR, NEAR, VIEW_ANGLE, frame_camera, live_box
 
 HELIX = np.stack([np.cos(np.linspace(0, 9, 40)), np.linspace(0, 1, 40), np.sin(np.linspace(0, 9, 40))], axis=1)
 LINES = {
@@ -155,3 +155,22 @@ def test_instances_are_given_light_since_viser_takes_no_colours_there():
     nodes = []
     RigidMeshes(scene, "b", layout, [0, 1], now, colors, nodes.append)
     assert np.array_equal(nodes[0].batched_colors, given)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 1e4])
+def test_the_camera_sees_scenes_of_any_size(size):
+    """From its place, through its opening and between its depths; a single ball has the size of a ball."""
+    low, high = np.full(3, -0.5 * size), np.full(3, 0.5 * size)
+    place, target = frame_camera(low, high)
+    distance = np.linalg.norm(place - target)
+    reach = 0.5 * np.sqrt(3.0) * size
+    assert distance * np.sin(np.radians(0.5 * VIEW_ANGLE)) >= (1.0 - 1e-9) * reach
+    assert NEAR * (size or 1.0) < distance - reach
+    assert distance + reach < FAR * (size or 1.0)
+
+
+def test_a_single_ball_is_seen_as_large_as_it_is():
+    scene = sn.Scene()
+    scene.add_particles([(0, 1, 0)], radius=0.05)
+    low, high = box_at_start(scene)
+    assert (low, high) == (pytest.approx((-0.05, 0.95, -0.05)), pytest.approx((0.05, 1.05, 0.05)))

@@ -236,6 +236,7 @@ class Page:
         camera = self.server.initial_camera
         camera.position, camera.look_at = self.stage.camera()
         camera.up, camera.fov = (0.0, 1.0, 0.0), np.radians(VIEW_ANGLE)
+        camera.near, camera.far = self.stage.depths
 
     def _look(self) -> None:
         """Turn the cameras of those who are here to what is new."""
@@ -246,6 +247,7 @@ class Page:
         """Turn the camera of a client so that the stage is in its picture, as wide as that is."""
         self._aspects[client.client_id] = client.camera.aspect
         client.camera.position, client.camera.look_at = self.stage.camera(client.camera.aspect)
+        client.camera.near, client.camera.far = self.stage.depths
 
     async def _welcome(self, client: Any) -> None:
         """Keep the stage in the picture of a client until it moves its camera: panels come after the first picture."""

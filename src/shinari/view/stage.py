@@ -16,6 +16,8 @@ VIEW_DIRECTION = (0.55, 0.35, 0.76)
 """From what is looked at to the camera."""
 LIFT = 0.002
 """Height of the lines of the ground, as a part of the size of the scene."""
+NEAR, FAR = 0.002, 200.0
+"""Nearest and farthest that is seen, as multiples of the size of the scene."""
 THIN = 0.004
 """Radius of what has none, as a part of the size of the scene."""
 
@@ -108,6 +110,11 @@ class Stage:
         """Position of a camera that sees the box, and the point that it looks at [m]; see `frame_camera`."""
         return frame_camera(*self.box, aspect=aspect)
 
+    @property
+    def depths(self) -> tuple[float, float]:
+        """Nearest and farthest that a camera sees [m]; by itself that of viser sees nothing within a centimetre."""
+        return NEAR * self.size, FAR * self.size
+
     def remove(self) -> None:
         """Take everything away."""
         for node in self.nodes:
@@ -184,7 +191,7 @@ def frame_camera(low: np.ndarray, high: np.ndarray, *, aspect: float = 1.0) -> t
         Position of the camera and the point it looks at [m], each (3,).
     """
     center = 0.5 * (low + high)
-    radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
+    radius = 0.5 * float(np.linalg.norm(high - low)) or 0.5  # around a single point a metre is seen
     direction = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
     angle = np.arctan(np.tan(np.radians(0.5 * VIEW_ANGLE)) * min(aspect, 1.0))
     return center + direction * radius / np.sin(angle), center
@@ -209,18 +216,19 @@ def live_box(layout: Layout, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
 
 def box_of(layout: Layout, frames: Iterable[Frame]) -> tuple[np.ndarray, np.ndarray]:
     """Box around all drawn points and rigid bodies in all frames [m]; around the colliders when there are none."""
-    drawn = np.zeros(layout.point_count, bool)
+    drawn, radii = np.zeros(layout.point_count, bool), np.zeros((layout.point_count, 1))
     for part in layout.parts:
         drawn[part.start : part.stop] = True
+        radii[part.start : part.stop] = part.radius if part.kind == "points" else 0.0
     bodies = np.flatnonzero([body.rigid for body in layout.bodies])
     if not drawn.any() and not len(bodies):
         bodies = np.arange(len(layout.bodies))
     reach = [float(np.linalg.norm(layout.bodies[k].vertices, axis=1).max(initial=0.0)) for k in bodies]
-    around = np.reshape(reach, (-1, 1))
+    around = np.concatenate([radii[drawn], np.reshape(reach, (-1, 1))])
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for frame in frames:
-        places = frame.body_positions[bodies]
-        points = np.concatenate([frame.positions[drawn], places - around, places + around])
+        places = np.concatenate([frame.positions[drawn], frame.body_positions[bodies]])
+        points = np.concatenate([places - around, places + around])
         points = points[np.isfinite(points).all(axis=1)]
         if len(points):
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
