@@ -1,12 +1,15 @@
 """Strains and forces at points against closed forms, and against finite differences of the rows themselves."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_type
-from shinari.files.record import frame_of, layout_of
+from shinari.files.record import _at_points, frame_of, layout_of
 from shinari.maths.strain import stretch_strain
 from shinari.solver.lift import measurement
 
@@ -199,3 +202,10 @@ def test_an_attachment_to_a_body_pulls_at_its_particle() -> None:
     simulation = sn.Simulation(scene, iterations=5, substeps=10, threads=1)
     simulation.step(60)
     assert np.allclose(simulation.point_forces(), G * np.array([3.0, 2.0, 1.0]), rtol=1e-3)
+
+
+def test_no_vertex_of_a_surface_leaves_the_range_of_its_particles() -> None:
+    """The mean of those with a positive weight: the first pulls a vertex that lies behind it."""
+    visual = SimpleNamespace(weights=np.array([[-0.5, 0.75, 0.75, 0.0]]), corners=np.array([[0, 1, 2, 3]]))
+    scene: Any = SimpleNamespace(groups=[SimpleNamespace(positions=np.zeros((4, 3)), visual=visual)])
+    assert _at_points(scene, np.array([8.0, 1.0, 3.0, 5.0])).tolist() == [8.0, 1.0, 3.0, 5.0, 2.0]
