@@ -44,7 +44,7 @@ def test_plots_and_colours_follow_the_simulation(viewer: Page, visit: Callable, 
     check_plots(viewer, page)
     for _ in range(12):
         viewer.runner.step().result(PATIENCE)
-    assert pink(pixels(page)) == 0
+    assert pink(pixels(page)) < 20  # where the red balls of pins border on the blue cloth
     check_mode(viewer, page, "body", "speed", "m/s")
     check_mode(viewer, page, "speed", "strain", "%")
     until(lambda: pink(pixels(page)) > 200, "the cloth has colours between blue and yellow")
