@@ -58,9 +58,10 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     fastest = {part.name: _fastest(part, frames) for part in layout.parts if part.fluid}
     first = frame_of_record(frames[0])
     stage = Stage(server.scene, layout, first, box=moving_box(layout, frames), fastest=fastest)
-    server.initial_camera.position, server.initial_camera.look_at = stage.camera()
-    server.initial_camera.up = (0.0, 1.0, 0.0)
-    server.initial_camera.fov = np.radians(VIEW_ANGLE)
+    camera = server.initial_camera
+    camera.position, camera.look_at = stage.camera()
+    camera.up, camera.fov = (0.0, 1.0, 0.0), np.radians(VIEW_ANGLE)
+    camera.near, camera.far = stage.depths
     recorder = server.get_scene_serializer()
     for before, record in pairwise(frames):
         recorder.insert_sleep(max(0.0, float(record["time"] - before["time"])))
