@@ -134,3 +134,4 @@ def test_another_scene_is_chosen_and_a_run_has_a_time_line(viewer, visit, pixels
     until(lambda: viewer.runner.index == 0, "the first frame")
     until(lambda: line.get_attribute("aria-valuenow") == "0", "the time line follows")
     viewer.choose("cloth").result(PATIENCE)
+    assert viewer.problem == ""

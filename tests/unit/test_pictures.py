@@ -7,25 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import CLOTH, CUBE, FLOOR, SIZE, SQUARE, frame_at
 
 from shinari.errors import FileError, MissingExtraError, SceneError
-from shinari.files.results import COLORS, Body, Frame, Layout, Part
+from shinari.files.results import COLORS, Body, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.view import offscreen
-from shinari.view.camera import DIRECTIONS, MARGIN, Camera, Framing, body_vertices, parse_camera
+from shinari.view.camera import Camera
 from shinari.view.geometry import icosphere
 
 pyvista = pytest.importorskip("pyvista", reason="pyvista (extra [render]) is not installed")
 pytest.importorskip("av", reason="av (extra [render]) is not installed")
 
-SIZE = (320, 180)
 GREY = "#dddddd"
-SQUARE = np.array([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.5, 1.0, 0.0], [-0.5, 1.0, 0.0]])
-CUBE = Body("cube", *(np.array(a) for a in ([
-    [-.2, -.2, -.2], [.2, -.2, -.2], [.2, .2, -.2], [-.2, .2, -.2], [-.2, -.2, .2], [.2, -.2, .2], [.2, .2, .2],
-    [-.2, .2, .2]], [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7], [0, 1, 5], [0, 5, 4], [2, 3, 7], [2, 7, 6],
-    [1, 2, 6], [1, 6, 5], [0, 4, 7], [0, 7, 3]])), rigid=True)  # fmt: skip
-FLOOR = Body("floor", np.array([[-3.0, 0, -3], [-3, 0, 3], [3, 0, 3], [3, 0, -3]]), np.array([[0, 1, 2], [0, 2, 3]]))
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +29,6 @@ def drawing():
         offscreen.window_class()
     except MissingExtraError as error:
         pytest.skip(str(error))
-
-
-def frame_at(time, positions, bodies=(), velocities=None, drawn=(), rotations=None):
-    positions = np.array(positions, np.float32).reshape(-1, 3)
-    places = np.array(bodies, np.float64).reshape(-1, 3)
-    turns = np.tile([1.0, 0, 0, 0], (len(places), 1)) if rotations is None else np.array(rotations)
-    speeds = np.zeros_like(positions) if velocities is None else np.array(velocities, np.float32)
-    still = np.zeros_like(places)
-    return Frame(time, positions, speeds, places, turns, still, still, np.array(drawn, bool))
 
 
 def painted(layout, frames, chosen=0, **options):
@@ -68,52 +53,6 @@ def like(image, color):
     return colourful(image) & (np.diff(sorted_channels, axis=2) >= 0).all(axis=2)
 
 
-CLOTH = Layout((Part("cloth", "mesh", 0, 4, faces=np.array([[0, 1, 2], [0, 2, 3]])),), (), 4, 30.0)
-
-
-# The camera.
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("size", [(1280, 720), (400, 400), (300, 900)])
-def test_the_camera_sees_the_whole_motion_and_no_more(direction, size):
-    random = np.random.default_rng(len(direction) + size[0])
-    layout = Layout((Part("dust", "points", 0, 40, radius=0.05),), (CUBE,), 40, 30.0)
-    frames = [
-        frame_at(k, random.normal(size=(40, 3)) * (0.3, 1.0, 0.5) + (0.3 * k, 0, 0), [[0.5 * k, 1.0, 0.2]])
-        for k in range(5)
-    ]
-    framing = Framing(layout, DIRECTIONS[direction], size)
-    for frame in frames:
-        framing.add(frame)
-    camera = framing.bounds().camera()
-    margin = MARGIN * np.array(size)
-    low, high = np.full(2, np.inf), np.full(2, -np.inf)
-    for frame in frames:
-        around = icosphere(3)[0] * 0.05
-        points = (frame.positions[:, None] + around).reshape(-1, 3)
-        seen = camera.project(np.concatenate([points, body_vertices(layout, 0, frame)]), size)
-        assert (seen[:, 2] > 0).all()
-        low, high = np.minimum(low, seen[:, :2].min(0)), np.maximum(high, seen[:, :2].max(0))
-    assert (low >= margin - 0.01).all()
-    assert (high <= np.array(size) - margin + 0.01).all()
-    # nearer would cut something off: both edges are met across, or both upwards
-    slack = 0.01 * np.array(size)
-    assert ((low <= margin + slack) & (high >= np.array(size) - margin - slack)).any()
-
-
-def test_a_floor_is_not_fitted_but_a_ball_is():
-    ball = Body("ball", 0.2 * icosphere(2)[0], icosphere(2)[1])
-    small_floor = replace(FLOOR, name="small floor", vertices=0.1 * FLOOR.vertices)
-    wide = replace(CUBE, name="wide", vertices=20.0 * CUBE.vertices, rigid=False)
-    layout = Layout((Part("dust", "points", 0, 2),), (FLOOR, ball, small_floor, wide), 2, 30.0)
-    framing = Framing(layout, DIRECTIONS["front"], SIZE)
-    framing.add(frame_at(0.0, [[0, 1, 0], [1, 1, 0]], [[0, 0, 0], [-1, 0.2, 0], [0, 0, 0], [0, -4, 0]]))
-    bounds = framing.bounds()
-    assert np.allclose(bounds.low, [-1.2, 0.0, -0.2], atol=1e-6)
-    assert np.allclose(bounds.high, [1.0, 1.0, 0.2], atol=1e-6)
-
-
 def test_a_plane_is_the_ground_only_when_it_is_level():
     from shinari.view.pictures import survey
 
@@ -121,34 +60,6 @@ def test_a_plane_is_the_ground_only_when_it_is_level():
     for angle, floor in ((0.0, 0), (np.pi, 0), (0.1, None), (0.5 * np.pi, None)):
         turn = [[np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)]]
         assert survey(layout, [frame_at(0.0, SQUARE, [[0.0, -1.0, 0.0]], rotations=turn)]).floor == floor
-
-
-def test_waiting_particles_do_not_count():
-    layout = Layout((Part("water", "points", 0, 3, radius=0.1, varies=True, fluid=True),), (), 3, 30.0)
-    framing = Framing(layout, DIRECTIONS["front"], SIZE)
-    framing.add(frame_at(0.0, [[0, 0, 0], [1, 0, 0], [99, 99, 99]], drawn=[True, True, False]))
-    assert framing.bounds().high == pytest.approx([1.1, 0.1, 0.1])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("left", "left"),
-        ("1,2,3:0,0,0", Camera((1, 2, 3), (0, 0, 0))),
-        ("-1,.5,2e1:0,1,0", Camera((-1, 0.5, 20), (0, 1, 0))),
-    ],
-)
-def test_cameras_are_read(text, expected):
-    assert parse_camera(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "bottom", "1,2,3", "1,2:3,4,5", "1,2,3:1,2,3", "nan,0,0:1,1,1", "a,b,c:0,0,0"])
-def test_what_is_no_camera_is_refused(text):
-    with pytest.raises(SceneError, match="camera"):
-        parse_camera(text)
-
-
-# What is seen.
 
 
 def test_cloth_is_seen_where_it_projects_and_nowhere_else(drawing):

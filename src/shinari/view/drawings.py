@@ -1,5 +1,6 @@
 """How one thing of a run is drawn with viser: made once, then shown frame after frame."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -98,7 +99,7 @@ class Surface:
                 asset.visible = asset is node
 
 
-class Skin:
+class Skin(ABC):
     """A part that is drawn by a surface, which loses what tears."""
 
     def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
@@ -117,11 +118,13 @@ class Skin:
         """Which of its triangles or segments are there; None where nothing can tear."""
         return None if self._varying is None else np.array(frame.drawn[self._varying])
 
+    @abstractmethod
     def _vertices(self, frame: Frame) -> np.ndarray:
-        raise NotImplementedError
+        """The vertices of its surface in a frame [m], (V, 3) float32."""
 
+    @abstractmethod
     def _faces(self, drawn: np.ndarray | None) -> np.ndarray:
-        raise NotImplementedError
+        """The faces of its surface where this is left, (F, 3)."""
 
 
 class Sheet(Skin):
