@@ -153,13 +153,14 @@ def checks() -> str:
         "# Checks",
         "",
         f"`shinari verify` measures {len(known)} checks on your machine and prints expected value, measured value and",
-        "tolerance of each; `shinari verify NAME...` measures some.",
+        "tolerance of each; `shinari verify NAME...` measures some, by the name of a check or of its family, or the",
+        "beginning of several families, as in `shinari verify rigid`.",
         "",
-        "| check | source | precisions |",
-        "|---|---|---|",
+        "| check | family | source | precisions |",
+        "|---|---|---|---|",
     ]
     for name, entry in known.items():
-        lines.append(f"| `{name}` | {_cell(entry.source)} | {', '.join(entry.precisions)} |")
+        lines.append(f"| `{name}` | `{entry.family}` | {_cell(entry.source)} | {', '.join(entry.precisions)} |")
     return "\n".join([*lines, ""])
 
 

@@ -18,19 +18,37 @@ from shinari.state import State
 
 @dataclass(frozen=True)
 class Energy:
-    """Energies [J].
+    """Energies [J], and the work that was done from outside.
 
     Attributes:
         kinetic: Of all free particles and bodies.
         gravitational: Of all free particles and bodies, zero at the world's origin.
-        elastic: 1/2 C^2 / compliance of all rows that have a compliance; a rigid row stores none. It is that of the
-            positions as they are: stiff rows that the solver has not brought to their solution, as with one iteration
-            on a stiff sheet, show far more here than ever acts on the motion. See `Simulation.residual`.
+        elastic: Of all that has a compliance and has not broken: constraint rows, rods, volumes, attachments, lumps of
+            shape matching (1/2 m w^2 |x - goal|^2), compressible fluids, and springs of joints: those of held rows,
+            limits and gears, and servos with a stiffness. A rigid row stores none, nor does a row on the side on which
+            it is slack. It is 1/2 C^2 / compliance, and 1/2 force times C for constraint rows that the solver has not
+            brought to their solution, see below. Not counted: compliant contacts, the tension of liquids, and, with
+            `method="pbd"`, constraint rows, whose stiffness is no energy.
+        external_work: Work done on the scene since its start by grabs and by motors of joints: the sum of force times
+            displacement; of a servo with a stiffness, which is a spring, the change of its elastic energy where its
+            target is moved. `total - external_work` does not grow, up to a per cent of the work where rows are not
+            solved, but by what is not counted: pins and bodies that
+            are moved by the user or a motion, moving colliders, wind and drag, force fields, emitters and sinks, and
+            what a user writes to the state.
+
+    A stiff row at few iterations is not brought to its solution: its extension C is far more than its force times its
+    compliance, and 1/2 C^2 / compliance, which can be 1e9 times what the row ever does to the motion, is no energy that
+    could be had back. The row acts as a softer spring, which has the force -lambda / h^2 at the extension C and stores
+    half of their product. A solved row has C = -compliance lambda / h^2, and both are the same. The force of a damped
+    row is not that of its spring alone; such a row counts as not solved where its compliance is less than w h^2, with
+    the generalised inverse mass w of its points. Where the state was written to since the last step, and before the
+    first, only the positions count.
     """
 
     kinetic: float
     gravitational: float
     elastic: float
+    external_work: float = 0.0
 
     @property
     def total(self) -> float:
@@ -158,14 +176,16 @@ class Diagnostics:
         # sums, not products of vectors: those wake threads that wait for each other
         kinetic = 0.5 * float((m * np.einsum("nc,nc->n", v, v)).sum())
         gravitational = -float((m[:, None] * x).sum(axis=0) @ self._model.gravity)
-        elastic = sum(self._elastic(found) for found in rows.values())
+        written = self._written(state)
+        elastic = sum(self._elastic(found, state, written) for found in rows.values())
         for part in self._model.parts:
             moving, stored = part.energy(self._model, state)
             kinetic, elastic = kinetic + moving, elastic + stored
         if self._model.rigid is not None:
             kinetic += self._model.rigid.kinetic(state)
             gravitational += self._model.rigid.gravitational(state, self._model.gravity)
-        return Energy(kinetic, gravitational, elastic)
+            elastic += self._model.rigid.elastic(state, self._h)
+        return Energy(kinetic, gravitational, elastic, state.external_work)
 
     def _masses(self, state: State) -> np.ndarray:
         """Masses of the particles as added [kg], (N,); 0 for those of fluids that wait in an emitter or are gone."""
@@ -291,12 +311,31 @@ class Diagnostics:
         broken = state.broken.get(block.type.name)
         return chosen if broken is None else np.where(broken, np.inf, chosen)
 
-    def _elastic(self, rows: RowValues) -> float:
+    def _written(self, state: State) -> np.ndarray:
+        """Particles in solver order that a user has moved since the last step, (N,) bool."""
+        slots, seen = self._model.slots, state.positions
+        solver = state.origins[self._model.groups][slots] + state.x[slots, :3]
+        moved = np.zeros(len(slots), bool)
+        moved[slots] = (solver.astype(seen.dtype) != seen).any(axis=1)
+        return moved
+
+    def _elastic(self, rows: RowValues, state: State, written: np.ndarray) -> float:
+        """Energy of the rows of a block [J], see `Energy`; `written`: particles that a user has moved, (N,)."""
         if self._method == "pbd":
             return 0.0
-        squares, compliance = np.einsum("mr,mr->m", rows.values, rows.values), rows.compliance
-        stored = np.divide(squares, compliance, out=np.zeros(len(squares)), where=compliance > 0.0)
-        return 0.5 * float(stored.sum())
+        values, compliance, block = rows.values, rows.compliance, rows.block
+        soft = compliance > 0.0
+        stored = np.divide(np.einsum("mr,mr->m", values, values), compliance, out=np.zeros(len(values)), where=soft)
+        multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
+        squares = np.einsum("mr,mr->m", multipliers, multipliers)
+        # before the first step nothing was solved
+        unsolved = soft & (squares > 0.0) & np.logical_not(written[block.indices].any(axis=1))
+        if len(block.damping):
+            # w lambda^2, from the forces at the points
+            weighted = (rows.pulls**2 * state.x[block.indices, 3]).sum(axis=1)
+            unsolved &= (block.damping == 0.0) | (compliance * squares < self._h**2 * weighted)
+        acting = np.maximum(-np.einsum("mr,mr->m", values, multipliers) / self._h**2, 0.0)
+        return 0.5 * float(np.where(unsolved, np.minimum(stored, acting), stored).sum())
 
     def _block_residual(self, block: ConstraintBlock, state: State, rows: RowValues) -> BlockResidual:
         values = rows.values

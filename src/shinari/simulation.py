@@ -307,7 +307,10 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         return self.state.positions[particles].copy(), np.array(faces_left(group, left))
 
     def energy(self) -> Energy:
-        """Kinetic, gravitational and elastic energy [J] and their sum; gravity counts from the world's origin."""
+        """Kinetic, gravitational and elastic energy [J], their sum, and the work done from outside; see `Energy`.
+
+        Gravity counts from the world's origin.
+        """
         return self._diagnostics.energy(self.state)
 
     def momentum(self) -> np.ndarray:

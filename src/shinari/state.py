@@ -34,6 +34,7 @@ class State:
         broken: Rows that have let go by block, in solver order.
         parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
+        external_work: Work done from outside since the start [J], see `Energy`.
         coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
     """
 
@@ -47,6 +48,7 @@ class State:
     parts: dict[str, np.ndarray]
     frame: int = 0
     coloured: bool = True
+    external_work: float = 0.0
 
     @property
     def positions(self) -> np.ndarray:
@@ -140,6 +142,7 @@ class State:
             {name: values.copy() for name, values in self.parts.items()},
             self.frame,
             self.coloured,
+            self.external_work,
         )
 
     def restore(self, other: "State") -> None:
@@ -154,7 +157,7 @@ class State:
         if layout_of_arrays(mine) != layout_of_arrays(theirs):
             raise SceneError("state: restore: the other state belongs to another model")
         self.take(theirs)
-        self.frame = other.frame
+        self.frame, self.external_work = other.frame, other.external_work
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same bits."""

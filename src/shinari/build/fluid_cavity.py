@@ -5,6 +5,7 @@ fluid could reach from beside or below the containers are outside. What is free 
 stand in a container are spared.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.build.fluid_fill import MOST_POINTS, ROUNDING, cells_along, check_size, extent, lattice
+from shinari.build.fluid_fill import MOST_POINTS, ROUNDING, cells_along, check_size, extent, fill_box, lattice
 from shinari.errors import SceneError
 from shinari.maths.function import STEADY
 from shinari.scene.contents import Contents
@@ -42,6 +43,11 @@ class Solid:
         """Points of the world in its own axes, (N, 3)."""
         return (points - self.position) @ self.turn
 
+    @property
+    def is_upright_tank(self) -> bool:
+        """Whether its inside is a box along the axes of the world."""
+        return isinstance(self.shape, Box) and self.shape.inside and np.abs(self.turn - np.eye(3)).max() < 1e-12
+
     def extent(self) -> tuple[Points, Points]:
         """Corners (3,) [m] of the box around it in the world; infinite where it has no end."""
         low, high = extent(self.shape)
@@ -65,7 +71,7 @@ def solids_of(scene: Contents) -> list[Solid]:
 
 def fill_containers(
     thing: str, solids: Sequence[Solid], names: Sequence[str], spacing: float, level: float | None, z: float | None
-) -> Points:
+) -> tuple[Points, float | None]:
     """Particles that fill the inside of containers.
 
     Args:
@@ -77,7 +83,7 @@ def fill_containers(
         z: Plane of a fluid of two dimensions [m]; None: it has three.
 
     Returns:
-        Points [m], (N, 3).
+        Points [m], (N, 3); and the volume that they fill [m^3] where that is a box, else None.
 
     Raises:
         SceneError: They enclose nothing below that level, or the spacing does not fit.
@@ -102,8 +108,16 @@ def fill_containers(
         raise SceneError(f"{thing}: {_why_empty(called, first, solids, high[1], top)}")
     reach = np.minimum(gaps, 2.0 * spacing)[:, None]
     inner_low, inner_high = (points - reach).min(axis=0), (points + reach).max(axis=0)
+    if len(walls) == 1 and walls[0].is_upright_tank:
+        inner_low, inner_high = low.copy(), high.copy()
     second, _ = Grid.over(low, high, inner_low, inner_high, top, spacing, z).enclosed(solids)
-    return second if len(second) >= len(points) else points
+    inner_high[1] = top
+    if z is not None:
+        inner_low[2], inner_high[2] = z - 0.5 * spacing, z + 0.5 * spacing
+    if len(second) == math.prod(cells_along(length, spacing) for length in inner_high - inner_low):
+        # nothing but a box: the lattice can be stretched to it
+        return fill_box(inner_low, inner_high, spacing, 3 if z is None else 2)
+    return (second if len(second) >= len(points) else points), None
 
 
 def _why_empty(called: str, grid: "Grid", solids: Sequence[Solid], high: float, top: float) -> str:

@@ -128,6 +128,7 @@ class _Content:
     version: str
     settings: dict[str, Any]
     frame: int
+    external_work: float
     left_over: float
     digest: str
     functions: list[str]
@@ -145,6 +146,7 @@ def _write(group: Any, simulation: Simulation) -> None:
     group.attrs["version"] = shinari.__version__
     group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
     group.attrs["frame"] = simulation.state.frame
+    group.attrs["external_work"] = simulation.state.external_work
     group.attrs["left_over"] = simulation.left_over
     group.attrs["digest"] = model_digest(simulation.model_as_described())
     group.attrs["functions"] = json.dumps(packed.functions)
@@ -171,6 +173,7 @@ def _read(group: Any, path: str | os.PathLike) -> _Content:
         version=str(group.attrs["version"]),
         settings=json.loads(group.attrs["settings"]),
         frame=int(group.attrs["frame"]),
+        external_work=float(group.attrs.get("external_work", 0.0)),
         left_over=float(group.attrs["left_over"]),
         digest=str(group.attrs["digest"]),
         functions=json.loads(group.attrs["functions"]),
@@ -213,7 +216,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
     if layout_of_arrays(state.arrays()) != layout_of_arrays(content.state):
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
     state.take(content.state)
-    state.frame = content.frame
+    state.frame, state.external_work = content.frame, content.external_work
     simulation.restore(state, left_over=content.left_over)
     return simulation
 

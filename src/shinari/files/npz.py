@@ -31,7 +31,17 @@ import numpy as np
 
 from shinari.errors import FileError
 from shinari.files.partial import reason
-from shinari.files.results import BODY_FIELDS, MEASURED, MEASURES, PART_FLAGS, Body, Layout, Part, frame_shapes
+from shinari.files.results import (
+    BODY_FIELDS,
+    MEASURED,
+    MEASURES,
+    MEASURES_0_1,
+    PART_FLAGS,
+    Body,
+    Layout,
+    Part,
+    frame_shapes,
+)
 
 SMALL = 2**16
 """Arrays up to so many bytes are read at once."""
@@ -146,6 +156,8 @@ class NpzFrames:
         arrays, layout = self._arrays, self.layout
         columns = {name: [arrays[name]] for name in ("positions", "velocities", *BODY_FIELDS)}
         columns |= {name: [arrays[name]] for name in (MEASURED if layout.measured else ())}
+        if layout.measured and arrays["measures"].shape[1:] == (len(MEASURES_0_1),):
+            columns["measures"].append(np.full((len(arrays["measures"]), 1), np.nan))
         columns["drawn"] = [arrays[f"drawn_{name}"] for name in layout.varying]
         columns["densities"] = [arrays[f"density_{name}"] for name in layout.fluids]
         return columns
@@ -209,7 +221,7 @@ def _layout(arrays: dict[str, np.ndarray]) -> Layout:
         for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)
     ]
     rate, measured = float(arrays["frames_per_second"]), "measure_names" in arrays
-    if measured and tuple(map(str, arrays["measure_names"])) != MEASURES:
+    if measured and tuple(map(str, arrays["measure_names"])) not in (MEASURES, MEASURES_0_1):
         raise ValueError(f"measure_names are {', '.join(map(str, arrays['measure_names']))}")
     counts = int(arrays["particle_count"]), int(arrays["vertex_count"])
     return Layout(tuple(parts), tuple(bodies), counts[0], rate, counts[1], measured)

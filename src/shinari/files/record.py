@@ -105,7 +105,7 @@ def measures_of(found: Measured) -> np.ndarray:
     """The numbers that `MEASURES` names, (M,)."""
     energy = found.energy
     numbers = [energy.kinetic, energy.gravitational, energy.elastic, *found.momentum, *found.angular_momentum]
-    return np.array([*numbers, found.residual, found.mean_strain, found.largest_strain])
+    return np.array([*numbers, found.residual, found.mean_strain, found.largest_strain, energy.external_work])
 
 
 def _at_points(scene: Scene, values: np.ndarray) -> np.ndarray:

@@ -43,9 +43,12 @@ MEASURES = (
     "residual",
     "mean_strain",
     "largest_strain",
+    "external_work",
 )
 """What `Frame.measures` holds: energies [J], momentum [kg m/s] and angular momentum about the origin [kg m^2/s], the
-largest residual of all rows, each in the unit of its C, mean and largest strain of the rows."""
+largest residual of all rows, each in the unit of its C, mean and largest strain of the rows, and the work done from
+outside [J]. Files of version 0.1 end before that: there it reads as nan."""
+MEASURES_0_1 = MEASURES[:-1]
 
 PART_FLAGS = ("varies", "fluid", "surface", "cloth")
 """Fields of a part that say what it is."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.errors import FileError, SceneError, require
 from shinari.files.partial import reason
-from shinari.files.results import MEASURES, PART_FLAGS, Body, Layout, Part, frame_shapes
+from shinari.files.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, Layout, Part, frame_shapes
 
 POINT_FIELDS = {
     "positions": "Points",
@@ -49,6 +49,8 @@ class VtkhdfFrames:
         if name in POINT_FIELDS:
             return self._points(POINT_FIELDS[name], first, last)[:, : shape[0]]
         rows = self._file["shinari"][name][first:last]
+        if name == "measures" and rows.shape[1] == len(MEASURES_0_1):
+            rows = np.concatenate([rows, np.full((len(rows), 1), np.nan)], axis=1)
         return rows.astype(bool) if name == "drawn" else rows
 
     def close(self) -> None:
@@ -78,7 +80,8 @@ class VtkhdfFrames:
             place = POINT_FIELDS.get(name, "PointData/density" if name == "densities" else None)
             dataset = self._file["shinari"][name] if place is None else self._file["VTKHDF"][place]
             needed = count if place is None else count * self._count
-            if dataset.shape[0] < needed or (place is None and dataset.shape[1:] != shape):
+            shapes = (shape, (len(MEASURES_0_1),)) if name == "measures" else (shape,)
+            if dataset.shape[0] < needed or (place is None and dataset.shape[1:] not in shapes):
                 raise FileError(f"{path}: {dataset.name} has shape {dataset.shape}, too small for {count} steps")
 
     def _points(self, place: str, first: int, last: int) -> np.ndarray:
@@ -103,7 +106,7 @@ def _layout(own: Any) -> Layout:
         for index, (name, kind) in enumerate(zip(attributes["body_names"], attributes["body_kinds"], strict=True))
     ]
     measures = tuple(map(str, attributes["measure_names"]))
-    if measures not in ((), MEASURES):
+    if measures not in ((), MEASURES, MEASURES_0_1):
         raise ValueError(f"measure_names are {', '.join(measures)}")
     count, rate = int(attributes["particle_count"]), float(attributes["frames_per_second"])
     return Layout(tuple(parts), tuple(bodies), count, rate, int(attributes["vertex_count"]), bool(measures))

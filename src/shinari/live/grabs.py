@@ -20,6 +20,14 @@ It acts against the world, not against the target, so that what follows a target
 
 A largest force F is kept by drawing to no target farther from x_start than F alpha.
 
+The work of a grab is the sum over the substeps of its force times the displacement of what it holds:
+
+    W = sum lambda / h^2 . (x_end - x_start)        x_end: x after the contacts, as the substep ends
+
+which is work done on the scene from outside (`Energy.external_work`): the spring of the grab and its damping are on the
+side of whoever holds it. A force f that changes the velocity of a mass m by f h / m does the work f . h v_end >= the
+change of m v^2 / 2, so that the energy of the scene less this work does not grow by a grab.
+
 Between two steps a target may jump, as a mouse does; it goes there evenly, substep by substep, in the next step or in
 the time that the grab is given for it. What is let go keeps its velocity: a grab acts on nothing but positions.
 """
@@ -49,6 +57,10 @@ class Held(Protocol):
 
     def start(self, h: float) -> np.ndarray:
         """Where it was at the start of the substep of length h [s], in the world [m], (3,)."""
+        ...
+
+    def place(self) -> np.ndarray:
+        """Where it is now, in the world [m], (3,)."""
         ...
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
@@ -112,6 +124,7 @@ class Grab:
         thing: Name of the thing.
         index: Particle within the thing, or None of a body.
         spring: How it is held.
+        work: Work done on the thing in the last step [J].
     """
 
     def __init__(
@@ -119,8 +132,8 @@ class Grab:
     ) -> None:
         self.thing, self.index, self.spring = thing, index, spring
         self._held, self._grabs = held, grabs
-        self._left = 0.0
-        self._start = np.zeros(3)
+        self._left = self.work = 0.0
+        self._start = self._place = np.zeros(3)
         self._target = self._goal = self._from = self._to = np.array(place, np.float64)
         self._pushed, self._force = np.zeros(3), np.zeros(3)
         grabs.append(self)
@@ -159,6 +172,7 @@ class Grab:
 
     def begin(self, dt: float) -> None:
         """A step of length dt [s] begins: the target moves on to where it was put."""
+        self.work, self._place = 0.0, self._held.place()
         if self._goal is not self._target:
             self._goal, self._left = self._target, self.spring.glide
         part = 1.0 if self._left <= dt else dt / self._left
@@ -182,6 +196,12 @@ class Grab:
         self._pushed += self._held.solve(target, soft, self._pushed, h, first)
         self._force = self._pushed / h**2
 
+    def finish(self) -> None:
+        """A substep is over: add the work of its force."""
+        place = self._held.place()
+        self.work += float(self._force @ (place - self._place))
+        self._place = place
+
 
 class HeldParticle:
     """A particle, by its place in solver order."""
@@ -194,6 +214,11 @@ class HeldParticle:
         simulation, slot = self._simulation, self._slot
         origin = simulation.state.origins[simulation.model.groups[slot]]
         return origin + simulation._work.predicted[slot] - h * simulation.state.v[slot].astype(np.float64)
+
+    def place(self) -> np.ndarray:
+        """See `Held`."""
+        state, slot = self._simulation.state, self._slot
+        return state.origins[self._simulation.model.groups[slot]] + state.x[slot, :3]
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """See `Held`. A particle that has been pinned meanwhile is not pulled."""
@@ -233,6 +258,13 @@ class HeldBody:
         assert work.bodies is not None
         frames = work.bodies.frames
         return frames.x0[self._body] + rotation_matrix(frames.q0[self._body]) @ self._local
+
+    def place(self) -> np.ndarray:
+        """See `Held`."""
+        work = self._simulation._work
+        assert work.bodies is not None
+        frames = work.bodies.frames
+        return frames.x[self._body] + rotation_matrix(frames.q[self._body]) @ self._local
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """See `Held`."""

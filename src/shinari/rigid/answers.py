@@ -12,8 +12,10 @@ from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
+    from shinari.model import Model
     from shinari.rigid.joints.joints import JointLoad, Joints, JointState
     from shinari.scene.scene import Scene
+    from shinari.settings import Settings
     from shinari.solver.workspace import Workspace
     from shinari.state import State
 
@@ -23,6 +25,8 @@ class BodyAnswers:
 
     scene: "Scene"
     state: "State"
+    model: "Model"
+    settings: "Settings"
     _work: "Workspace"
 
     def pose(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
@@ -52,10 +56,15 @@ class BodyAnswers:
         """
         found = self._joint(joint)
         goal = check.number(f"joint {found.name!r}", "target", target)
+        rigid, h = self.model.rigid, self.settings.substep
+        assert rigid is not None  # there is a joint
+        before = rigid.elastic(self.state, h)
         try:
             self._joints.drive(found.index, goal)
         except ValueError as error:
             raise SceneError(f"joint {found.name!r}: {error}") from None
+        # a servo is a spring from its target on
+        self.state.external_work += rigid.elastic(self.state, h) - before
 
     def joint_load(self, joint: JointHandle | str) -> "JointLoad":
         """Force [N] and moment about the anchor [N m] of a joint on its second body in the last substep, world axes.

@@ -7,6 +7,7 @@ import numpy as np
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
 from shinari.rigid.contact.geoms import Geoms, geoms_of
 from shinari.rigid.frames import Frames
+from shinari.rigid.joints.energy import elastic_energy
 from shinari.rigid.joints.joints import start_joints
 from shinari.rigid.joints.loops import warn_of_loops
 from shinari.rigid.joints.table import JointTable, joints_of
@@ -102,6 +103,16 @@ class RigidModel:
     def gravitational(self, state: State, gravity: np.ndarray) -> float:
         """Potential energy in gravity, zero at the world's origin [J]."""
         return -float(self.masses @ (self.centres(state) @ gravity))
+
+    def elastic(self, state: State, h: float) -> float:
+        """Elastic energy of the joints [J]; `h` is the substep [s]."""
+        if len(self.joints) == 0:
+            return 0.0
+        frames = Frames.zeros(self.frame_count)
+        for i, body in enumerate(self.bodies):
+            rotation = state.parts[ROTATIONS][i] / np.linalg.norm(state.parts[ROTATIONS][i])
+            frames.x[i], frames.q[i] = as_frame(state.parts[POSITIONS][i], rotation, body.centre, body.axes)
+        return elastic_energy(self.table, state.parts, frames.x, frames.q, h)
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""

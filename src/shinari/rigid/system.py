@@ -78,6 +78,7 @@ class System:
     def begin(self, threads: int) -> None:
         """A step begins."""
         self.contacts.begin(threads)
+        self.joints.begin(self._frames)
         self.log.begin()
         self._kept[: self._joint_count] = -self.joints.loads
         self._fresh = True

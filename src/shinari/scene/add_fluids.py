@@ -11,7 +11,8 @@ from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import ColliderHandle, Handle
-from shinari.scene.motion import NO_ROTATION
+from shinari.scene.motion import NO_ROTATION, rotation_matrix
+from shinari.scene.shapes import Box
 from shinari.scene.surface import Surface
 from shinari.scene.things import Particles
 
@@ -40,11 +41,16 @@ class Fluids(Contents):
         """Add a fluid made of particles.
 
         A shape is filled with a lattice of the spacing, centred in it: a `Box` of 10 x 5 x 4 spacings takes exactly 200
-        particles, the first half a spacing from its sides. Of a curved shape those points are taken that lie inside,
-        so that its volume is kept; their balls reach out of it by up to half a spacing. A container is filled from its
-        bottom up to a level, with particles half a spacing or more from its walls and from what stands in it, colliders
-        and rigid bodies. Each particle has the mass of a cube of the spacing, and is a ball as wide as the spacing for
-        whatever it touches.
+        particles, the first half a spacing from its sides. To a box of other sizes the lattice is stretched, with as
+        many particles as cubes of the spacing have its volume, if need be fewer of them in the highest layer; the mass
+        is exactly that of the box, and the volume at rest that of the box within 0.5 %, of fewer than 100 particles
+        within 3 %. (A box less than two spacings thick, which may be one layer, keeps its mass only.)
+        Of a curved shape those points are taken that lie inside, so that its volume is kept within the part spacing /
+        width; their balls reach out of it by up to half a spacing. A container is filled from its bottom up to a
+        level: one whose inside is a box as that box; else with particles half a spacing or more from its walls and from
+        what stands in it, colliders and rigid bodies, which leaves out up to half a spacing along them. Each particle
+        has the mass of a cube of the spacing, of a box an equal part of its mass, and is a ball as wide as the spacing
+        for whatever it touches.
 
         Walls of a mesh hold a fluid when they are three spacings thick; it seeps through those of one.
 
@@ -89,10 +95,13 @@ class Fluids(Contents):
         level = None if fill_to is None else check.number(thing, "fill_to", fill_to)
         containers = _containers(shape_or_points)
         if containers:
-            points = self._filled_container(thing, containers, sampling, level, position, rotation)
+            points, volume = self._filled_container(thing, containers, sampling, level, position, rotation)
         else:
-            points = self._filled_shape(thing, shape_or_points, sampling, level, position, rotation)
-        masses = np.full(len(points), material.rest_density * sampling.volume)
+            points, volume = self._filled_shape(thing, shape_or_points, sampling, level, position, rotation)
+        cube = sampling.volume if volume is None else volume / len(points)
+        if abs(cube - sampling.volume) <= 1e-9 * sampling.volume:
+            cube = sampling.volume  # rounding
+        masses = np.full(len(points), material.rest_density * cube)
         velocities = self._velocities(thing, velocity, masses)
         if dimensions == 2:
             from shinari.build.fluid_fill import in_plane
@@ -116,28 +125,36 @@ class Fluids(Contents):
 
     def _filled_shape(
         self, thing: str, given: Any, sampling: Sampling, level: float | None, position: Any, rotation: Any
-    ) -> np.ndarray:
-        """Particles as given or that fill a shape, (N, 3) [m]."""
-        from shinari.build.fluid_fill import ROUNDING, fill_points, is_solid
+    ) -> tuple[np.ndarray, float | None]:
+        """Particles as given or that fill a shape, (N, 3) [m], and the volume of a box [m^3]."""
+        from shinari.build.fluid_fill import ROUNDING, fill_volume, is_solid
 
         if level is not None and not is_solid(given):
             raise SceneError(f"{thing}: fill_to: points are not filled; leave it out, or give a shape")
-        points = fill_points(thing, given, sampling.spacing, sampling.dimensions)
-        points = self._placed(thing, points, position, rotation)
+        place = check.vector(thing, "position", position)
+        turn = rotation_matrix(check.unit_quaternion(thing, "rotation", rotation))
+        if level is not None and isinstance(given, Box) and abs(turn[1, 1] - 1.0) < 1e-12:
+            # upright: a box that ends at the level
+            bottom, top = place[1] - 0.5 * given.size[1], min(level, place[1] + 0.5 * given.size[1])
+            if top - bottom >= sampling.spacing * (1.0 - ROUNDING):
+                given = Box((given.size[0], top - bottom, given.size[2]))
+                place, level = np.array((place[0], 0.5 * (bottom + top), place[2])), None
+        points, volume = fill_volume(thing, given, sampling.spacing, sampling.dimensions)
+        points = self._placed(thing, points, place, rotation)
         if level is None:
-            return points
+            return points, volume
         below = points[:, 1] + 0.5 * sampling.spacing <= level + ROUNDING * max(sampling.spacing, abs(level))
         if not below.any():
             lowest = points[:, 1].min() - 0.5 * sampling.spacing
             raise SceneError(
                 f"{thing}: fill_to: {level:g} m is less than a spacing above the bottom of the shape, {lowest:.4g} m"
             )
-        return points[below]
+        return points[below], None
 
     def _filled_container(
         self, thing: str, handles: list, sampling: Sampling, level: float | None, position: Any, rotation: Any
-    ) -> np.ndarray:
-        """Particles in containers of the scene, (N, 3) [m]."""
+    ) -> tuple[np.ndarray, float | None]:
+        """Particles in containers of the scene, (N, 3) [m], and the volume that they fill where it is a box [m^3]."""
         from shinari.build.fluid_cavity import fill_containers, solids_of
 
         for handle in handles:

@@ -65,6 +65,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
             part.finish(threads)
         if work.bodies is not None:
             work.bodies.finish(threads)
+        for grab in work.grabs:
+            grab.finish()
         for family in work.contacts:
             family.bounce(threads)
         break_rows(model, state, work, h)
@@ -78,6 +80,9 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         return False
     publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
     state.frame += 1
+    state.external_work += sum(grab.work for grab in work.grabs)
+    if work.bodies is not None:
+        state.external_work += work.bodies.system.joints.work
     return True
 
 

@@ -13,6 +13,28 @@ from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 _ISSUE = "the requirement: "
 
 
+@check("a box of fluid keeps its volume", "mass: density times volume; level at rest: volume over area")
+def boxes(precision: str) -> Iterator[Measurement]:
+    """Boxes and tanks of sizes that are and are not multiples of the spacing, filled and come to rest."""
+    for size, spacing in (((0.5, 0.3, 0.2), 0.03), ((0.4, 0.25, 0.3), 0.04), ((0.4, 0.24, 0.32), 0.04)):
+        for filled in ("box", "tank"):
+            scene = Scene()
+            width, depth, length = size
+            container = tank(scene, (width, 2.0 * depth, length))
+            if filled == "box":
+                middle = tuple(0.5 * np.array(size))
+                fluid = scene.add_fluid(Box(size), spacing=spacing, position=middle, material=FluidMaterial())
+            else:
+                fluid = scene.add_fluid(container, spacing=spacing, fill_to=depth)
+            case = f"{filled} of {width:g} x {depth:g} x {length:g} m, spacing {spacing:g} m"
+            yield equal(f"mass over density times volume, {case}", 1.0,
+                        float(scene.groups[0].masses.sum()) / (1000.0 * width * depth * length), absolute=1e-6,
+                        theory="by construction; the walls of a tank are found to rounding")  # fmt: skip
+            sim = still(scene, precision, SPLISH, damped=0.5, rest=0.25)
+            yield equal(f"level at rest over the depth, {case}", 1.0, level(sim, fluid) / depth, absolute=0.01,
+                        theory="half a per cent of the volume, and as much of compression at 5 iterations")  # fmt: skip
+
+
 @check("a box floats", "Archimedes: the part under water is the ratio of the densities")
 def floating(precision: str) -> Iterator[Measurement]:
     """Boxes of three densities in a tank: depth below the level over their height, once they are at rest."""

@@ -7,6 +7,7 @@ gives beside the number that the engine gives. The tolerance comes from theory t
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import import_module
 
 import numpy as np
@@ -15,10 +16,10 @@ from shinari.errors import ShinariError
 
 PRECISIONS = ("float64", "float32")
 
-# Modules that register checks, in the order of the ledger.
+# Modules that register checks, in the order of the ledger. They are the families of `shinari verify`, too.
 SUBJECTS = (
-    "integrator", "springs", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending", "stability",
-    "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
+    "integrator", "springs", "energies", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending",
+    "stability", "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
     "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
     "rigid_structures", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
@@ -93,10 +94,16 @@ class Entry:
     function: Check
     precisions: tuple[str, ...]
 
-    def measure(self, precision: str) -> list[Measurement]:
-        """All measurements in a precision."""
-        found = self.function(precision)
-        return [replace(m, name=self.name, source=self.source, precision=precision) for m in found]
+    @property
+    def family(self) -> str:
+        """Subject of the check, one of `SUBJECTS`."""
+        return self.function.__module__.rpartition(".")[2]
+
+    def measure(self, precision: str) -> Iterator[Measurement]:
+        """All measurements in a precision, each as soon as it is made."""
+        with _threads_kept():
+            for m in self.function(precision):
+                yield replace(m, name=self.name, source=self.source, precision=precision)
 
 
 CHECKS: dict[str, Entry] = {}
@@ -148,40 +155,46 @@ def all_checks() -> dict[str, Entry]:
     return CHECKS
 
 
-def run_checks(
-    names: Iterable[str] | None = None,
-    precisions: Sequence[str] = PRECISIONS,
-    *,
-    started: Callable[[str, str], None] | None = None,
-) -> list[Measurement]:
-    """Make the measurements of the ledger.
+def select_checks(
+    names: Iterable[str] | None = None, precisions: Sequence[str] = PRECISIONS
+) -> list[tuple[Entry, str]]:
+    """Checks of the ledger, each with a precision, in the order in which they are measured.
 
     Args:
-        names: Checks to run; None: all.
-        precisions: Precisions to run them in; a check that needs another one is left out.
-        started: Called with name and precision before each check, for a display of progress.
+        names: Checks and families; a family is a subject or the beginning of several, such as `"rigid"`; None: all.
+        precisions: Precisions; a check that needs another one is left out.
 
     Raises:
-        ShinariError: There is no check of that name, or no such precision.
+        ShinariError: There is no check and no family of that name, or no such precision.
     """
-    known = all_checks()
-    wanted = list(known) if names is None else list(names)
-    for name in wanted:
-        if name not in known:
-            raise ShinariError(f"verify: there is no check {name!r}; known are {', '.join(map(repr, known))}")
     for precision in precisions:
         if precision not in PRECISIONS:
-            raise ShinariError(f"verify: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
-    measurements: list[Measurement] = []
-    with _threads_kept():
-        for name in wanted:
-            for precision in precisions:
-                if precision not in known[name].precisions:
-                    continue
-                if started is not None:
-                    started(name, precision)
-                measurements += known[name].measure(precision)
-    return measurements
+            raise ShinariError(f"verify: precision: got {precision!r}; expected one of {', '.join(PRECISIONS)}")
+    known = all_checks()
+    wanted = list(known.values()) if names is None else [entry for name in names for entry in _named(name, known)]
+    # a check that is named twice is measured once
+    wanted = list({entry.name: entry for entry in wanted}.values())
+    return [(entry, precision) for entry in wanted for precision in precisions if precision in entry.precisions]
+
+
+def run_checks(names: Iterable[str] | None = None, precisions: Sequence[str] = PRECISIONS) -> list[Measurement]:
+    """Make the measurements of the ledger; arguments and errors as for `select_checks`."""
+    return [m for entry, precision in select_checks(names, precisions) for m in entry.measure(precision)]
+
+
+def _named(name: str, known: dict[str, Entry]) -> list[Entry]:
+    """The check of a name, or those of a family."""
+    if name in known:
+        return [known[name]]
+    start = name.strip().lower().replace(" ", "_").replace("-", "_")
+    found = [entry for entry in known.values() if start and entry.family.startswith(start)]
+    if found:
+        return found
+    near = get_close_matches(name.lower(), [*known, *SUBJECTS], n=3, cutoff=0.3)
+    raise ShinariError(
+        f"verify: there is no check {name!r} and no family; nearest are {', '.join(map(repr, near)) or 'none'}; "
+        f"families are {', '.join(SUBJECTS)}"
+    )
 
 
 def roundoff(precision: str) -> float:

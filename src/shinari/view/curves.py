@@ -74,6 +74,9 @@ def _energy(plot: Any, times: np.ndarray, values: dict[str, np.ndarray], marker:
     for name, color in (("kinetic", "#3d7acc"), ("gravitational", "#4d9e5c"), ("elastic", "#e07533")):
         plot.plot(times, values[name], marker=marker, ms=3, color=color, label=name)
     plot.plot(times, total, ls="--", marker=marker, ms=3, color="#444444", label="total")
+    work = values["external_work"]
+    if np.nan_to_num(work).any():
+        plot.plot(times, work, ls=":", marker=marker, ms=3, color="#b84c57", label="work from outside")
     plot.set(title="energy", ylabel="[J]")
 
 

@@ -27,8 +27,9 @@ WARM_UP = 60
 HEIGHT = 150
 """Height of a plot [pixels]."""
 
-ENERGIES = {"kinetic": "#3d7acc", "gravitational": "#4d9e5c", "elastic": "#e07533", "total": "#888888"}
-"""Curves of the energy and their colours."""
+ENERGIES = {"kinetic": "#3d7acc", "gravitational": "#4d9e5c", "elastic": "#e07533", "total": "#888888",
+            "work from outside": "#b84c57"}  # fmt: skip
+"""Curves of the energy and their colours; see `shinari.diagnostics.Energy`."""
 
 Point = tuple[float, ...]
 """Time [s], energies as in `ENERGIES` [J], residual in thousandths of its unit, and time of a step [ms]."""
@@ -97,8 +98,11 @@ class Plots:
         while self._points and self._points[-1][0] >= at:  # a cache that was wound back
             self._points.pop()
         values: dict[str, float] = dict(zip(MEASURES, measures.tolist(), strict=True))
-        energies = [values[name] for name in ENERGIES if name != "total"]
-        self._points.append((at, *energies, sum(energies), 1000.0 * values["residual"], self._step_time()))
+        energies = [values[name] for name in ("kinetic", "gravitational", "elastic")]
+        work = values["external_work"]
+        # a file of version 0.1 does not know it
+        known = (*energies, sum(energies), 0.0 if np.isnan(work) else work)
+        self._points.append((at, *known, 1000.0 * values["residual"], self._step_time()))
         self._draw()
 
     def _step_time(self) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
+from shinari.rigid.joints.energy import MotorWork
 from shinari.rigid.joints.gears import evaluate_gears, settle_gears
 from shinari.rigid.joints.limits import measure, restrain
 from shinari.rigid.joints.rows import ROWS, evaluate
@@ -104,6 +105,7 @@ class Joints:
         self._restrained, self._followed = np.flatnonzero(moved), np.flatnonzero(moved | ((flags & HAS_ANGLE) != 0))
         self._results = np.zeros((len(self._restrained), 4))
         self._first = True
+        self._motors = MotorWork(table)
         self._breakable = bool(np.isfinite(table.strengths).any())
 
     def __len__(self) -> int:
@@ -113,6 +115,15 @@ class Joints:
     def bars(self) -> int:
         """How many bars they write."""
         return len(self.table.gears)
+
+    @property
+    def work(self) -> float:
+        """Work that motors have done from outside since the step began [J]."""
+        return self._motors.total
+
+    def begin(self, frames: Frames) -> None:
+        """A step begins with the bodies there."""
+        self._motors.begin(self.angles, frames.x, frames.q)
 
     def evaluate(self, frames: Frames, h: float, elements: Elements, bars: Bars) -> None:
         """Write elements and bars where the bodies are now; the first call of a substep where they were predicted."""
@@ -152,6 +163,9 @@ class Joints:
                 table.gears, table.codes, table.numbers, self.broken, self.angles, self.loads,
                 frames.q, frames.q0, bars.jacobian, bars.force, bars.stiffness, bars.motion,
             )  # fmt: skip
+        self._motors.add(
+            self.broken, self.swept, self.angles, self.loads, self.rows, elements.motion, frames.x, frames.q
+        )
         self._first = True
 
     def break_over(self) -> bool:
