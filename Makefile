@@ -1,8 +1,10 @@
 # Two commands set everything up on a machine with Python 3.11 or newer and make:
 #   make demo   the main job: simulate a cloth from a mesh file and write the result
 #   make test   everything that CI checks
+# make fuzz SECONDS=3600 tries random scenes and wrong arguments for so long
 # and make docs builds the documentation into out/docs
 PYTHON ?= python3
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
@@ -10,7 +12,7 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench clean tests
+.PHONY: demo test check docs verify bench fuzz clean tests
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -38,6 +40,9 @@ $(EXAMPLES): | $(TEST)
 
 verify: $(TEST)
 	$(BIN)/shinari verify
+
+fuzz: $(TEST)
+	SHINARI_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q tests/property
 
 bench: $(TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

@@ -8,6 +8,7 @@ from shinari.errors import SceneError
 from shinari.fluid.waiting import waiting
 from shinari.model import ConstraintBlock, Model
 from shinari.point_values import PointValues, RowValues, rest_column
+from shinari.scene import check
 from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
@@ -220,7 +221,7 @@ class Diagnostics:
 
     def forces(self, state: State, kind: str) -> np.ndarray:
         """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
-        if kind == BODY_ATTACHMENT and self._model.held is not None:
+        if isinstance(kind, str) and kind == BODY_ATTACHMENT and self._model.held is not None:
             return self._model.held.forces(state, self._h)
         block = self._block(kind)
         forces = np.empty(state.multipliers[kind].shape)
@@ -232,7 +233,7 @@ class Diagnostics:
         block = self._block(kind)
         column = rest_column(block.type)
         if column is None:
-            raise SceneError(f"strains: {kind!r} has no rest value to compare with")
+            raise SceneError(f"strains: of: {kind!r} has no rest value to compare with")
         strains = np.empty(block.row_count)
         rows = self._rows(block, state, self._solver_positions(state))
         strains[block.places] = rows.values[:, 0] / np.abs(rows.parameters[:, column])
@@ -252,11 +253,13 @@ class Diagnostics:
         return worst
 
     def _block(self, kind: str) -> ConstraintBlock:
-        try:
-            return self._model.blocks[kind]
-        except KeyError:
-            known = ", ".join(self._model.blocks) or "none"
-            raise SceneError(f"forces: the scene has no rows of type {kind!r}; it has {known}") from None
+        block = self._model.blocks.get(kind) if isinstance(kind, str) else None
+        if block is None:
+            known = check.names(self._model.blocks, near=kind)
+            raise SceneError(
+                f"simulation: of: expected a type of which there are rows, got {check.short(kind)}; known are {known}"
+            )
+        return block
 
     def _world(self, state: State) -> np.ndarray:
         """Positions as added, with the digits that the solver has, (N, 3) float64."""

@@ -16,6 +16,10 @@ class FileError(ShinariError, OSError):
     """A file that cannot be read or written: the message names the path."""
 
 
+class FrameError(FileError, IndexError):
+    """A frame that a run does not have."""
+
+
 class DivergenceError(ShinariError, ArithmeticError):
     """A run that left the finite numbers; the last good state is kept."""
 

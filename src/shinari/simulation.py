@@ -103,8 +103,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         rigid_solver: str = "auto",
         sleeping: bool = False,
     ) -> None:
-        if not isinstance(scene, Scene):
-            raise SceneError(f"simulation: scene: expected a Scene, got {scene!r}")
+        check.kind("simulation", "scene", scene, Scene)
         self.settings = Settings(
             dt=dt,
             substeps=substeps,
@@ -214,8 +213,11 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             FileError: A file cannot be written.
         """
         seconds = check.number("simulation", "seconds", seconds, least=0.0)
-        steps = range(round(seconds / self.settings.dt))
-        if record is not None and not callable(record):
+        check.flag("simulation", "progress", progress)
+        steps = range(check.count("simulation", "seconds / dt", round(seconds / self.settings.dt), least=0))
+        if callable(record):
+            check.function("simulation", "record", record)
+        elif record is not None:
             from shinari.files.record import Recorder
 
             with Recorder(self, [record] if isinstance(record, (str, Path)) else record) as recorder:
@@ -293,17 +295,16 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             SceneError: It is no thing of this scene, or has no surface.
         """
-        thing = self.scene[handle] if isinstance(handle, str) else handle
+        thing = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
             return self.body_surface(thing)
-        particles = self._range(thing)
-        number = self._group_index(thing)
+        particles, number = self._range(thing), self._group_index(thing)
         group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
         if group.visual is not None:
             members = range(particles.start, particles.stop)
             return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
         if group.faces is None:
-            raise SceneError(f"simulation: surface: {group.name!r} is made of {group.kind} and has no triangles")
+            raise SceneError(f"surface: handle: {group.name!r} is made of {group.kind} and has no triangles")
         return self.state.positions[particles].copy(), np.array(faces_left(group, left))
 
     def energy(self) -> Energy:
@@ -345,13 +346,12 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         """
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
-                raise SceneError(f"forces: {of!r} belongs to another scene")
+                raise SceneError(f"forces: of: {of!r} belongs to another scene")
             return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
         if isinstance(of, JointHandle):
             return self.joint_load(of)
-        if isinstance(of, (Handle, ColliderHandle, BodyHandle)):
-            if self.scene.handles.get(of.name) is not of:
-                raise SceneError(f"forces: {of!r} belongs to another scene")
+        if not isinstance(of, str):
+            of = self.scene.find("forces", "of", of, Handle, ColliderHandle, BodyHandle)
             contacts = self.contacts()
             on, back = contacts.first == of.name, contacts.second == of.name
             return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
@@ -388,8 +388,9 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             SceneError: The state belongs to another model.
         """
-        self._left_over = check.number("simulation", "left_over", left_over, least=0.0)
+        left_over = check.number("simulation", "left_over", left_over, least=0.0)
         self.state.restore(state)
+        self._left_over = left_over
         self._follow_pins()
         self._follow_order(state)
         # rows that have let go, or are whole again, are softened in the workspace
@@ -423,23 +424,15 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
         return load(path, scene)
 
-    def _thing(self, handle: object) -> Handle:
-        """The handle of a thing with particles of this scene, given that or its name."""
-        thing = self.scene[handle] if isinstance(handle, str) else handle
-        if not isinstance(thing, Handle):
-            raise SceneError(f"simulation: {handle!r} has no particles")
-        if thing._scene is not self.scene:
-            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
-        return thing
+    def _range(self, handle: object, field: str = "handle") -> slice:
+        """Particles of an object, given its handle or its name as this argument."""
+        found = self.scene.find("simulation", field, handle, Handle)
+        return slice(found.particles.start, found.particles.stop)
 
-    def _range(self, handle: object) -> slice:
-        """Its particles."""
-        thing = self._thing(handle)
-        return slice(thing.particles.start, thing.particles.stop)
-
-    def _group_index(self, handle: object) -> int:
+    def _group_index(self, handle: object, field: str = "handle") -> int:
         """Its number among the groups of the scene."""
-        return [group.name for group in self.scene.groups].index(self._thing(handle).name)
+        found = self.scene.find("simulation", field, handle, Handle)
+        return [group.name for group in self.scene.groups].index(found.name)
 
     def _recentre(self) -> None:
         """Move the origins of things that have travelled far."""

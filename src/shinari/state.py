@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.model import Model
+from shinari.scene import check
 from shinari.scene.scene import Scene
 
 # Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
@@ -151,11 +152,10 @@ class State:
         Raises:
             SceneError: The other state belongs to another model.
         """
-        if not isinstance(other, State):
-            raise SceneError(f"state: restore: expected a State, got {other!r}")
+        check.kind("state", "other", other, State)
         mine, theirs = self.arrays(), other.arrays()
         if layout_of_arrays(mine) != layout_of_arrays(theirs):
-            raise SceneError("state: restore: the other state belongs to another model")
+            raise SceneError("state: other: belongs to another model")
         self.take(theirs)
         self.frame, self.external_work = other.frame, other.external_work
 
@@ -214,7 +214,8 @@ def start(model: Model, scene: Scene) -> State:
 
 
 def _assign(field: str, target: np.ndarray, value: Any) -> None:
-    array = np.asarray(value)
+    array = check.shaped("state", field, value)
     if array.shape != target.shape or array.dtype.kind not in "fiu":
-        raise SceneError(f"state: {field}: expected numbers of shape {target.shape}, got {array.dtype} {array.shape}")
-    target[...] = array
+        raise SceneError(f"state: {field}: expected numbers of shape {target.shape}, got {check.short(array)}")
+    with np.errstate(over="ignore"):  # infinity is caught as divergence
+        target[...] = array

@@ -258,7 +258,7 @@ BAD_SHAPES = {
     "no shape": (None, "inertia: a body without a shape needs mass and inertia"),
     "too small": (sn.Sphere(1e-12), "are out of range; look at the units"),
     "too large": (sn.Sphere(1e12), "are out of range; look at the units"),
-    "overflow": (sn.Box((1e200, 1e200, 1e200)), "are out of range; look at the units"),
+    "overflow": (sn.Box((1e30, 1e30, 1e30)), "are out of range; look at the units"),
 }
 
 

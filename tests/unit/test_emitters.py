@@ -344,7 +344,7 @@ def test_bad_sinks_are_refused() -> None:
         scene.add_sink(3)
     with pytest.raises(sn.SceneError, match="sink 'sink': position: expected"):
         scene.add_sink(sn.Sphere(1.0), position=3)
-    with pytest.raises(sn.SceneError, match=r"sunk: .* is no sink of this scene"):
+    with pytest.raises(sn.SceneError, match="sunk: sink: expected a sink"):
         sn.Simulation(scene, substeps=1).sunk(handle)
 
 

@@ -196,7 +196,7 @@ def test_the_surface_of_a_simulation() -> None:
         assert abs(mesh.volume / volume - 1.0) < 0.1
     simulation = sn.Simulation(scene_with_two_fluids(), substeps=1)
     assert [len(array) for array in simulation.fluid_surface("tap")] == [0, 0]
-    with pytest.raises(sn.SceneError, match="is no thing with particles"):
+    with pytest.raises(sn.SceneError, match="handle: expected an object with particles"):
         simulation.fluid_surface("ball")
     with pytest.raises(sn.SceneError, match="fluid_surface: resolution: must be at most 1"):
         simulation.fluid_surface("block", resolution=2.0)

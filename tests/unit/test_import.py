@@ -63,6 +63,7 @@ def test_errors_are_also_what_python_calls_them():
     for error, builtin in (
         (shinari.SceneError, ValueError),
         (shinari.FileError, OSError),
+        (shinari.FrameError, IndexError),
         (shinari.DivergenceError, ArithmeticError),
         (shinari.MissingExtraError, ImportError),
     ):

@@ -292,7 +292,7 @@ def test_refuses_what_cannot_be_joined():
         ((a, a), "cannot be joined to itself"),
         ((still,), "neither 'body_3' nor the world"),
         ((a, other), "belongs to another scene"),
-        ((a, "nobody"), "b: expected a rigid body"),
+        ((a, "nobody"), "b: nothing is called 'nobody'; expected a rigid body"),
     ):
         with pytest.raises(sn.SceneError, match=message):
             scene.add_joint("ball", *pair, anchor=(0, 0, 0))

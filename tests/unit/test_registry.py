@@ -48,7 +48,7 @@ def test_every_type_has_a_summary():
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(SceneError, match=r"'distanc' is not registered.*distance.*volume"):
+    with pytest.raises(SceneError, match=r"'distanc': type: is not registered.*distance"):
         constraint_type("distanc")
 
 

@@ -59,7 +59,7 @@ def test_settings_that_rods_cannot_have():
         sn.Simulation(scene, sweep="chebyshev")
     ball = scene.add_particles([[0, 5, 0]])
     sim = sn.Simulation(scene)
-    with pytest.raises(sn.SceneError, match="is no rod"):
+    with pytest.raises(sn.SceneError, match="rod: expected a rod"):
         sim.frames(ball)
     with pytest.raises(sn.SceneError, match="belongs to another scene"):
         sn.Simulation(_other()).frames(rod)

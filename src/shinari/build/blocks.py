@@ -4,7 +4,9 @@ What a block is made of falls in three parts that can change apart from each oth
 what order they are solved (the colours), and the values of each row (softness, damping, parameters).
 """
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from shinari.build.colouring import colour
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import SceneError
 from shinari.model import ConstraintBlock
+from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
 from shinari.settings import Settings
@@ -120,6 +123,16 @@ def _softness(rows: list[Rows], method: str, settings: Settings) -> np.ndarray:
     return softness
 
 
+def _rest_values(kind: str, name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Rest values of a parameter as the type's function returned them."""
+    found = check.shaped(f"constraint {kind!r}", f"rest: {name}", value)
+    if found.dtype.kind not in "iuf":
+        raise SceneError(f"constraint {kind!r}: rest: {name}: expected numbers, got {check.short(value)}")
+    if found.size != math.prod(shape):
+        raise SceneError(f"constraint {kind!r}: rest: {name} has shape {found.shape}, expected {shape}")
+    return found
+
+
 def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
     """Parameter table of the rows, (M, width) float64: those given, and the rest values of the others."""
     missing = [name for name, _ in kind.parameters if name not in row.parameters]
@@ -132,11 +145,8 @@ def _parameters(kind: ConstraintType, row: Rows, scene: Scene) -> np.ndarray:
             raise SceneError(
                 f"constraint {kind.name!r}: rest: {len(values)} arrays for {len(kind.parameters)} parameters"
             )
-        for (name, width), v in zip(kind.parameters, values, strict=True):
-            if np.size(v) != len(row.indices) * width:
-                wanted = (len(row.indices), width)
-                raise SceneError(f"constraint {kind.name!r}: rest: {name} has shape {np.shape(v)}, expected {wanted}")
-            rest[name] = np.asarray(v)
+        for (name, width), value in zip(kind.parameters, values, strict=True):
+            rest[name] = _rest_values(kind.name, name, value, (len(row.indices), width))
     columns = [
         np.asarray(row.parameters.get(name, rest.get(name)), np.float64).reshape(len(row.indices), width)
         for name, width in kind.parameters

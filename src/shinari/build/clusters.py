@@ -38,7 +38,7 @@ def given_clusters(thing: str, clusters: Sequence[Any], count: int) -> Clusters:
         SceneError: A cluster is empty or names a particle twice, or a particle is in none; the message says which.
     """
     found = []
-    for k, cluster in enumerate(clusters):
+    for k, cluster in enumerate(check.sequence(thing, "clusters", clusters)):
         members = check.indices(thing, f"clusters[{k}]", cluster, count)
         if len(members) == 0:
             raise SceneError(f"{thing}: clusters[{k}]: has no particles")

@@ -1,6 +1,6 @@
 """From what a user gives as a solid to tetrahedra, and to the surface that is seen."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def solid_mesh(thing: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
         SceneError: It is neither, or the tetrahedra cannot be simulated, or the surface cannot be filled.
         FileError: The file cannot be read.
     """
-    vertices, cells = _arrays(thing, mesh)
+    vertices, cells = (check.shaped(thing, "mesh", part) for part in _arrays(thing, mesh))
     if np.ndim(cells) == 2 and np.shape(cells)[1] == 4:
         if cell is not None:
             raise SceneError(f"{thing}: cell: is the size of tetrahedra that fill a surface, but tetrahedra were given")
@@ -68,10 +68,11 @@ def visual_of(
 
 def _arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
     """Vertices, and faces or tetrahedra."""
-    if isinstance(mesh, (str, Path)):
+    if isinstance(mesh, (str, os.PathLike)):
         from shinari.files.meshes import EXTENSIONS
 
-        if Path(mesh).suffix.lower() not in EXTENSIONS:
+        mesh = check.path(thing, "mesh", mesh)
+        if mesh.suffix.lower() not in EXTENSIONS:
             from shinari.files.tetra_files import read_tetrahedra
 
             return read_tetrahedra(mesh)

@@ -66,8 +66,8 @@ def _table(values: ArrayLike, field: str, kinds: str, content: str) -> NDArray[A
     """An array of shape (n, 3), n > 0, whose dtype kind is one of `kinds`; `field` and `content` word the errors."""
     try:
         table = np.asarray(values)
-    except ValueError as error:
-        raise SceneError(f"{field} must be a table of shape (n, 3): {error}") from error
+    except Exception:  # the boundary to arrays of other libraries
+        raise SceneError(f"{field} must be a table of shape (n, 3), not {check.short(values)}") from None
     if table.size == 0:
         raise SceneError(f"{field} is empty")
     if table.ndim != 2 or table.shape[1] != 3:
@@ -252,14 +252,14 @@ def grid(
     Raises:
         SceneError: Fewer than two vertices in a direction, a size that is not positive, or an unknown diagonal.
     """
-    if np.shape(shape) != (2,):
-        raise SceneError(f"grid: shape: expected two whole numbers (nx, ny), got {shape!r}")
+    if check.shaped("grid", "shape", shape).shape != (2,):
+        raise SceneError(f"grid: shape: expected two whole numbers (nx, ny), got {check.short(shape)}")
     nx, ny = (check.count("grid", "shape", n, least=2) for n in shape)
+    check.row_count("grid", "shape", nx, ny)
     width, height = check.array("grid", "size", size, (2,)).tolist()
     if not (width > 0.0 and height > 0.0):
-        raise SceneError(f"grid: size: must be positive, got {tuple(size)}")
-    if diagonal not in ("same", "alternating"):
-        raise SceneError(f"grid: diagonal must be 'same' or 'alternating', not {diagonal!r}")
+        raise SceneError(f"grid: size: must be positive, got {width:g} x {height:g}")
+    check.choice("grid", "diagonal", diagonal, ("same", "alternating"))
     z, x = np.meshgrid(np.linspace(-0.5, 0.5, ny) * height, np.linspace(-0.5, 0.5, nx) * width, indexing="ij")
     vertices = np.stack([x, np.zeros_like(x), z], axis=-1).reshape(-1, 3)
 

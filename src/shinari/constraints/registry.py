@@ -74,6 +74,7 @@ class ConstraintType:
 
 _TYPES: dict[str, ConstraintType] = {}
 # What `Scene.add_constraint` and scene files take besides the parameters of a type.
+_LONGEST_NAME = 100
 _ARGUMENTS = frozenset(
     ("type", "indices", "compliance", "compression_compliance", "stiffness", "compression_stiffness", "damping")
 )
@@ -105,18 +106,37 @@ def register(
     Raises:
         SceneError: An argument cannot describe a constraint.
     """
-    if not isinstance(name, str) or not name.isidentifier():
-        raise SceneError(f"register: name: {name!r} is not an identifier")
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > _LONGEST_NAME:
+        raise SceneError(
+            f"register: name: expected an identifier of at most {_LONGEST_NAME} characters, got {check.short(name)}"
+        )
     points = check.count(f"register {name!r}", "points", points)
     rows = check.count(f"register {name!r}", "rows", rows)
-    check.callable_or_none(f"register {name!r}", "rest", rest)
-    for field, function in (("evaluate", evaluate), ("gradient_squares", gradient_squares)):
-        if function is not None and not hasattr(function, "py_func"):
-            raise SceneError(f"register {name!r}: {field}: decorate it with @shinari.function so that it is compiled")
+    check.function_or_none(f"register {name!r}", "rest", rest)
+    for field, function, arguments in (("evaluate", evaluate, 2), ("gradient_squares", gradient_squares, 1)):
+        if function is None and field != "evaluate":
+            continue
+        python_function = getattr(function, "py_func", None)
+        if python_function is None:
+            raise SceneError(
+                f"register {name!r}: {field}: decorate it with @shinari.function so that it is compiled; got "
+                f"{check.short(function)}"
+            )
+        check.function(f"register {name!r}", field, python_function, arguments)
     if gradient_squares is not None and (unit_gradients or rows > 1):
         raise SceneError(f"register {name!r}: gradient_squares: is for single rows without unit_gradients")
     columns = _columns(f"register {name!r}", parameters)
     names = [column for column, _ in columns]
+    for field, listed in (("places", places), ("non_negative", non_negative)):
+        for entry in check.sequence(f"register {name!r}", field, listed):
+            check.choice(f"register {name!r}", field, entry, names)
+    for field, value in (
+        ("unit_gradients", unit_gradients), ("translation_invariant", translation_invariant), ("lanes", lanes),
+        ("one_sided", one_sided),
+    ):  # fmt: skip
+        check.flag(f"register {name!r}", field, value)
+    for field, value in (("compliance_unit", compliance_unit), ("summary", summary)):
+        check.kind(f"register {name!r}", field, value, str)
     if any((place, 3) not in columns for place in places):
         raise SceneError(
             f"register {name!r}: places: each must be one of the parameters, of width 3; got {list(places)}"
@@ -137,10 +157,11 @@ def constraint_type(name: str) -> ConstraintType:
     Raises:
         SceneError: No such type; the message lists those there are.
     """
-    try:
-        return _TYPES[name]
-    except (KeyError, TypeError):
-        raise SceneError(f"constraint {name!r} is not registered; known are {', '.join(sorted(_TYPES))}") from None
+    found = _TYPES.get(name) if isinstance(name, str) else None
+    if found is None:
+        known = check.names(sorted(_TYPES), near=name)
+        raise SceneError(f"constraint {check.short(name)}: type: is not registered; known are {known}")
+    return found
 
 
 def constraint_types() -> tuple[ConstraintType, ...]:
@@ -150,15 +171,15 @@ def constraint_types() -> tuple[ConstraintType, ...]:
 
 def _columns(thing: str, parameters: Any) -> tuple[tuple[str, int], ...]:
     """Name and width of each parameter."""
-    if isinstance(parameters, str) or not isinstance(parameters, Sequence):
-        raise SceneError(f"{thing}: parameters: expected a list of names, got {parameters!r}")
     columns = []
-    for item in parameters:
+    for item in check.sequence(thing, "parameters", parameters):
         pair = (item, 1) if isinstance(item, str) else item
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise SceneError(f"{thing}: parameters: expected a name or (name, width), got {item!r}")
+            raise SceneError(f"{thing}: parameters: expected a name or (name, width), got {check.short(item)}")
         if not pair[0].isidentifier() or pair[0] in _ARGUMENTS:
-            raise SceneError(f"{thing}: parameters: {pair[0]!r} is no identifier, or an argument of add_constraint")
+            raise SceneError(
+                f"{thing}: parameters: {check.short(pair[0])} is no identifier, or an argument of add_constraint"
+            )
         columns.append((pair[0], check.count(thing, f"parameters: width of {pair[0]!r}", pair[1])))
     return tuple(columns)
 

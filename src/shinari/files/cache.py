@@ -13,11 +13,12 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from shinari.errors import FileError
+from shinari.errors import FileError, FrameError
 from shinari.files.npz import NpzFrames
 from shinari.files.results import Frame, Layout, frame_shapes
 from shinari.files.spool import SpoolFrames, frame_dtype
 from shinari.files.vtkhdf_reader import VtkhdfFrames
+from shinari.scene import check
 
 CHUNK_BYTES = 16 * 2**20
 """Bytes of frames that are in memory at a time while they are gathered."""
@@ -70,11 +71,13 @@ class Cache:
         """A frame, read from the file; negative indices count from the end.
 
         Raises:
-            IndexError: There is no such frame.
+            FrameError: There is no such frame.
+            SceneError: The index is no whole number.
         """
         count = len(self)
+        index = check.count(str(self.path), "index", index, least=-check.MOST)
         if not -count <= index < count:
-            raise IndexError(f"{self.path}: has {count} frames, no frame {index}")
+            raise FrameError(f"{self.path}: index: has {count} frames, no frame {index}")
         index %= count
         names = frame_shapes(self.layout)
         return Frame(float(self.times[index]), **{n: self._source.rows(n, index, index + 1)[0] for n in names})
@@ -148,7 +151,8 @@ def open_cache(path: str | os.PathLike) -> Cache:
             says what is missing.
         MissingExtraError: A `.vtkhdf` file, and h5py is not installed.
     """
-    suffix = Path(path).suffix.lower()
+    path = check.path("cache", "path", path)
+    suffix = path.suffix.lower()
     if not os.path.exists(path):
         raise FileError(f"{path}: no such file")
     if os.path.isdir(path):

@@ -33,6 +33,7 @@ from shinari.files.record import frame_of, layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.files.vtkhdf import Stream, VtkhdfWriter
 from shinari.model import Model
+from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.state import layout_of_arrays
@@ -50,6 +51,7 @@ def save(simulation: Simulation, path: str | os.PathLike) -> None:
         MissingExtraError: h5py is not installed.
         FileError: The file cannot be written.
     """
+    path = check.path("checkpoint", "path", path)
     h5py = require("h5py", "cache")
     target = check_target(path)
     partial = reserve(target)
@@ -79,8 +81,9 @@ def load(path: str | os.PathLike, scene: Scene | None = None) -> Simulation:
         FileError: The file is missing, cut short, changed, no checkpoint, or of another version.
         SceneError: The scene holds functions and was not given, or is not the one that was saved.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise FileError(f"checkpoint: expected a path, got {path!r}")
+    path = check.path("checkpoint", "path", path)
+    if scene is not None:
+        check.kind("checkpoint", "scene", scene, Scene)
     h5py = require("h5py", "cache")
     _check_seal(path, h5py)
     try:

@@ -21,6 +21,7 @@ from shinari.files.obj import format_obj, parse_obj
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.ply import face_bytes
 from shinari.files.ply_reader import parse_ply
+from shinari.scene import check
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
 GLTF_TRIANGLES, GLTF_STRIP = 4, 5
@@ -43,7 +44,7 @@ def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
         FileError: The file is missing, of no known format, damaged, or holds no valid mesh; the message has
             the path and the reason.
     """
-    path = Path(path)
+    path = check.path("mesh", "path", path)
     suffix = _check_extension(path)
     try:
         data = path.read_bytes()
@@ -73,8 +74,9 @@ def write_mesh(path: str | os.PathLike, vertices: np.ndarray, faces: np.ndarray)
     Raises:
         FileError: The format is unknown, the mesh is not valid, or the file cannot be written.
     """
-    suffix = _check_extension(Path(path))
-    vertices, faces = np.asarray(vertices, np.float64), np.asarray(faces)
+    path = check.path("mesh", "path", path)
+    suffix = _check_extension(path)
+    vertices, faces = check.array("mesh", "vertices", vertices, (None, 3)), check.shaped("mesh", "faces", faces)
     _check_mesh(str(path), vertices, faces)
     target = check_target(path)
     data = _format(suffix, vertices, faces.astype(np.int64))

@@ -182,10 +182,14 @@ class Recorder:
         surface: bool = False,
     ) -> None:
         frames_per_second = check.number("recorder", "frames_per_second", frames_per_second, above=0.0)
-        if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
-            raise FileError(f"recorder: paths: expected a list of paths, got {paths!r}")
+        check.kind("recorder", "simulation", simulation, Simulation)
+        check.text("recorder", "title", title, least=0, most=1000)
+        check.flag("recorder", "surface", surface)
+        if not isinstance(paths, (list, tuple)):
+            raise FileError(f"recorder: paths: expected a list of paths, got {check.short(paths)}")
+        paths = [check.path("recorder", "paths", path) for path in paths]
         if len({os.path.abspath(path) for path in paths}) < len(paths):
-            raise FileError(f"recorder: paths: a file is named twice in {', '.join(map(str, paths))}")
+            raise FileError(f"recorder: paths: a file is named twice in {check.names(map(str, paths))}")
         dt = simulation.settings.dt
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
         written = 1.0 / (self.stride * dt)
@@ -218,6 +222,7 @@ class Recorder:
         Raises:
             FileError: A format cannot hold them.
         """
+        steps = check.count("recorder", "steps", steps, least=0)
         first = self._simulation.state.frame
         count = (first + steps) // self.stride - (first - 1) // self.stride
         for writer in self._writers:

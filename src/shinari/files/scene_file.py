@@ -34,6 +34,7 @@ from shinari.files import schema_things as things
 from shinari.files.scene_fluids import add_emitter, add_fluid, add_grains, add_sink
 from shinari.files.scene_materials import material_of, pin
 from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
+from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
@@ -81,9 +82,7 @@ def load_scene(path: str | os.PathLike) -> Scene:
 
 def load_scene_file(path: str | os.PathLike) -> tuple[Scene, RunOptions]:
     """Read a scene file with its simulation settings; see `load_scene`."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise FileError(f"scene file: expected a path, got {path!r}")
-    path = Path(path)
+    path = check.path("scene file", "path", path)
     file = _parse(path)
     try:
         options = _run_options(file)

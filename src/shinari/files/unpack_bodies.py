@@ -65,10 +65,10 @@ def checked_body(value: Any) -> Body:
     checked_surface_of(name, body.surface)
     check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
     check.number(name, "torsional_friction", body.torsional_friction, least=0.0)
-    check.callable_or_none(name, "motion", body.motion)
+    check.function_or_none(name, "motion", body.motion)
     if body.visual is not None:
         vertices, faces = body.visual
-        vertices = check.array(name, "visual", vertices, (None, 3))
+        vertices = check.array(name, "visual", vertices, (None, 3), most=check.FINITE)
         check.index_rows(name, "visual", faces, 3, len(vertices))
     return body
 
@@ -86,8 +86,8 @@ def checked_joint(value: Any, bodies: int) -> Joint:
     check.indices(name, "first", joint.first, bodies)
     if joint.second != WORLD:
         check.indices(name, "second", joint.second, bodies)
-    check.array(name, "places", joint.places, (2, 3))
-    for frame in check.array(name, "frames", joint.frames, (2, 4)):
+    check.array(name, "places", joint.places, (2, 3), most=check.FINITE)
+    for frame in check.array(name, "frames", joint.frames, (2, 4), most=check.FINITE):
         check.unit_quaternion(name, "frames", frame)
     for field in ("compliance", "angular_compliance", "damping", "limit_compliance"):
         check.number(name, field, getattr(joint, field), least=0.0)
@@ -122,8 +122,10 @@ def checked_body_rows(value: Any, bodies: int, particles: int) -> BodyRows:
     rows, name = expect(value, BodyRows), "attachment to a body"
     check.indices(name, "body", rows.body, bodies)
     count = len(check.indices(name, "particles", rows.particles, particles))
-    check.array(name, "places", rows.places, (count, 3))
-    check.per_row(name, "lengths", check.array(name, "lengths", rows.lengths, (count,)), count, least=0.0)
+    check.array(name, "places", rows.places, (count, 3), most=check.FINITE)
+    check.per_row(
+        name, "lengths", check.array(name, "lengths", rows.lengths, (count,), most=check.FINITE), count, least=0.0
+    )
     check.number(name, "compliance", rows.compliance, least=0.0)
     if rows.break_force is not None:
         check.number(name, "break_force", rows.break_force, above=0.0)

@@ -53,7 +53,7 @@ def checked_sink(value: Any) -> Sink:
 
 
 def _check_emitter(name: str, emitter: Emitter, count: int, sampling: Sampling) -> None:
-    places = check.array(name, "places", emitter.places, (None, 3))
+    places = check.array(name, "places", emitter.places, (None, 3), most=check.FINITE)
     if not 1 <= len(places) <= count:
         raise ValueError(f"a layer of {name!r} has {len(places)} particles of {count}")
     check.vector(name, "position", emitter.position)
@@ -66,4 +66,4 @@ def _check_emitter(name: str, emitter: Emitter, count: int, sampling: Sampling) 
     start = check.number(name, "start", emitter.start, least=0.0)
     check.number(name, "stop", emitter.stop, above=start, infinite=True)
     check.choice(name, "recycle", emitter.recycle, (True, False))
-    check.callable_or_none(name, "motion", emitter.motion)
+    check.function_or_none(name, "motion", emitter.motion)

@@ -96,17 +96,17 @@ def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | 
 def _group(group: Any) -> Particles:
     group = expect(group, Particles)
     check.choice(group.name, "kind", group.kind, KINDS)
-    n = len(check.array(group.name, "positions", group.positions, (None, 3)))
-    check.array(group.name, "masses", group.masses, (n,))
-    check.array(group.name, "velocities", group.velocities, (n, 3))
-    check.array(group.name, "radii", group.radii, (n,))
+    n = len(check.array(group.name, "positions", group.positions, (None, 3), most=check.FINITE))
+    check.array(group.name, "masses", group.masses, (n,), most=check.FINITE)
+    check.array(group.name, "velocities", group.velocities, (n, 3), most=check.FINITE)
+    check.array(group.name, "radii", group.radii, (n,), most=check.FINITE)
     checked_surface_of(group.name, group.surface)
     check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
     if group.rod is not None:
         closed = bool(expect(group.rod, Rod).closed)
         segments = n if closed else n - 1
-        check.array(group.name, "frames", group.rod.frames, (segments, 4))
-        check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4))
+        check.array(group.name, "frames", group.rod.frames, (segments, 4), most=check.FINITE)
+        check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4), most=check.FINITE)
         expect(group.material, RodMaterial)
     if group.kind == "lump" or group.clusters is not None:
         expect(group.material, LumpMaterial)
@@ -161,5 +161,5 @@ def _rows(rows: Any, count: int) -> Rows:
             raise ValueError(f"{field} of {kind.name!r} rows has shape {np.shape(values)}, expected ({m},)")
     for name, width in kind.parameters:
         if name in rows.parameters:
-            check.array(kind.name, name, rows.parameters[name], (m, width))
+            check.array(kind.name, name, rows.parameters[name], (m, width), most=check.FINITE)
     return rows

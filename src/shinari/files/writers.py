@@ -19,7 +19,6 @@ A run without a frame makes no file.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from shinari.errors import FileError, require
 from shinari.files.gltf import GlbWriter
@@ -32,6 +31,7 @@ from shinari.files.results import Layout, Writer
 from shinari.files.spool import Convert, SpoolWriter
 from shinari.files.usd import write_usd
 from shinari.files.vtkhdf import VtkhdfWriter
+from shinari.scene import check
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def open_writer(path: str | os.PathLike, layout: Layout, *, title: str = "") -> 
         FileError: The extension is unknown, or nothing can be written there.
         MissingExtraError: The format needs an extra that is not installed.
     """
-    suffix = Path(path).suffix.lower()
+    path = check.path("writer", "path", path)
+    suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise FileError(f"{path}: unknown extension {suffix!r}, expected one of {', '.join(FORMATS)}")
     chosen = FORMATS[suffix]

@@ -54,13 +54,10 @@ class FluidAnswers:
 
     def _phase(self, fluid: Handle | str) -> tuple["FluidModel", int]:
         """The model of the fluids, and the number of a fluid among them."""
-        thing = self.scene[fluid] if isinstance(fluid, str) else fluid
-        if isinstance(thing, Handle) and thing._scene is not self.scene:
-            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
-        groups = {group.name: number for number, group in enumerate(self.scene.groups)}
-        number = groups.get(thing.name, -1) if isinstance(thing, Handle) else -1
-        if number < 0 or self.scene.groups[number].sampling is None:
-            raise SceneError(f"simulation: {fluid!r} is no fluid")
+        name = self.scene.find("simulation", "fluid", fluid, Handle).name
+        number = [group.name for group in self.scene.groups].index(name)
+        if self.scene.groups[number].sampling is None:
+            raise SceneError(f"simulation: fluid: {name!r} is no fluid")
         from shinari.fluid.model import FluidModel
 
         model = next(part for part in self.model.parts if isinstance(part, FluidModel))

@@ -37,11 +37,9 @@ class FlowAnswers:
         Raises:
             SceneError: It is no sink of this scene.
         """
-        thing = self.scene[sink] if isinstance(sink, str) else sink
-        if not isinstance(thing, SinkHandle) or self.scene.handles.get(thing.name) is not thing:
-            raise SceneError(f"sunk: {sink!r} is no sink of this scene")
+        found = self.scene.find("sunk", "sink", sink, SinkHandle)
         taken = self.state.parts.get("fluid/sunk")
-        return 0 if taken is None else int(taken[thing.index])
+        return 0 if taken is None else int(taken[found.index])
 
     def fluid_surface(
         self, handle: Handle | str, *, resolution: float = RESOLUTION, smoothing: int = SMOOTHING
@@ -61,7 +59,7 @@ class FlowAnswers:
             SceneError: It is no fluid of this scene, or a value is outside its bounds.
         """
         particles = self._particles(handle)
-        name = handle if isinstance(handle, str) else handle.name
+        name = self.scene.find("fluid_surface", "handle", handle, Handle).name
         group = next(group for group in self.scene.groups if group.name == name)
         if group.sampling is None:
             raise SceneError(f"fluid_surface: {name!r} is made of {group.kind} and is no fluid")
@@ -69,7 +67,4 @@ class FlowAnswers:
         return reconstruct(points, group.sampling.spacing, resolution=resolution, smoothing=smoothing)
 
     def _particles(self, handle: Handle | str) -> range:
-        thing = self.scene[handle] if isinstance(handle, str) else handle
-        if not isinstance(thing, Handle) or self.scene.handles.get(thing.name) is not thing:
-            raise SceneError(f"simulation: {handle!r} is no thing with particles of this scene")
-        return thing.particles
+        return self.scene.find("simulation", "handle", handle, Handle).particles

@@ -26,6 +26,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import Material
+from shinari.scene.wind import checked_wind
 from shinari.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 """Fields of a material that can change while it moves, by its class: those that are values and nothing else."""
 
+# What of a scene acts on everything and can change.
+_WORLD = ("gravity", "wind", "damping")
+
 # What a state keeps of forces, as force times the square of a substep. Each solve begins from zero.
 _PART_MULTIPLIERS = ("rods/multipliers", "volumes/multipliers", "attachments/multipliers")
 
@@ -74,7 +78,7 @@ class Changes:
     state: "State"
     _revision: int
     _bind: Callable[[], None]
-    _group_index: Callable[[object], int]
+    _group_index: Callable[..., int]
     _diagnostics: Diagnostics
     _announced: bool
     _table: RowTable | None
@@ -115,7 +119,7 @@ class Changes:
         if gravity is not None:
             scene.gravity = check.vector("simulation", "gravity", gravity)
         if wind is not None:
-            scene.wind = wind if callable(wind) else check.vector("simulation", "wind", wind)
+            scene.wind = checked_wind("simulation", wind)
         if damping is not None:
             scene.damping = check.number("simulation", "damping", damping, least=0.0)
         model, orders = with_settings(self.model, scene, self.settings, settings, self._rows)
@@ -140,9 +144,7 @@ class Changes:
         """
         self._check_unchanged("change_material")
         several = [things] if isinstance(things, (Handle, str)) else things
-        if not isinstance(several, Sequence):
-            raise SceneError(f"change_material: expected one thing or several, got {things!r}")
-        chosen = [self._group_index(thing) for thing in several]
+        chosen = [self._group_index(thing, "things") for thing in check.sequence("change_material", "things", several)]
         scene = copy(self.described)
         scene.groups = list(scene.groups)
         for k in chosen:
@@ -159,7 +161,7 @@ class Changes:
         Raises:
             SceneError: It is no thing of this scene, or has no material.
         """
-        group = self.described.groups[self._group_index(thing)]
+        group = self.described.groups[self._group_index(thing, "thing")]
         if group.material is None:
             raise SceneError(f"{group.kind} {group.name!r}: has no material")
         return group.material
@@ -167,7 +169,7 @@ class Changes:
     def changes(self) -> dict[str, Any]:
         """What `described` has and `scene` has not: gravity, wind, damping, and materials by the name of the thing."""
         was, now = self.scene, self.described
-        world = {name: getattr(now, name) for name in ("gravity", "wind", "damping")}
+        world = {name: getattr(now, name) for name in _WORLD}
         found = {name: value for name, value in world.items() if value is not getattr(was, name)}
         materials = {a.name: a.material for a, b in zip(now.groups, was.groups, strict=True) if a is not b}
         return found | ({"materials": materials} if materials else {})
@@ -178,9 +180,18 @@ class Changes:
         Raises:
             SceneError: A thing or a field is not known, or a value is outside its bounds.
         """
-        for name, material in changes.get("materials", {}).items():
+        check.kind("take_changes", "changes", changes, dict)
+        materials = check.kind("take_changes", "changes: materials", changes.get("materials", {}), dict)
+        world = {name: value for name, value in changes.items() if name != "materials"}
+        for name in world:
+            check.choice("take_changes", "changes: name", name, _WORLD)
+        for name, material in materials.items():
+            if type(material) not in CHANGEABLE:
+                raise SceneError(
+                    f"take_changes: changes: {check.short(name)}: expected a material, got {check.short(material)}"
+                )
             self.change_material(name, **{field: getattr(material, field) for field in CHANGEABLE[type(material)]})
-        self.change(**{name: value for name, value in changes.items() if name != "materials"})
+        self.change(**world)
 
     def _rows(self) -> RowTable:
         """The rows as they are now; made when they are first asked for."""

@@ -291,7 +291,7 @@ class Grabs:
     settings: "Settings"
     _work: "Workspace"
     _grabs: list[Grab]
-    _range: Callable[[object], slice]
+    _range: Callable[..., slice]
     _body: Callable[[BodyHandle | str], BodyHandle]
 
     def grab(
@@ -327,18 +327,17 @@ class Grabs:
             SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
                 there, the body cannot be pushed, or a value is negative.
         """
-        thing = self.scene[handle] if isinstance(handle, str) else handle
+        thing = self.scene.find("grab", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
             return self._grab_body(
                 thing, index, point, Spring.checked(thing.name, compliance, damping, max_force, glide)
             )
         members = self._range(thing)
-        assert isinstance(thing, Handle)
         if point is not None:
             raise SceneError(f"{thing.name}: point: of a thing with particles one is grabbed by its index")
         if index is None:
             raise SceneError(f"{thing.name}: grab: index: is missing; which of its particles?")
-        chosen = check.indices(thing.name, "grab", index, len(thing.particles))
+        chosen = check.indices(f"{thing.name}: grab", "index", index, len(thing.particles))
         if len(chosen) != 1:
             raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
         spring = Spring.checked(thing.name, compliance, damping, max_force, glide)

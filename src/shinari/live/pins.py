@@ -40,8 +40,8 @@ class Pins:
     model: "Model"
     settings: "Settings"
     _diagnostics: Diagnostics
-    _range: Callable[[object], slice]
-    _group_index: Callable[[object], int]
+    _range: Callable[..., slice]
+    _group_index: Callable[..., int]
     _bind: Callable[[], None]
 
     def pin(self, handle: Handle | str, indices: Any) -> None:

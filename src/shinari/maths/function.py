@@ -2,9 +2,13 @@
 
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numba
+
+from shinari.errors import SceneError
+from shinari.scene import check
 
 # A thread that waits for another at the end of a loop first spins, then sleeps. OpenMP spins for so long by default
 # that a single busy process elsewhere on the machine makes a step 70 times slower; this much costs nothing on a quiet
@@ -34,7 +38,14 @@ def function(python_function: Callable) -> Any:
     """Compile a function that is called from kernels, such as the `evaluate` of a constraint.
 
     It takes and returns scalars and tuples of scalars, so that the same code serves every target.
+
+    Raises:
+        SceneError: It is no function that is written in Python.
     """
+    if not isinstance(python_function, FunctionType):
+        raise SceneError(
+            f"function: python_function: expected a function of Python, got {check.short(python_function)}"
+        )
     return numba.njit(**FLAGS)(python_function)
 
 

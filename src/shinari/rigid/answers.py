@@ -72,7 +72,8 @@ class BodyAnswers:
         Raises:
             SceneError: It is no joint of this scene.
         """
-        return self._joints.load(self._joint(joint).index)
+        found = self._joint(joint)
+        return self._joints.load(found.index)
 
     def body_surface(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """Vertices [m], (V, 3), and faces, (F, 3), of a body where it is now.
@@ -90,17 +91,7 @@ class BodyAnswers:
         return self._work.bodies.system.joints
 
     def _body(self, body: BodyHandle | str) -> BodyHandle:
-        thing = self.scene[body] if isinstance(body, str) else body
-        if not isinstance(thing, BodyHandle):
-            raise SceneError(f"simulation: {body!r} is no rigid body")
-        if thing._scene is not self.scene:
-            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
-        return thing
+        return self.scene.find("simulation", "body", body, BodyHandle)
 
     def _joint(self, joint: JointHandle | str) -> JointHandle:
-        thing = self.scene[joint] if isinstance(joint, str) else joint
-        if not isinstance(thing, JointHandle):
-            raise SceneError(f"simulation: {joint!r} is no joint")
-        if thing._scene is not self.scene:
-            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
-        return thing
+        return self.scene.find("simulation", "joint", joint, JointHandle)

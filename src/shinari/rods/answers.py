@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.errors import SceneError
 from shinari.rods.model import RodLoads, RodModel
 from shinari.scene.rod import RodHandle
 
@@ -45,9 +44,4 @@ class RodAnswers:
         return rods.loads(self.state, self.settings.substep, segments)
 
     def _segments(self, rod: RodHandle | str) -> range:
-        thing = self.scene[rod] if isinstance(rod, str) else rod
-        if not isinstance(thing, RodHandle):
-            raise SceneError(f"simulation: {rod!r} is no rod")
-        if thing._scene is not self.scene:
-            raise SceneError(f"simulation: {thing.name!r} belongs to another scene")
-        return thing.segments
+        return self.scene.find("simulation", "rod", rod, RodHandle).segments

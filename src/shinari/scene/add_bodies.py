@@ -88,7 +88,7 @@ class Bodies(Contents):
         thing = f"body {name!r}"
         pieces = _pieces(thing, shape)
         check.choice(thing, "kinematic", kinematic, (True, False))
-        check.callable_or_none(thing, "motion", motion)
+        check.function_or_none(thing, "motion", motion)
         at = check.vector(thing, "position", position)
         turn = check.unit_quaternion(thing, "rotation", rotation)
         speed = check.vector(thing, "velocity", velocity)

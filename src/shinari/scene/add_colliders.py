@@ -58,7 +58,7 @@ class Colliders(Contents):
             raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
         at = check.vector(thing, "position", position)
         turn = check.unit_quaternion(thing, "rotation", rotation)
-        check.callable_or_none(thing, "motion", motion)
+        check.function_or_none(thing, "motion", motion)
         if motion is not None:
             at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
         check.number(thing, "friction", friction, least=0.0)
@@ -77,14 +77,7 @@ class Colliders(Contents):
         """
         pair = []
         for field, item in (("first", first), ("second", second)):
-            name = item if isinstance(item, str) else getattr(item, "name", None)
-            handle = self.handles.get(name) if isinstance(name, str) else None
-            if handle is not None and not isinstance(handle, Touching):
-                raise SceneError(f"ignore_contact: {field}: {name!r} touches nothing: it is no thing, body or collider")
-            if handle is None or not (isinstance(item, str) or handle is item):
-                known = ", ".join(self.handles) or "none"
-                raise SceneError(f"ignore_contact: {field}: {item!r} is not in this scene; known are {known}")
-            pair.append(handle)
+            pair.append(self.find("ignore_contact", field, item, Handle, ColliderHandle, BodyHandle))
         if pair[0] is pair[1]:
             raise SceneError(f"ignore_contact: second: is {pair[0].name!r} like first; see self_collision")
         if not any(self._is_pushed(handle) for handle in pair):

@@ -102,13 +102,13 @@ class Emitters(Contents):
         at = check.vector(thing, "position", position)
         places = _places(thing, radius, size, way / length, sampling)
         speed = _speed(thing, speed, rate, len(places), sampling.spacing)
-        limit = check.count(thing, "limit", limit)
+        limit = check.count(thing, "limit", limit, most=check.MOST_ROWS)
         if limit < len(places):
             raise SceneError(f"{thing}: limit: {limit} are fewer than the {len(places)} particles of one layer")
         start = check.number(thing, "start", start, least=0.0)
         stop = math.inf if stop is None else check.number(thing, "stop", stop, above=start)
         check.choice(thing, "recycle", recycle, (True, False))
-        check.callable_or_none(thing, "motion", motion)
+        check.function_or_none(thing, "motion", motion)
         emitter = Emitter(
             places, at, way / length, speed, sampling.spacing / speed, start, stop, recycle, motion
         )  # fmt: skip
@@ -169,9 +169,9 @@ class Emitters(Contents):
         for field, value in ({"material": material} | given).items():
             if value is not None:
                 raise SceneError(f"{thing}: {field}: is that of the fluid; give one of both")
-        handle = self[fluid] if isinstance(fluid, str) else fluid
-        groups = [group for group in self.groups if self.handles[group.name] is handle]
-        if not groups or groups[0].sampling is None:
+        handle = self.find(thing, "fluid", fluid, Handle)
+        groups = [group for group in self.groups if group.name == handle.name]
+        if groups[0].sampling is None:
             raise SceneError(f"{thing}: fluid: expected a fluid of this scene, got {check.short(fluid)}")
         assert isinstance(groups[0].material, FluidMaterial)
         return groups[0].material, groups[0].sampling
@@ -197,11 +197,12 @@ def _places(thing: str, radius: Any, size: Any, direction: np.ndarray, sampling:
         widths = check.array(thing, "size", size, (2,))
         for width in widths:
             check.number(thing, "size", width, above=0.0)
+    field = "size" if radius is None else "radius"
     if widths.min() < sampling.spacing * (1.0 - _ROUNDING) and sampling.dimensions == 3:
-        field = "size" if radius is None else "radius"
         raise SceneError(f"{thing}: {field}: the nozzle is narrower than one spacing, {sampling.spacing:g} m")
     across, up = _axes(thing, direction, sampling.dimensions)
     s = sampling.spacing
+    check.row_count(thing, field, *(int(width / s) + 1 for width in widths[: sampling.dimensions - 1]))
     if sampling.dimensions == 2:
         grid = np.stack(np.meshgrid(_row(widths[0], s), [0.0]), axis=-1).reshape(-1, 2)
     elif radius is None:

@@ -158,8 +158,7 @@ class Fluids(Contents):
         from shinari.build.fluid_cavity import fill_containers, solids_of
 
         for handle in handles:
-            if self.handles.get(handle.name) is not handle:
-                raise SceneError(f"{thing}: container: {handle!r} belongs to another scene")
+            self.find(thing, "container", handle, ColliderHandle, BodyHandle)
         place = check.vector(thing, "position", position)
         flat = sampling.dimensions == 2
         if place[: 2 if flat else 3].any():

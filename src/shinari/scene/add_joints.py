@@ -133,11 +133,15 @@ class Joints(Contents):
                 anchors or axes that have to be the same differ; neither body can move; the joint starts outside its
                 limits.
         """
-        kind = "slider" if kind == "prismatic" else kind
+        kind = "slider" if isinstance(kind, str) and kind == "prismatic" else kind
         if not (isinstance(kind, str) and kind in KINDS):
             raise SceneError(f"joint: kind: expected one of {', '.join(KINDS)} or prismatic, got {check.short(kind)}")
         name = self._name("joint", name)
         thing, traits = f"{kind} {name!r}", KINDS[kind]
+        compliance = check.number(thing, "compliance", compliance, least=0.0)
+        angular_compliance = check.number(thing, "angular_compliance", angular_compliance, least=0.0)
+        limit_compliance = check.number(thing, "limit_compliance", limit_compliance, least=0.0)
+        damping = check.number(thing, "damping", damping, least=0.0)
         first, second = self._pair(thing, kind, a, b)
         places = _places(thing, kind, anchor, second_anchor)
         axes = _axes(thing, kind, axis, second_axis, swing_limit is not None or twist_limits is not None)
@@ -155,7 +159,6 @@ class Joints(Contents):
         ):
             if given and not meant:
                 raise SceneError(f"{thing}: {field}: means nothing for this kind of joint{_hint(field, kind)}")
-        compliance = check.number(thing, "compliance", compliance, least=0.0)
         numbers: dict[str, float] = {}
         if kind == "gear":
             numbers["ratio"] = _ratio(thing, ratio)
@@ -178,12 +181,12 @@ class Joints(Contents):
                 [quaternion_product(q * _OPPOSITE, f) for f, (_, q, _) in zip(turned, bodies, strict=True)]
             ),
             compliance=compliance,
-            angular_compliance=check.number(thing, "angular_compliance", angular_compliance, least=0.0),
-            damping=check.number(thing, "damping", damping, least=0.0),
+            angular_compliance=angular_compliance,
+            damping=damping,
             travel=None if kind == "hinge" else _limits(thing, "limits", limits, start),
             twist=_limits(thing, *(("limits", limits) if kind == "hinge" else ("twist_limits", twist_limits)), 0.0),
             swing=_swing(thing, swing_limit, axes),
-            limit_compliance=check.number(thing, "limit_compliance", limit_compliance, least=0.0),
+            limit_compliance=limit_compliance,
             drive=_drive(thing, motor),
             break_force=_strength(thing, "break_force", break_force),
             break_torque=_strength(thing, "break_torque", break_torque),
@@ -198,8 +201,8 @@ class Joints(Contents):
 
     def _pair(self, thing: str, kind: str, a: Any, b: Any) -> tuple[int, int]:
         """Indices of both bodies, at least one of which can move."""
-        first = self._body(thing, "a", a)
-        second = WORLD if b is None else self._body(thing, "b", b)
+        first = self.find(thing, "a", a, BodyHandle).index
+        second = WORLD if b is None else self.find(thing, "b", b, BodyHandle).index
         if first == second:
             raise SceneError(f"{thing}: b: {self.bodies[first].name!r} cannot be joined to itself")
         if kind == "gear" and second == WORLD:
@@ -208,14 +211,6 @@ class Joints(Contents):
             other = "the world" if second == WORLD else repr(self.bodies[second].name)
             raise SceneError(f"{thing}: a: neither {self.bodies[first].name!r} nor {other} can be moved by a joint")
         return first, second
-
-    def _body(self, thing: str, field: str, given: Any) -> int:
-        handle = self.handles.get(given) if isinstance(given, str) else given
-        if not isinstance(handle, BodyHandle):
-            raise SceneError(f"{thing}: {field}: expected a rigid body, got {check.short(given)}")
-        if self.handles.get(handle.name) is not handle:
-            raise SceneError(f"{thing}: {field}: {handle!r} belongs to another scene")
-        return handle.index
 
     def _pose(self, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Position, rotation and matrix of a body or of the world."""
@@ -338,7 +333,7 @@ def _limits(thing: str, field: str, value: Any, start: float) -> np.ndarray | No
         return None
     try:
         low, high = value
-    except (TypeError, ValueError):
+    except Exception:  # the boundary to arrays of other libraries
         raise SceneError(f"{thing}: {field}: expected (least, largest), got {check.short(value)}") from None
     low = check.number(thing, field, low, infinite=True)
     high = check.number(thing, field, high, infinite=True)

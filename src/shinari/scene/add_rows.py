@@ -59,8 +59,10 @@ class Joining(Contents):
             compression_compliance = np.inf
         if kind.one_sided and compression_stiffness is None:
             compression_stiffness = 0.0
-        if kind.rows > 1 and (compression_compliance is not None or compression_stiffness is not None):
-            raise SceneError(f"{thing}: compression_compliance: a system of {kind.rows} rows has no sides")
+        sides = {"compression_compliance": compression_compliance, "compression_stiffness": compression_stiffness}
+        for field, value in sides.items():
+            if kind.rows > 1 and value is not None:
+                raise SceneError(f"{thing}: {field}: a system of {kind.rows} rows has no sides")
         return self._add_rows(
             Rows(
                 type,
@@ -140,7 +142,7 @@ class Joining(Contents):
         self.revision += 1
         return RowsHandle(self, BODY_ATTACHMENT, range(start, start + len(rows.particles)))
 
-    def add_volume(self, handle: Handle, *, ratio: float = 1.0, compliance: float = 0.0) -> None:
+    def add_volume(self, handle: Handle | str, *, ratio: float = 1.0, compliance: float = 0.0) -> None:
         """Keep the volume inside the closed mesh of a thing, as the air in a balloon does.
 
         The pressure inside above that outside is (ratio V0 - V) / compliance [Pa], see `Simulation.pressure`. Air at a
@@ -148,7 +150,7 @@ class Joining(Contents):
         liquid. `method="pbd"` knows no compliances and keeps it exactly.
 
         Args:
-            handle: A cloth whose mesh is closed, or a soft body.
+            handle: A cloth whose mesh is closed, or a soft body; or its name.
             ratio: Volume to be kept over the volume V0 of the mesh as it was added.
             compliance: Change of the volume by the pressure [m^3/Pa].
 
@@ -158,10 +160,7 @@ class Joining(Contents):
         """
         from shinari.build.volumes import closed_faces
 
-        if not isinstance(handle, Handle):
-            raise SceneError(f"volume: handle: expected what add_cloth or add_soft_body returned, got {handle!r}")
-        if handle._scene is not self:
-            raise SceneError(f"volume: handle: {handle.name!r} belongs to another scene")
+        handle = self.find("volume", "handle", handle, Handle)
         thing = f"volume of {handle.name!r}"
         group = next(group for group in self.groups if group.name == handle.name)
         if group.faces is None:
@@ -185,7 +184,12 @@ class Joining(Contents):
         Raises:
             SceneError: The function is not compiled.
         """
-        if not hasattr(function, "py_func"):
-            raise SceneError("force field: function: decorate it with @shinari.function so that it is compiled")
+        python_function = getattr(function, "py_func", None)
+        if python_function is None:
+            raise SceneError(
+                f"force field: function: decorate it with @shinari.function so that it is compiled; got "
+                f"{check.short(function)}"
+            )
+        check.function("force field", "function", python_function, 4)
         self.force_fields.append(function)
         self.revision += 1

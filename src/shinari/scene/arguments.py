@@ -1,7 +1,7 @@
 """What the `add_*` functions of a scene do with their arguments."""
 
 import math
-from pathlib import Path
+import os
 from typing import Any, TypeVar
 
 import numpy as np
@@ -64,22 +64,20 @@ def given_material(thing: str, material: Any, kind: type[M]) -> M:
     """The material given, or the default one."""
     if material is None:
         return kind()
-    if not isinstance(material, kind):
-        raise SceneError(f"{thing}: material: expected a {kind.__name__}, got {material!r}")
-    return material
+    return check.kind(thing, "material", material, kind)
 
 
 def mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
     """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
-    if isinstance(mesh, (str, Path)):
+    if isinstance(mesh, (str, os.PathLike)):
         from shinari.files.meshes import read_mesh
 
-        return read_mesh(mesh)
+        return read_mesh(check.path(thing, "mesh", mesh))
     if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
         return mesh.vertices, mesh.faces
     try:
         vertices, faces = mesh
-    except (TypeError, ValueError):
+    except Exception:  # the boundary to meshes of other libraries
         raise SceneError(
             f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
         ) from None
@@ -96,7 +94,7 @@ def parameters(thing: str, kind: Any, given: dict[str, Any], rows: int) -> dict[
     widths = dict(kind.parameters)
     unknown = sorted(set(given) - set(widths))
     if unknown:
-        raise SceneError(f"{thing}: {unknown[0]}: unknown parameter; known are {', '.join(widths) or 'none'}")
+        raise SceneError(f"{thing}: {check.told(unknown[0])}: unknown parameter; known are {check.names(widths)}")
     if kind.rest is None and set(widths) - set(given):
         missing = next(name for name in widths if name not in given)
         raise SceneError(f"{thing}: {missing}: has no default and must be given")

@@ -66,9 +66,13 @@ def to_body(scene: "Contents", first: np.ndarray, second: Any, reach: float | No
         SceneError: The body belongs to another scene, the points are no points, or a particle is out of reach.
     """
     handle, where = (second, None) if isinstance(second, BodyHandle) else second
-    if handle._scene is not scene:
-        raise SceneError(f"attach: second: {handle.name!r} belongs to another scene")
-    if where is not None and np.asarray(where).dtype.kind in "iu" and np.ndim(where) < 2 and np.size(where) != 3:
+    handle = scene.find("attach", "second", handle, BodyHandle)
+    if (
+        where is not None
+        and check.shaped("attach", "second", where).dtype.kind in "iu"
+        and np.ndim(where) < 2
+        and np.size(where) != 3
+    ):
         raise SceneError(f"attach: second: {handle.name!r} has no particles; give a point of the world as floats")
     body, at = scene.bodies[handle.index], scene.positions[first]
     points = at if where is None else _points("second", where, len(first))
@@ -125,7 +129,7 @@ def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None
     thing = _own(scene, "second", thing)
     if where is None:
         return _to_places(scene, first, thing, scene.positions[first], reach)
-    if np.asarray(where).dtype.kind in "iu":
+    if check.shaped("attach", "second", where).dtype.kind in "iu":
         if reach is not None:
             raise SceneError("attach: reach: belongs to a place on a thing, and second gives its particles")
         return _to_particles(scene, first, particles_of(scene, "second", (thing, where)))
@@ -133,9 +137,7 @@ def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None
 
 
 def _own(scene: "Contents", what: str, handle: Handle) -> Handle:
-    if handle._scene is not scene:
-        raise SceneError(f"attach: {what}: {handle.name!r} belongs to another scene")
-    return handle
+    return scene.find("attach", what, handle, Handle)
 
 
 def _points(what: str, value: Any, count: int) -> np.ndarray:
@@ -147,7 +149,7 @@ def _points(what: str, value: Any, count: int) -> np.ndarray:
 
 def _to_world(first: np.ndarray, second: Any) -> Joint:
     """Rows to points of the world, or to a moving target."""
-    motion = second if callable(second) else None
+    motion = check.function("attach", "second", second) if callable(second) else None
     target = second if motion is None else pose_at(motion, 0.0, NO_ROTATION, "attach: second")[0]
     return Joint("attachment", first[:, None], {"target": _points("second", target, len(first))}, motion)
 

@@ -1,11 +1,13 @@
 """The handle that `Scene.add_rigid_body` returns."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class BodyHandle:
     """A rigid body of a scene.
 
@@ -14,10 +16,10 @@ class BodyHandle:
         index: Its place among the bodies, as in `State.body_positions`.
     """
 
-    def __init__(self, scene: "Contents", name: str, index: int) -> None:
-        self._scene = scene
-        self.name = name
-        self.index = index
+    described: ClassVar[str] = "a rigid body"
+    _scene: "Contents"
+    name: str
+    index: int
 
     def __repr__(self) -> str:
         return f"<{self.name}: body {self.index}>"

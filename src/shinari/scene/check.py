@@ -1,11 +1,41 @@
-"""Checks of what the user gives: each raises a `SceneError` that names the thing and the field."""
+"""Checks of what the user gives: each raises a `SceneError` that names the object and the field.
 
-from collections.abc import Callable, Sequence
-from typing import Any
+Every public function and method checks its arguments with these, one check for each kind of argument: `number`,
+`count`, `choice`, `array`, `indices`, `function`, `path` and so on; `Contents.find` checks handles. Messages read
+`object: field: problem; accepted values`, and tell values by `short`. An exception that a function of the user raises
+passes through unchanged.
+"""
+
+import datetime
+import difflib
+import inspect
+import math
+import os
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from shinari.errors import SceneError
+from shinari.errors import FileError, SceneError
+
+T = TypeVar("T")
+LONGEST = 80
+"""Characters that a message spends on a value."""
+LONGEST_TEXT = 200
+"""Characters that a name can have."""
+LARGEST = 1e30
+"""Largest number that an argument can be, but for infinity; what is to be above 0 is at least the inverse of it. Single
+precision has such numbers."""
+FINITE = float(np.finfo(np.float64).max)
+"""Bound of arrays that may hold any finite number: what was computed from arguments, and speeds."""
+MOST = 2**31 - 1
+"""Largest whole number that an argument can be, unless it says something else."""
+MOST_ROWS = 10**8
+"""Most particles or cells that a function makes."""
+_LONGEST_NAME, _LONGEST_PATH = 255, 4096
 
 
 def number(
@@ -32,32 +62,74 @@ def number(
     Raises:
         SceneError: It is no number, or outside its bounds.
     """
+    # by far the most frequent kinds first: motions and drives are checked in every step
+    if type(value) is not float and type(value) is not int and not _is_real(value):
+        raise SceneError(f"{thing}: {field}: expected a number, got {short(value)}")
     try:
         result = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # the boundary to numbers of other libraries
         raise SceneError(f"{thing}: {field}: expected a number, got {short(value)}") from None
-    if isinstance(value, (bool, str)) or np.isnan(result) or (np.isinf(result) and not infinite):
-        raise SceneError(f"{thing}: {field}: expected a{'' if infinite else ' finite'} number, got {value!r}")
+    if math.isnan(result) or (math.isinf(result) and not infinite):
+        raise SceneError(f"{thing}: {field}: expected a{'' if infinite else ' finite'} number, got {short(value)}")
     if result < least:
         raise SceneError(f"{thing}: {field}: must be at least {least:g}, got {result:g}")
-    if result <= above:
+    if result <= above > -math.inf:
         raise SceneError(f"{thing}: {field}: must be above {above:g}, got {result:g}")
+    if above == 0.0 and result < 1.0 / LARGEST:
+        raise SceneError(f"{thing}: {field}: must be at least {1.0 / LARGEST:g}, got {result:g}")
     if result > most:
         raise SceneError(f"{thing}: {field}: must be at most {most:g}, got {result:g}")
+    if abs(result) > LARGEST and not math.isinf(result):
+        raise SceneError(f"{thing}: {field}: must be at most {LARGEST:g} in size, got {result:g}")
     return result
 
 
-def count(thing: str, field: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least `least`.
+def count(thing: str, field: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """A whole number of at least `least` and at most `most`.
 
     Raises:
         SceneError: It is none.
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise SceneError(f"{thing}: {field}: expected a whole number, got {value!r}")
+        raise SceneError(f"{thing}: {field}: expected a whole number, got {short(value)}")
     if value < least:
-        raise SceneError(f"{thing}: {field}: must be at least {least}, got {value}")
+        raise SceneError(f"{thing}: {field}: must be at least {least}, got {short(value)}")
+    if value > most:
+        raise SceneError(f"{thing}: {field}: must be at most {most}, got {short(value)}")
     return int(value)
+
+
+def flag(thing: str, field: str, value: Any) -> bool:
+    """True or False.
+
+    Raises:
+        SceneError: It is neither.
+    """
+    return choice(thing, field, value, (True, False))
+
+
+def kind(thing: str, field: str, value: Any, wanted: type[T]) -> T:
+    """An object of a class.
+
+    Raises:
+        SceneError: It is none.
+    """
+    if not isinstance(value, wanted):
+        raise SceneError(f"{thing}: {field}: expected a {wanted.__name__}, got {short(value)}")
+    return value
+
+
+def text(thing: str, field: str, value: Any, *, least: int = 1, most: int = LONGEST_TEXT) -> str:
+    """A text on one line, of so many characters.
+
+    Raises:
+        SceneError: It is none.
+    """
+    if not isinstance(value, str) or not least <= len(value) <= most or not value.isprintable():
+        raise SceneError(
+            f"{thing}: {field}: expected a text on one line, of {least} to {most} characters, got {short(value)}"
+        )
+    return value
 
 
 def choice(thing: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
@@ -67,29 +139,29 @@ def choice(thing: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
         SceneError: It is none of them.
     """
     if not any(value is item or (isinstance(value, str) and value == item) for item in choices):
-        raise SceneError(f"{thing}: {field}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise SceneError(f"{thing}: {field}: expected one of {', '.join(map(repr, choices))}, got {short(value)}")
     return value
 
 
-def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
-    """A finite float64 array of that shape, None standing for any length; always a copy.
+def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...], *, most: float = LARGEST) -> np.ndarray:
+    """A finite float64 array of that shape, None standing for any length, within `most` in size; always a copy.
 
     Raises:
         SceneError: Wrong type or shape, or a value that is not finite.
     """
-    try:
-        result = np.array(value, dtype=np.float64, order="C")
-        _refuse_texts(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {short(value)}") from None
+    result = _reals(value)
+    if result is None:
+        raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {short(value)}")
     if result.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(result.shape, shape, strict=True)
     ):
         raise SceneError(f"{thing}: {field}: expected shape {_shape(shape)}, got {result.shape}")
-    bad = ~np.isfinite(result)
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        raise SceneError(f"{thing}: {field}: not a finite number at index {where.tolist()}: {result[tuple(where)]}")
+    if not _in_range(result, most):
+        bad = ~np.isfinite(result)
+        if bad.any():
+            where = np.argwhere(bad)[0]
+            raise SceneError(f"{thing}: {field}: not a finite number at index {where.tolist()}: {result[tuple(where)]}")
+        raise SceneError(f"{thing}: {field}: must be at most {most:g} in size, got {np.abs(result).max():g}")
     return result
 
 
@@ -109,10 +181,10 @@ def unit_quaternion(thing: str, field: str, value: Any) -> np.ndarray:
         SceneError: It is no quaternion of length one (within 1e-3).
     """
     result = array(thing, field, value, (4,))
-    length = float(np.linalg.norm(result))
+    length = math.hypot(*result)
     if abs(length - 1.0) > 1e-3:
         raise SceneError(f"{thing}: {field}: a rotation is a quaternion w x y z of length 1, got length {length:g}")
-    return result / length
+    return result / float(np.linalg.norm(result))
 
 
 def indices(thing: str, field: str, value: Any, count: int) -> np.ndarray:
@@ -121,12 +193,12 @@ def indices(thing: str, field: str, value: Any, count: int) -> np.ndarray:
     Raises:
         SceneError: No whole numbers, or outside 0 .. count - 1.
     """
-    result = np.atleast_1d(_regular(thing, field, value))
+    result = np.atleast_1d(shaped(thing, field, value))
     if result.size == 0:
         return np.zeros(0, np.int64)
     if result.ndim != 1 or not np.issubdtype(result.dtype, np.integer):
         raise SceneError(f"{thing}: {field}: expected whole numbers of shape (K,), got {short(value)}")
-    return _within(thing, field, result.astype(np.int64), count)
+    return _within(thing, field, result, count)
 
 
 def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> np.ndarray:
@@ -135,7 +207,7 @@ def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> n
     Raises:
         SceneError: Wrong shape or type, out of range, or an index repeated in one row.
     """
-    result = _regular(thing, field, value)
+    result = shaped(thing, field, value)
     if result.size == 0:
         raise SceneError(f"{thing}: {field}: no rows were given")
     if not np.issubdtype(result.dtype, np.integer):
@@ -144,7 +216,7 @@ def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> n
         result = result.reshape(-1, points)
     if result.ndim != 2 or result.shape[1] != points:
         raise SceneError(f"{thing}: {field}: expected shape (M, {points}), got {result.shape}")
-    result = _within(thing, field, result.astype(np.int64), count)
+    result = _within(thing, field, result, count)
     ordered = np.sort(result, axis=1)
     repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if repeated.any():
@@ -159,11 +231,9 @@ def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.
     Raises:
         SceneError: Wrong shape, or a value outside its bounds.
     """
-    try:
-        given = np.asarray(value, dtype=np.float64)
-        _refuse_texts(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {short(value)}") from None
+    given = _reals(value)
+    if given is None:
+        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {short(value)}")
     if given.shape not in ((), (rows,)):
         raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {given.shape}")
     for extreme in (given.min(), given.max(), *given[np.isnan(given)][:1]):
@@ -171,15 +241,86 @@ def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.
     return np.array(np.broadcast_to(given, (rows,)))
 
 
-def callable_or_none(thing: str, field: str, value: Any) -> Callable | None:
-    """A function, or None.
+def function(thing: str, field: str, value: Any, arguments: int = 1) -> Callable:
+    """A function that can be called with so many arguments.
+
+    Raises:
+        SceneError: It is none, or takes another number of them.
+    """
+    told = "one argument" if arguments == 1 else f"{arguments} arguments"
+    if not callable(value):
+        raise SceneError(f"{thing}: {field}: expected a function of {told}, got {short(value)}")
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # some that are built in have none
+        return value
+    try:
+        signature.bind(*[None] * arguments)
+    except TypeError as error:
+        raise SceneError(f"{thing}: {field}: expected a function of {told}, got {short(value)}: {error}") from None
+    return value
+
+
+def function_or_none(thing: str, field: str, value: Any, arguments: int = 1) -> Callable | None:
+    """A function that can be called with so many arguments, or None.
 
     Raises:
         SceneError: It is neither.
     """
-    if value is not None and not callable(value):
-        raise SceneError(f"{thing}: {field}: expected a function, got {short(value)}")
-    return value
+    return None if value is None else function(thing, field, value, arguments)
+
+
+def row_count(thing: str, field: str, *counts: int) -> None:
+    """Refuse more rows than anyone can simulate, before their memory is asked for.
+
+    Raises:
+        SceneError: The product of the counts is beyond `MOST_ROWS`.
+    """
+    if math.prod(counts) > MOST_ROWS:
+        asked = " x ".join(map(short, counts))
+        raise SceneError(f"{thing}: {field}: {asked} are more than {MOST_ROWS}, the most that can be simulated")
+
+
+def path(thing: str, field: str, value: Any) -> Path:
+    """A path that a file can have.
+
+    Raises:
+        FileError: It is none: of another type, empty, or longer than file systems take.
+    """
+    try:
+        text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+        raw = os.fsencode(text) if isinstance(text, str) else b""
+    except Exception:  # the boundary to paths of other libraries, and texts that are no file names
+        raw = b""
+    if not raw or b"\0" in raw:
+        raise FileError(f"{thing}: {field}: expected a path, got {short(value)}")
+    if len(raw) > _LONGEST_PATH or max(map(len, raw.split(os.fsencode(os.sep)))) > _LONGEST_NAME:
+        raise FileError(f"{thing}: {field}: is too long for a path, {len(raw)} characters: {short(value)}")
+    return Path(os.fsdecode(raw))
+
+
+def shaped(thing: str, field: str, value: Any) -> np.ndarray:
+    """Nested lists as an array of whatever they hold.
+
+    Raises:
+        SceneError: The lists are of different lengths.
+    """
+    try:
+        return np.asarray(value)
+    except Exception:  # the boundary to arrays of other libraries
+        raise SceneError(f"{thing}: {field}: expected an array; rows differ in length: {short(value)}") from None
+
+
+def sequence(thing: str, field: str, value: Any) -> list:
+    """The elements of a list, a tuple, an array or a range.
+
+    Raises:
+        SceneError: It is none of them.
+    """
+    listed = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes, bytearray, memoryview))
+    if not listed or (isinstance(value, np.ndarray) and value.ndim == 0):
+        raise SceneError(f"{thing}: {field}: expected a list, got {short(value)}")
+    return list(value)
 
 
 def dimensions(thing: str, field: str, value: Any) -> int:
@@ -188,38 +329,96 @@ def dimensions(thing: str, field: str, value: Any) -> int:
     Raises:
         SceneError: The lists are of different lengths.
     """
-    return _regular(thing, field, value).ndim
-
-
-def _regular(thing: str, field: str, value: Any) -> np.ndarray:
-    """Nested lists as an array of whatever they hold."""
-    try:
-        return np.asarray(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SceneError(f"{thing}: {field}: the rows differ in length: {short(value)}") from None
+    return shaped(thing, field, value).ndim
 
 
 def _within(thing: str, field: str, result: np.ndarray, count: int) -> np.ndarray:
     bad = (result < 0) | (result >= count)
     if bad.any():
         raise SceneError(f"{thing}: {field}: index {int(result[bad][0])} is out of range 0 .. {count - 1}")
-    return result
+    return result.astype(np.int64)
 
 
 def _shape(shape: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("N" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
-def _refuse_texts(value: Any) -> None:
-    """NumPy reads `"1e-6"` and True as numbers; a user who wrote them meant something else."""
-    given = np.asarray(value)
-    if given.dtype.kind not in "iufO" or (
-        given.dtype.kind == "O" and any(item is None or isinstance(item, (str, bool)) for item in given.flat)
-    ):
-        raise TypeError("texts, truth values or nothing")
+def _in_range(values: np.ndarray, most: float) -> bool:
+    """Whether all numbers are finite and at most so large in size."""
+    if values.size > 4:
+        return bool(np.abs(values).max() <= most)
+    # vectors: motions and winds return one in every substep
+    return all(-most <= number <= most for number in values.ravel().tolist())
+
+
+def _reals(value: Any) -> np.ndarray | None:
+    """Real numbers as a float64 array, a copy; None: there is something else among them."""
+    try:
+        given = np.asarray(value)
+        if given.dtype == np.float64:
+            return np.array(given, order="C", subok=False)
+        # NumPy reads "1e-6" and True as numbers; a user who wrote them meant something else
+        if given.dtype.kind not in "iuf" and (given.dtype.kind != "O" or not all(map(_is_real, given.flat))):
+            return None
+        with np.errstate(over="ignore"):  # of long double: infinity is refused as such
+            return np.array(given, dtype=np.float64, order="C", subok=False)
+    except Exception:  # the boundary to arrays and numbers of other libraries; and lists of different lengths
+        return None
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value is a real number of any library: no truth value, text, complex number or time."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.dtype.kind in "iuf" and value.ndim == 0
+    if isinstance(value, (bool, str, bytes, bytearray, complex, datetime.timedelta)):
+        return False
+    return hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+
+
+class _Short(reprlib.Repr):
+    """Texts of values that stay short however large the values are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxset = self.maxdict = 4
+        self.maxlevel = 3
+        self.maxstring = self.maxother = self.maxlong = LONGEST
+
+    def repr1(self, x: Any, level: int) -> str:
+        """The text of a value at a level of nesting."""
+        if isinstance(x, np.ndarray):
+            return f"an array of {x.dtype.name} {x.shape}"
+        if isinstance(x, (bytes, bytearray)):
+            return self.repr_str(x[: 2 * LONGEST], level)  # type: ignore[arg-type]
+        if isinstance(x, int) and not isinstance(x, bool) and abs(x) >= 10**LONGEST:
+            return f"a number of {int(math.log10(abs(x))) + 1} digits"
+        if isinstance(x, type):
+            return f"the class {x.__name__}"
+        return super().repr1(x, level)
+
+
+_TELL = _Short()
 
 
 def short(value: Any) -> str:
-    """What a value is, in one short line for a message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    """A value as one short line for a message; an array by its type and shape."""
+    try:
+        text = " ".join(_TELL.repr(value).split())
+    except Exception:  # an object of which no text can be made
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def told(name: Any) -> str:
+    """A name as it is if it is one, for a message; anything else as `short` tells it."""
+    return name if isinstance(name, str) and name.isidentifier() and len(name) <= LONGEST else short(name)
+
+
+def names(known: Iterable[str], near: Any = None, most: int = 8) -> str:
+    """Names for a message: the first of them, or those most like another one, and how many more there are."""
+    shown = list(known)
+    if isinstance(near, str) and len(shown) > most:
+        shown.sort(key=lambda name: -difflib.SequenceMatcher(None, name, near[:LONGEST]).ratio())
+    rest = f" and {len(shown) - most} more" if len(shown) > most else ""
+    texts = (name if len(name) <= 30 else name[:27] + "..." for name in islice(shown, most))
+    return ", ".join(texts) + rest or "none"

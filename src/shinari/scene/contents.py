@@ -1,6 +1,6 @@
 """What a scene holds, and how things are entered into it: names, particles, rows."""
 
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.things import BodyRows, Collider, ForceField, Particles, Rows, Volume
+from shinari.scene.wind import checked_wind
+
+AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle
+H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle)
 
 
 class Contents:
@@ -25,10 +29,8 @@ class Contents:
         air_density: float = 1.225,
         damping: float = 0.0,
     ) -> None:
-        self.gravity = check.vector("scene", "gravity", gravity)
-        self.wind = wind if wind is None or callable(wind) else check.vector("scene", "wind", wind)
-        self.air_density = check.number("scene", "air_density", air_density, least=0.0)
-        self.damping = check.number("scene", "damping", damping, least=0.0)
+        self.revision = 0
+        self.gravity, self.wind, self.air_density, self.damping = gravity, wind, air_density, damping
         self.groups: list[Particles] = []
         self.rows: list[Rows] = []
         self.body_rows: list[BodyRows] = []
@@ -41,13 +43,69 @@ class Contents:
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()
         self.ignored: set[tuple[str, str]] = set()
-        self.handles: dict[str, Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle] = {}
+        self.handles: dict[str, AnyHandle] = {}
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}
         self.revision = 0
 
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of everything that is free [m/s^2], (3,); assign it to change it before a simulation is built.
+
+        Raises:
+            SceneError: What was assigned is no vector.
+        """
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._gravity = check.vector("scene", "gravity", value)
+        self.revision += 1
+
+    @property
+    def wind(self) -> Any:
+        """Velocity of the air [m/s], (3,), or a function of time [s]; None: there is no air. It can be assigned.
+
+        Raises:
+            SceneError: What was assigned is neither a vector nor a function of one argument.
+        """
+        return self._wind
+
+    @wind.setter
+    def wind(self, value: Any) -> None:
+        self._wind = None if value is None else checked_wind("scene", value)
+        self.revision += 1
+
+    @property
+    def air_density(self) -> float:
+        """Density of the air [kg/m^3]; it can be assigned.
+
+        Raises:
+            SceneError: What was assigned is no number of at least 0.
+        """
+        return self._air_density
+
+    @air_density.setter
+    def air_density(self, value: float) -> None:
+        self._air_density = check.number("scene", "air_density", value, least=0.0)
+        self.revision += 1
+
+    @property
+    def damping(self) -> float:
+        """Rate at which all velocities decay [1/s]; it can be assigned.
+
+        Raises:
+            SceneError: What was assigned is no number of at least 0.
+        """
+        return self._damping
+
+    @damping.setter
+    def damping(self, value: float) -> None:
+        self._damping = check.number("scene", "damping", value, least=0.0)
+        self.revision += 1
+
     def __repr__(self) -> str:
-        return f"<Scene: {self.particle_count} particles, {', '.join(self.handles) or 'empty'}>"
+        return f"<Scene: {self.particle_count} particles, {check.names(self.handles)}>"
 
     @property
     def particle_count(self) -> int:
@@ -64,16 +122,46 @@ class Contents:
             self._positions = joined
         return self._positions
 
-    def __getitem__(self, name: str) -> Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle:
+    def __getitem__(self, name: str) -> AnyHandle:
         """The handle of that name.
 
         Raises:
             SceneError: There is none.
         """
-        try:
-            return self.handles[name]
-        except (KeyError, TypeError):
-            raise SceneError(f"scene: nothing is called {name!r}; known are {', '.join(self.handles)}") from None
+        found = self.handles.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise SceneError(
+                f"scene: name: nothing is called {check.short(name)}; known are {check.names(self.handles, near=name)}"
+            )
+        return found
+
+    # without this Python would count through it: scene[0], scene[1], ...
+    __iter__ = None
+
+    def find(self, thing: str, field: str, value: Any, *kinds: type[H]) -> H:
+        """The handle of an object of this scene, given that or its name.
+
+        Args:
+            thing: What asks for it, for messages.
+            field: Name of the argument.
+            value: What was given.
+            *kinds: Classes that the handle can have.
+
+        Raises:
+            SceneError: It is neither a handle nor a name, belongs to another scene, or is of another kind.
+        """
+        handle = self.handles.get(value) if isinstance(value, str) else value
+        if isinstance(handle, kinds):
+            if self.handles.get(handle.name) is handle:
+                return handle
+            raise SceneError(f"{thing}: {field}: {handle.name!r} belongs to another scene")
+        wanted, known = f"expected {' or '.join(kind.described for kind in kinds)}", ""
+        if isinstance(value, str):
+            suited = [name for name, other in self.handles.items() if isinstance(other, kinds)]
+            known = f"; known are {check.names(suited, near=value)}"
+        if handle is None and value is not None:
+            raise SceneError(f"{thing}: {field}: nothing is called {check.short(value)}; {wanted}{known}")
+        raise SceneError(f"{thing}: {field}: {wanted}, got {check.short(value)}{known}")
 
     def pin(self, particles: Any) -> None:
         """Fix particles, given by global indices; see `Handle.pin`.
@@ -92,8 +180,7 @@ class Contents:
                 number += 1
                 name = f"{kind}_{number + 1}"
             self._numbers[kind] = number
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise SceneError(f"{kind}: name: expected a text on one line, got {name!r}")
+        name = check.text(kind, "name", name)
         if name in self.handles:
             raise SceneError(f"{kind}: name: {name!r} is taken")
         return name
@@ -125,7 +212,9 @@ class Contents:
         if velocity is None:
             return np.broadcast_to(np.zeros(3), (len(masses), 3))
         shape = (3,) if check.dimensions(thing, "velocity", velocity) == 1 else (len(masses), 3)
-        velocities = np.array(np.broadcast_to(check.array(thing, "velocity", velocity, shape), (len(masses), 3)))
+        # as fast as anyone likes: a run that leaves the finite numbers ends as divergence
+        given = check.array(thing, "velocity", velocity, shape, most=check.FINITE)
+        velocities = np.array(np.broadcast_to(given, (len(masses), 3)))
         moving = (masses == 0.0) & (velocities != 0.0).any(axis=1)
         if moving.any():
             raise SceneError(f"{thing}: velocity: particle {int(np.argmax(moving))} is fixed by mass 0 and cannot move")

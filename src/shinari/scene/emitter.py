@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class Sink:
     rotation: np.ndarray
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SinkHandle:
     """A sink of a scene.
 
@@ -94,9 +96,9 @@ class SinkHandle:
         index: Its place among the sinks.
     """
 
-    def __init__(self, name: str, index: int) -> None:
-        self.name = name
-        self.index = index
+    described: ClassVar[str] = "a sink"
+    name: str
+    index: int
 
     def __repr__(self) -> str:
         return f"<{self.name}: sink {self.index}>"

@@ -1,9 +1,10 @@
 """Material of fluids, in SI units, and how they are sampled."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 BOUNDARIES = ("walls", "particles")
@@ -132,13 +133,7 @@ class FluidMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        if name not in FLUID_PRESETS:
-            raise SceneError(f"FluidMaterial: preset {name!r} is unknown; known are {', '.join(sorted(FLUID_PRESETS))}")
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"FluidMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(FLUID_PRESETS[name], **changes)
+        return preset_of(cls, FLUID_PRESETS, name, changes)
 
 
 # At 20 degrees Celsius, rounded (Lide 2005, CRC Handbook of Chemistry and Physics).

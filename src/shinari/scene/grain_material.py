@@ -1,10 +1,10 @@
 """Material of grains, in SI units."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
-from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 
@@ -51,13 +51,7 @@ class GrainMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        if name not in GRAIN_PRESETS:
-            raise SceneError(f"GrainMaterial: preset {name!r} is unknown; known are {', '.join(sorted(GRAIN_PRESETS))}")
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"GrainMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(GRAIN_PRESETS[name], **changes)
+        return preset_of(cls, GRAIN_PRESETS, name, changes)
 
 
 # Densities of the grains themselves: quartz and granite 2650 kg/m^3, soda-lime glass 2500 (handbook values, rounded).

@@ -1,7 +1,8 @@
 """Handles: what the `add_*` functions of a scene return."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from shinari.scene.contents import Contents
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Handle:
     """Particles that were added together.
 
@@ -20,10 +22,10 @@ class Handle:
         particles: Their global indices, a range.
     """
 
-    def __init__(self, scene: "Contents", name: str, particles: range) -> None:
-        self._scene = scene
-        self.name = name
-        self.particles = particles
+    described: ClassVar[str] = "an object with particles"
+    _scene: "Contents"
+    name: str
+    particles: range
 
     def __repr__(self) -> str:
         return f"<{self.name}: particles {self.particles.start} to {self.particles.stop - 1}>"
@@ -66,19 +68,19 @@ class Handle:
         Raises:
             SceneError: It is no function, or returns something of another shape.
         """
-        if not callable(predicate):
-            raise SceneError(f"{self.name}: where: expected a function of positions (N, 3), got {predicate!r}")
-        chosen = np.asarray(predicate(self.positions))
+        check.function(f"{self.name}: where", "predicate", predicate)
+        chosen = check.shaped(f"{self.name}: where", "predicate: what it returned", predicate(self.positions))
         if chosen.shape != (len(self.particles),):
             raise SceneError(
-                f"{self.name}: where: the predicate takes all positions (N, 3) at once and has to return shape "
+                f"{self.name}: where: predicate: it takes all positions (N, 3) at once and has to return shape "
                 f"({len(self.particles)},), got {chosen.shape}"
             )
         if chosen.dtype != np.bool_:
-            check.array(self.name, "where: what the predicate returned", chosen, (len(self.particles),))
+            check.array(f"{self.name}: where", "predicate: what it returned", chosen, (len(self.particles),))
         return np.flatnonzero(chosen)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ColliderHandle:
     """A collider of a scene.
 
@@ -87,14 +89,15 @@ class ColliderHandle:
         index: Its place among the colliders.
     """
 
-    def __init__(self, name: str, index: int) -> None:
-        self.name = name
-        self.index = index
+    described: ClassVar[str] = "a collider"
+    name: str
+    index: int
 
     def __repr__(self) -> str:
         return f"<{self.name}: collider {self.index}>"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RowsHandle:
     """Constraint rows that were added together.
 
@@ -103,10 +106,9 @@ class RowsHandle:
         rows: Their places among the rows of that type, a range, as in `Simulation.forces`.
     """
 
-    def __init__(self, scene: "Contents", type: str, rows: range) -> None:
-        self._scene = scene
-        self.type = type
-        self.rows = rows
+    _scene: "Contents"
+    type: str
+    rows: range
 
     def __repr__(self) -> str:
         return f"<{self.type}: rows {self.rows.start} to {self.rows.stop - 1}>"

@@ -1,11 +1,13 @@
 """The handle that `Scene.add_joint` returns."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class JointHandle:
     """A joint of a scene.
 
@@ -14,10 +16,10 @@ class JointHandle:
         index: Its place among the joints.
     """
 
-    def __init__(self, scene: "Contents", name: str, index: int) -> None:
-        self._scene = scene
-        self.name = name
-        self.index = index
+    described: ClassVar[str] = "a joint"
+    _scene: "Contents"
+    name: str
+    index: int
 
     def __repr__(self) -> str:
         return f"<{self.name}: joint {self.index}>"

@@ -1,11 +1,12 @@
 """Material and clusters of shape matched lumps of particles, in SI units."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 MODES = ("rigid", "linear", "quadratic")
@@ -101,13 +102,7 @@ class LumpMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        if name not in LUMP_PRESETS:
-            raise SceneError(f"LumpMaterial: preset {name!r} is unknown; known are {', '.join(sorted(LUMP_PRESETS))}")
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"LumpMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(LUMP_PRESETS[name], **changes)
+        return preset_of(cls, LUMP_PRESETS, name, changes)
 
 
 # Densities of Ashby 2011, Materials Selection in Mechanical Design, tables of appendix A. Friction is that of a rough

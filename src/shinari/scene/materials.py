@@ -4,13 +4,14 @@ A compliance is the inverse of a stiffness: 0 is rigid, infinity is no resistanc
 compliances; `method="pbd"` reads the dimensionless stiffnesses of the 2006 paper, between 0 and 1.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.failure import FIELDS, check_failure
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 # Compliance per area [m^2/N], the inverse of Young's modulus [Pa]: concrete 25 GPa, wood 6 GPa, leather 0.1 GPa,
@@ -116,11 +117,7 @@ class ClothMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"ClothMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(_preset("ClothMaterial", name, CLOTH_PRESETS), **changes)
+        return preset_of(cls, CLOTH_PRESETS, name, changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +211,7 @@ def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, .
     check_failure(material)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)
-        if value is None or field.name in _OWN_CHECKS or field.name in FIELDS:
+        if (value is None and field.default is None) or field.name in _OWN_CHECKS or field.name in FIELDS:
             continue
         if field.name == "tethers":
             check.choice(thing, field.name, value, (True, False))
@@ -225,13 +222,6 @@ def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, .
             thing, field.name, value, least=least, above=above, most=most, infinite=field.name in infinite
         )
         object.__setattr__(material, field.name, checked)
-
-
-def _preset(kind: str, name: str, presets: dict) -> ClothMaterial:
-    try:
-        return presets[name.lower()]
-    except (KeyError, AttributeError):
-        raise SceneError(f"{kind}: preset {name!r} is unknown; known are {', '.join(sorted(presets))}") from None
 
 
 def _solid_sheet(compliance: float, density: float, thickness: float = 0.002) -> ClothMaterial:

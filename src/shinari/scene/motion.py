@@ -53,6 +53,7 @@ class Keyframes:
 
     def __call__(self, time: float) -> Pose:
         """Pose at that time [s]."""
+        time = check.number("Keyframes", "time", time)
         position = np.array([np.interp(time, self.times, self.positions[:, k]) for k in range(3)])
         if self.rotations is None:
             return position, np.array([1.0, 0.0, 0.0, 0.0])
@@ -88,6 +89,7 @@ class Oscillation:
 
     def __call__(self, time: float) -> Pose:
         """Pose at that time [s]."""
+        time = check.number("Oscillation", "time", time)
         swing = np.sin(2.0 * np.pi * self.frequency * time + self.phase)
         position = np.asarray(self.centre) + swing * np.asarray(self.amplitude)
         return position, np.array([1.0, 0.0, 0.0, 0.0])

@@ -1,15 +1,12 @@
 """What a scene keeps of a rod beside its points, and the handle of one."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shinari.scene import check
 from shinari.scene.handle import Handle
-
-if TYPE_CHECKING:
-    from shinari.scene.contents import Contents
 
 
 @dataclass(frozen=True)
@@ -27,6 +24,7 @@ class Rod:
     closed: bool
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RodHandle(Handle):
     """A rod: points, and a frame for each segment between them.
 
@@ -34,9 +32,8 @@ class RodHandle(Handle):
         segments: Its segments among those of all rods, a range.
     """
 
-    def __init__(self, scene: "Contents", name: str, particles: range, segments: range) -> None:
-        super().__init__(scene, name, particles)
-        self.segments = segments
+    described: ClassVar[str] = "a rod"
+    segments: range
 
     @property
     def frames(self) -> np.ndarray:

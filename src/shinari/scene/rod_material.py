@@ -1,10 +1,11 @@
 """Material of Cosserat rods, in SI units."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 SOLVERS = ("direct", "iterative")
@@ -100,13 +101,7 @@ class RodMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        if name not in ROD_PRESETS:
-            raise SceneError(f"RodMaterial: preset {name!r} is unknown; known are {', '.join(sorted(ROD_PRESETS))}")
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"RodMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(ROD_PRESETS[name], **changes)
+        return preset_of(cls, ROD_PRESETS, name, changes)
 
 
 # Steel wire: EN 10270-1, Steel wire for mechanical springs, gives E = 206 GPa and G = 81.5 GPa for design. Hair:

@@ -1,12 +1,13 @@
 """Material of soft bodies, in SI units."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.failure import check_failure
+from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 MODELS = ("neo_hookean", "stvk", "corotated", "strain")
@@ -85,13 +86,7 @@ class SoftMaterial:
         Raises:
             SceneError: No such preset or no such field; the message lists those there are.
         """
-        if name not in SOFT_PRESETS:
-            raise SceneError(f"SoftMaterial: preset {name!r} is unknown; known are {', '.join(sorted(SOFT_PRESETS))}")
-        known = [field.name for field in fields(cls)]
-        for field in changes:
-            if field not in known:
-                raise SceneError(f"SoftMaterial: {field}: unknown field; known are {', '.join(known)}")
-        return replace(SOFT_PRESETS[name], **changes)
+        return preset_of(cls, SOFT_PRESETS, name, changes)
 
 
 # Rubber: natural rubber in Ashby 2011, Materials Selection in Mechanical Design, tables of appendix A. Flesh: muscle at

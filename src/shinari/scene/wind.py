@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,15 @@ class Gusts:
 
     def __call__(self, time: float) -> np.ndarray:
         """Velocity of the air [m/s], (3,), at that time [s]."""
-        turns = 2.0 * math.pi * self.frequency * time
+        turns = 2.0 * math.pi * self.frequency * check.number("Gusts", "time", time)
         gust = sum(weight * math.sin(factor * turns + phase) for weight, factor, phase in _WAVES)
         return np.asarray(self.mean) + gust * np.asarray(self.amplitude)
+
+
+def checked_wind(thing: str, value: Any) -> Any:
+    """Velocity of the air [m/s], (3,), or a function of time [s] that returns it.
+
+    Raises:
+        SceneError: It is neither.
+    """
+    return check.function(thing, "wind", value) if callable(value) else check.vector(thing, "wind", value)

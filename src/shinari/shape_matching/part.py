@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
 # Particles for which it is worth waking one more thread.
 SHARE = 4000
+# Exponents of e beyond this leave single precision.
+_MOST_DAMPING = 80.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,8 @@ class Matching:
         self._model, self._state, self._h = lumps, state, settings.substep
         self._moves = np.zeros((len(lumps.particles), 3), state.x.dtype)
         self._before = np.zeros_like(self._moves)
-        self._growth = math.exp(model.damping * settings.substep)
+        # so much damping leaves nothing; more would be no number
+        self._growth = math.exp(min(model.damping * settings.substep, _MOST_DAMPING))
         self._shares = shares(lumps, settings)
         self._sums, self._spins = np.empty((len(lumps.lump_pieces), 13)), np.empty((len(lumps.held), 6))
 

@@ -1,6 +1,5 @@
 """What a simulation answers about closed meshes."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,6 @@ class VolumeAnswers:
     scene: "Scene"
     state: "State"
     settings: "Settings"
-    _range: Callable[[object], slice]
 
     def pressure(self, of: Handle | str) -> float:
         """Pressure inside a closed mesh above that outside [Pa], in the last substep; see `Scene.add_volume`.
@@ -31,11 +29,10 @@ class VolumeAnswers:
         Raises:
             SceneError: The volume of that thing is not kept.
         """
-        thing = self.scene[of] if isinstance(of, str) else of
-        self._range(of)
+        thing = self.scene.find("pressure", "of", of, Handle)
         names = [volume.thing for volume in self.scene.volumes]
         if thing.name not in names:
-            raise SceneError(f"pressure: the volume of {thing.name!r} is not kept; see Scene.add_volume")
+            raise SceneError(f"pressure: of: the volume of {thing.name!r} is not kept; see Scene.add_volume")
         return float(self.state.parts[MULTIPLIERS][names.index(thing.name)]) / self.settings.substep**2
 
     def volume(self, of: Handle | str) -> float:
@@ -44,9 +41,9 @@ class VolumeAnswers:
         Raises:
             SceneError: The thing has no closed mesh.
         """
-        thing = self.scene[of] if isinstance(of, str) else of
-        x = self.state.positions[self._range(of)]
+        thing = self.scene.find("volume", "of", of, Handle)
+        x = self.state.positions[thing.particles.start : thing.particles.stop]
         faces = next(group.faces for group in self.scene.groups if group.name == thing.name)
         if faces is None or len(boundary_edges(faces)):
-            raise SceneError(f"volume: {thing.name!r} has no closed mesh")
+            raise SceneError(f"volume: of: {thing.name!r} has no closed mesh")
         return abs(volume_of(x.astype(np.float64), faces))

@@ -7,6 +7,7 @@ from typing import Any
 
 from shinari.errors import SceneError
 from shinari.files.cache import Cache
+from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.view.page import Loaded, Page, Source
@@ -62,7 +63,11 @@ def show(
         MissingExtraError: viser is not installed.
         ShinariError: It cannot be shown.
     """
+    check.flag("show", "playing", playing)
+    check.count("show", "height", height)
+    check.count("show", "port", port, least=0, most=65535)
     if isinstance(what, (str, os.PathLike)):
+        what = check.path("show", "what", what)
         sources, chosen = offered(str(Path(what)), None, playing=playing)
         return Shown(serve(sources, chosen, port=port), height)
     return Shown(serve({"shown": _source(what, playing)}, "shown", port=port), height)
@@ -75,4 +80,4 @@ def _source(what: Any, playing: bool) -> Source:
         return lambda: Loaded(Runner(what, playing=playing), what.scene)
     if isinstance(what, Cache):
         return lambda: Loaded(Playback(what, playing=playing))
-    raise SceneError(f"viewer: expected a Simulation, a Scene, a Cache or a path, got {what!r}")
+    raise SceneError(f"show: what: expected a Simulation, a Scene, a Cache or a path, got {check.short(what)}")

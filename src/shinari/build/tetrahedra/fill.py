@@ -85,6 +85,7 @@ def tetrahedralize(
     Warns:
         TetrahedraWarning: Parts of the body are thinner than a cell: missing, or hanging loose.
     """
+    check.text("tetrahedralize", "thing", thing)
     check.choice(thing, "method", method, ("lattice", "tetwild"))
     vertices = check.array(thing, "vertices", vertices, (None, 3))
     surface = prepare_surface(vertices, _faces(faces, len(vertices), thing))
@@ -133,9 +134,9 @@ def _thickness(surface: Surface) -> float:
 
 def _faces(faces: Any, count: int, thing: str) -> NDArray[np.int64]:
     """Faces in range; one that repeats a vertex has no area and is left out later."""
-    table = np.asarray(faces)
+    table = check.shaped(thing, "faces", faces)
     if table.ndim != 2 or table.shape[1] != 3 or not len(table) or not np.issubdtype(table.dtype, np.integer):
-        raise SceneError(f"{thing}: faces: expected whole numbers of shape (F, 3), got {table.dtype} {table.shape}")
+        raise SceneError(f"{thing}: faces: expected whole numbers of shape (F, 3), got {check.short(table)}")
     bad = np.flatnonzero(((table < 0) | (table >= count)).any(axis=1))
     if len(bad):
         raise SceneError(f"{thing}: faces[{bad[0]}] is {table[bad[0]].tolist()}, out of range for {count} vertices")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.errors import SceneError
+from shinari.scene import check
 
 
 def lattice(
@@ -34,14 +35,14 @@ def lattice(
     Raises:
         SceneError: A count is below one, an edge is not positive, or there is no such split.
     """
-    counts = np.asarray(cells)
-    if counts.shape != (3,) or not np.issubdtype(counts.dtype, np.integer) or (counts < 1).any():
-        raise SceneError(f"lattice: cells must be three whole numbers above zero, not {cells!r}")
-    edges = np.broadcast_to(np.asarray(size, np.float64), (3,))
-    if not (np.isfinite(edges) & (edges > 0.0)).all():
-        raise SceneError(f"lattice: size must be positive, not {size!r}")
-    if split not in (5, 6):
-        raise SceneError(f"lattice: split must be 5 or 6, not {split!r}")
+    counts = check.shaped("lattice", "cells", cells)
+    if counts.shape != (3,) or not np.issubdtype(counts.dtype, np.integer):
+        raise SceneError(f"lattice: cells: expected three whole numbers, got {check.short(cells)}")
+    counts = np.array([check.count("lattice", "cells", n) for n in counts])
+    check.row_count("lattice", "cells", *(counts + 1).tolist())
+    edges: NDArray[np.float64] = check.per_row("lattice", "size", size, 3, above=0.0)
+    if check.count("lattice", "split", split) not in (5, 6):
+        raise SceneError(f"lattice: split: expected 5 or 6, got {split}")
     points = np.indices([*counts + 1]).reshape(3, -1).T
     cubes = np.indices([*counts]).reshape(3, -1).T
     strides = np.array([(counts[1] + 1) * (counts[2] + 1), counts[2] + 1, 1])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.errors import RobotWarning, SceneError
+from shinari.errors import RobotWarning
 from shinari.files.robots.drives import Drives
 from shinari.files.robots.geometry import Geom, may_touch, relative, surface_of
 from shinari.files.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
@@ -97,11 +97,13 @@ def load_robot(
     Warns:
         RobotWarning: Something in the file was skipped.
     """
-    if not isinstance(scene, Scene):
-        raise SceneError(f"robot: scene: expected a Scene, got {check.short(scene)}")
+    check.kind("robot", "scene", scene, Scene)
+    check.kind("robot", "angles", {} if angles is None else angles, Mapping)
     at = check.vector("robot", "position", position)
     turn = quaternion_product(check.unit_quaternion("robot", "rotation", rotation), Z_TO_Y)
     check.choice("robot", "fixed_base", fixed_base, (True, False, None))
+    if name is not None:
+        check.text("robot", "name", name)
     if density is not None:
         density = check.number("robot", "density", density, above=0.0)
     source = read_source(path, package)

@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from shinari.errors import FileError
 from shinari.files.partial import reason
+from shinari.scene import check
 
 MESHES = (".stl", ".obj", ".msh")
 """Formats of meshes that MuJoCo reads."""
@@ -66,11 +67,12 @@ def read_source(path: str | os.PathLike, package: str | os.PathLike | None) -> S
     Raises:
         FileError: A file is missing, no XML, of neither kind, has an unknown tag or names a file outside its folder.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise FileError(f"robot: expected the path of a URDF or MJCF file, got {path!r}")
-    source = Source(Path(path))
+    path = check.path("robot", "path", path)
+    if package is not None:
+        package = check.path("robot", "package", package)
+    source = Source(path)
     root = _parse(source.path)
-    files = _Files(source, Path(package) if package is not None else None)
+    files = _Files(source, package)
     if root.tag == "robot":
         source.urdf = True
         _prepare_urdf(root, source, files)
