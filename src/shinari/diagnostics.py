@@ -210,7 +210,8 @@ class Diagnostics:
         x, y, z = (world - about).T
         u, v, w = state.velocities.T.astype(np.float64)
         m = self._model.masses
-        spin = np.array([(m * part).sum() for part in (y * w - z * v, z * u - x * w, x * v - y * u)])
+        with np.errstate(over="ignore", invalid="ignore"):  # of a run that diverges it is not finite
+            spin = np.array([(m * part).sum() for part in (y * w - z * v, z * u - x * w, x * v - y * u)])
         spin = sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
         return spin if self._model.rigid is None else spin + self._model.rigid.angular_momentum(state, about)
 

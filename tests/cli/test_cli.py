@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from browser_help import PATIENCE, until
 from shinari import cli
 from shinari.files.meshes import write_mesh
 from shinari.files.npz import read_npz
@@ -324,13 +324,15 @@ def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
     words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "a.vtkhdf", "--duration", "1e6"]
     process = subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     partial = folder / "a.partial.vtkhdf"
-    deadline = time.monotonic() + 60.0
+
     # the file has a quarter of a megabyte before its first frame: wait until there are several
-    while time.monotonic() < deadline and not (partial.exists() and partial.stat().st_size > 500_000):
+    def running() -> bool:
         assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
+        return partial.exists() and partial.stat().st_size > 500_000
+
+    until(running, "several frames", PATIENCE)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == cli.INTERRUPTED, err
     said = json.loads(out)
     assert said["status"] == "interrupted"
@@ -353,14 +355,16 @@ def test_a_killed_run_leaves_a_checkpoint_that_resumes_exactly(folder: Path) -> 
     process = subprocess.Popen(
         [*words, "--checkpoint", "k.vtkhdf", "--checkpoint-every", "0.1"], stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 60.0
     frames = folder / "a.partial.npz.npy"
+
     # a frame is of two steps: a slow first step may see a checkpoint before the second frame
-    while time.monotonic() < deadline and not ((folder / "k.vtkhdf").exists() and len(np.load(frames)) > 1):
+    def running() -> bool:
         assert process.poll() is None
-        time.sleep(0.02)
+        return (folder / "k.vtkhdf").exists() and len(np.load(frames)) > 1
+
+    until(running, "a checkpoint and two frames", PATIENCE)
     process.kill()
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
     assert not (folder / "a.npz").exists()
     assert len(np.load(frames)) > 1
     resumed = sn.Simulation.load(folder / "k.vtkhdf")
@@ -369,3 +373,35 @@ def test_a_killed_run_leaves_a_checkpoint_that_resumes_exactly(folder: Path) -> 
     straight.step(resumed.state.frame + 5)
     resumed.step(5)
     assert resumed.state == straight.state
+
+
+PRINTING = ("schema", "info scene.toml", "info scene.toml --json", "info none.toml --json", "--help", "--version")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("line", PRINTING)
+def test_a_full_disk_under_the_output_is_one_line(folder: Path, line: str) -> None:
+    words = line.split()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "shinari.cli", *words], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == cli.BAD_INPUT
+    assert done.stderr == "shinari: standard output: cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_nowhere_to_write_at_all_still_gives_a_code(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        for words, code in ((["schema"], cli.BAD_INPUT), (["info", "none.toml"], cli.BAD_INPUT)):
+            done = subprocess.run([sys.executable, "-m", "shinari.cli", *words], stdout=full, stderr=full)
+            assert done.returncode == code
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@pytest.mark.parametrize("words", ["schema", "info scene.toml"])
+@pytest.mark.parametrize("sink", ["| true", "| head -n 1 > head.txt", ">&-"])
+def test_a_reader_that_has_gone_is_no_error(folder: Path, words: str, sink: str) -> None:
+    line = f"{sys.executable} -m shinari.cli {words} {sink}"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (cli.OK, "")

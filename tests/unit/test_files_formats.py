@@ -11,6 +11,7 @@ from test_files_writers import LAYOUT, frame, read_vtkhdf, write
 
 from shinari.errors import FileError
 from shinari.files import vtkhdf
+from shinari.files.cache import open_cache
 from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
 from shinari.files.results import Body, Frame, Layout, Part
@@ -241,6 +242,61 @@ def test_a_damaged_vtkhdf_is_refused_with_its_path(tmp_path, damage):
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match=r"folder"):
         read_vtkhdf(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("suffix", [".vtkhdf", ".npz"])
+def test_a_run_with_changed_bytes_gives_frames_or_an_error_with_its_path(tmp_path, suffix):
+    """Wherever the damage is: in the head, in the tables, or in the frames, which are read later."""
+    if suffix == ".vtkhdf":
+        pytest.importorskip("h5py")
+    whole, path, rng = tmp_path / f"whole{suffix}", tmp_path / f"run{suffix}", np.random.default_rng(5)
+    write(whole, COUNT)
+    data = np.frombuffer(whole.read_bytes(), np.uint8)
+    errors, opened = [], 0
+    for trial in range(150):
+        changed = data.copy()
+        if trial % 3 == 0:
+            changed = changed[: rng.integers(1, len(data))]
+        else:
+            first = rng.integers(0, len(data))
+            changed[first : first + rng.integers(1, 60)] = rng.integers(0, 256) if trial % 3 == 1 else 0
+        path.write_bytes(changed.tobytes())
+        try:
+            with open_cache(path) as cache:
+                opened += 1
+                for index in range(len(cache)):
+                    cache.frame(index)
+                cache.frames()
+        except FileError as error:
+            errors.append(str(error))
+    assert all(str(path) in error for error in errors)
+    assert len(errors) > 30
+    assert opened > 10
+
+
+def test_a_vtkhdf_frame_that_is_damaged_is_told_when_it_is_read(tmp_path):
+    """The points of a frame are in a part of the file that nobody has looked at when it was opened."""
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "run.vtkhdf"
+    write(path, COUNT)
+    with h5py.File(path, "r+") as file:
+        points = file["VTKHDF/Points"][:]
+        del file["VTKHDF/Points"]
+        # compressed, as another program may have written it again: noise in a chunk is found when it is unpacked
+        file["VTKHDF"].create_dataset("Points", data=points, chunks=points.shape, compression="gzip")
+        place = file["VTKHDF/Points"].id.get_chunk_info(0)
+    with path.open("r+b") as stream:
+        stream.seek(place.byte_offset)
+        stream.write(b"\xff" * place.size)
+    with open_cache(path) as cache:
+        with pytest.raises(FileError, match=r"run\.vtkhdf: frame 1: positions cannot be read: "):
+            cache.frame(1)
+        with pytest.raises(FileError, match=r"run\.vtkhdf: frames 0 to 2: positions cannot be read: "):
+            cache.frames()
+    with open_cache(path) as cache:
+        cache.close()
+        with pytest.raises(FileError, match=r"run\.vtkhdf: frame 0: "):
+            cache.frame(0)
 
 
 def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch):

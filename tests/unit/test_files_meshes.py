@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 import struct
 import tempfile
 from pathlib import Path
@@ -213,6 +214,17 @@ def test_stl_corners_merge_by_exact_equality_in_their_order(tmp_path, kind):
     nearly = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1e-6, 0, 0], [1, 0, 0], [0, -1, 0]])
     write_mesh(tmp_path / "two.stl", nearly, np.array([[0, 1, 2], [3, 4, 5]]))
     assert len(read_mesh(tmp_path / "two.stl")[0]) == 5
+
+
+def test_normals_that_are_none_are_left_out_without_a_word(tmp_path, caplog, capfd):
+    """They are not asked for; trimesh would tell of them with a traceback."""
+    text = trimesh.creation.box().export(file_type="stl_ascii")
+    bad = text.replace("facet normal", "facet normal oops", 1)
+    expected = read_mesh(put(tmp_path / "box.stl", text.encode()))
+    for found, wanted in zip(read_mesh(put(tmp_path / "bad.stl", bad.encode())), expected, strict=True):
+        assert np.array_equal(found, wanted)
+    assert (caplog.text, *capfd.readouterr()) == ("", "", "")
+    assert not logging.getLogger("trimesh.util").disabled
 
 
 def test_a_cut_stl_is_refused(tmp_path):

@@ -1,7 +1,6 @@
 """What is under the mouse, and what the hands of several clients do to a simulation; without a browser."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -11,18 +10,10 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from browser_help import PATIENCE, until
 from shinari.files.record import frame_of, layout_of
 from shinari.files.results import Frame, Layout, Part
 from shinari.view.picking import hit_point, nearest_particle
-
-PATIENCE = 30.0
-
-
-def until(condition: Any, what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
 
 
 def seen(parts: tuple[Part, ...], points: np.ndarray, drawn: tuple[bool, ...] = ()) -> tuple[Layout, Frame]:

@@ -1,13 +1,13 @@
 """Teams of threads are given up when another Python thread takes a simulation over."""
 
 import sys
-import time
 from pathlib import Path
 
 import numba
 import pytest
 
 import shinari as sn
+from browser_help import until
 from shinari.maths.threads import let_go_of_threads
 from shinari.view.runner import Runner
 
@@ -63,8 +63,5 @@ def test_a_runner_takes_over_the_only_team():
         assert threads() == without + 2
     finally:
         runner.close()
-    # the system takes a moment to end them
-    end = time.monotonic() + 10.0
-    while threads() > without and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: threads() <= without, "the system has ended them")
     assert threads() == without

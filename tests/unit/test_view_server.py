@@ -72,7 +72,7 @@ def page():
 def test_no_path_of_a_client_reaches_a_file(page, path):
     with closing(connect(page)) as connection:
         connection.putrequest("GET", path, skip_host=True)
-        connection.putheader("Host", "127.0.0.1")
+        connection.putheader("Host", f"127.0.0.1:{page.server.get_port()}")
         connection.endheaders()
         try:
             answer = connection.getresponse()
@@ -306,5 +306,36 @@ def test_the_command_serves_until_ctrl_c(tmp_path):
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         assert "Traceback" not in err
+    finally:
+        process.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C cannot be sent to one process")
+def test_the_command_tells_other_machines_the_address_with_the_token(tmp_path):
+    path = tmp_path / "sheet.toml"
+    path.write_text('[[cloth]]\nname = "sheet"\ngrid = { shape = [4, 4] }\n')
+    words = [sys.executable, "-m", "shinari.cli", "view", str(path), "--paused", "--no-open", "--port", "0",
+             "--host", "0.0.0.0", "--token", "of-my-own", "--allow-origin", "https://hub.example",
+             "--allow-origin", "http://localhost:9000"]  # fmt: skip
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        address = re.search(r"at http://127\.0\.0\.1:(\d+)/of-my-own/ ", line)
+        assert address, line + process.stderr.read()
+        token = "/of-my-own/"
+        asked = [("/", f"127.0.0.1:{address[1]}", 403), (token, "evil.example", 403),
+                 (token, "hub.example", 200), (token, "localhost:9000", 200)]  # fmt: skip
+        for path, host, status in asked:
+            with closing(http.client.HTTPConnection("127.0.0.1", int(address[1]), timeout=PATIENCE)) as connection:
+                connection.request("GET", path, headers={"Host": host})
+                assert connection.getresponse().status == status
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        first, *refused = [line for line in err.splitlines() if "refused" in line or "other machines" in line]
+        assert first.endswith(f":{address[1]}/of-my-own/: who has this address can use the page")
+        reasons = ("the token is missing or wrong", "Host 'evil.example' is not a name of this server")
+        assert len(refused) == 2
+        assert all(reason in line for reason, line in zip(reasons, refused, strict=True))
     finally:
         process.kill()

@@ -1,5 +1,7 @@
 """The volume of closed meshes: gradients, pressure, momentum, bits, bad input."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import trimesh
@@ -113,7 +115,8 @@ def test_what_encloses_nothing_is_refused():
         (flat, r"is open and has no volume: 24 edges"),
     ):
         scene = sn.Scene()
-        cloth = scene.add_cloth(mesh, material=SOFT, name="bag")
+        with pytest.warns(sn.SeamWarning, match="'bag'") if mesh is flat else nullcontext():
+            cloth = scene.add_cloth(mesh, material=SOFT, name="bag")
         with pytest.raises(sn.SceneError, match="volume of 'bag': mesh: .*" + message):
             scene.add_volume(cloth)
     pillow = vertices * [1.0, 1e-9, 1.0]

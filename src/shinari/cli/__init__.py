@@ -16,6 +16,7 @@ Errors and warnings are one line on standard error; with `--json` standard outpu
 A command is a function of the same name as its file, which may return an exit code.
 """
 
+import errno
 import json
 import os
 import sys
@@ -23,7 +24,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TextIO
 
 from cyclopts import App, CycloptsError
 
@@ -31,6 +32,9 @@ from shinari import __version__, errors
 from shinari.errors import DivergenceError, MissingExtraError, ShinariError
 
 OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Errors of a stream that takes no more."""
 
 COMMANDS = {
     "run": "Run a scene file and write the results.",
@@ -72,6 +76,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code, see above.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):  # None when the process was started without one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  as long as the process
+    try:
+        return _run(words)
+    except BrokenPipeError:  # the reader of the output has gone, as in `shinari schema | head`
+        _lead_nowhere(sys.stdout)
+        return OK
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        _lead_nowhere(sys.stdout)
+        try:
+            print(f"shinari: standard output: cannot be written: {error.strerror}", file=sys.stderr, flush=True)
+        except OSError:
+            _lead_nowhere(sys.stderr)
+        return BAD_INPUT
+
+
+def _run(words: list[str]) -> int:
+    """Run a command; gives its exit code."""
     try:
         with _plain_warnings():
             code = make_app()(words, exit_on_error=False, print_error=False)
@@ -86,10 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error, BAD_INPUT, words)
     except KeyboardInterrupt:
         return _fail(KeyboardInterrupt("interrupted"), INTERRUPTED, words)
-    except BrokenPipeError:  # the reader of the output has gone, as in `shinari schema | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     return code if isinstance(code, int) else OK
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    """Give a stream up: what waits in it would fail again when Python ends."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 @contextmanager

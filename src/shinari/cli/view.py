@@ -1,6 +1,7 @@
 """`shinari view`: a scene, a run or a demo in the browser."""
 
 import os
+import socket
 import sys
 import time
 from typing import Annotated
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 from shinari.errors import require
 
 _Flag = Parameter(negative=())
+_Several = Parameter(negative=())
 
 
 def view(
@@ -19,6 +21,8 @@ def view(
     *,
     port: int = 8080,
     host: str = "127.0.0.1",
+    token: str | None = None,
+    allow_origin: Annotated[list[str] | None, _Several] = None,
     open: bool = True,
     paused: Annotated[bool, _Flag] = False,
     surface: Annotated[bool, _Flag] = False,
@@ -32,24 +36,29 @@ def view(
         what: A scene file, a run, or `demo`.
         name: Name of the demo, see `shinari demo --list`, or of an example, when they are there.
         port: Port to listen on; when it is taken, the next one that is free. 0: any.
-        host: Address to listen on. Only the default keeps other machines out.
+        host: Address to listen on. Only the default keeps other machines out; with any other the address of the page
+            has a token, without which nothing is answered.
+        token: The token; by default a random one, and none on 127.0.0.1.
+        allow_origin: Another origin from which the page is used, http://localhost:9000 for a forwarded port; may be
+            given several times.
         open: Open the page in the browser of this machine.
         paused: Wait for play.
         surface: Draw fluids by their surface instead of by their particles.
     """
     require("viser", "view")
     from shinari.cli.interrupt import interruptible
-    from shinari.view.server import LOCAL, page_address, serve
+    from shinari.view.server import page_address, serve
     from shinari.view.sources import offered
 
     sources, chosen = offered(what, name, playing=not paused, surface=surface)
-    page = serve(sources, chosen, host=host, port=port)
+    page = serve(sources, chosen, host=host, port=port, token=token, allowed_origins=allow_origin or ())
     try:
         address = page_address(page)
         if page.server.get_port() != port and port != 0:
             print(f"shinari: port {port} is taken", file=sys.stderr)
-        if host != LOCAL:
-            print(f"shinari: listening on {host}: whoever reaches this machine can use the page", file=sys.stderr)
+        if not page.server.access.loopback:
+            there = page_address(page, socket.gethostname())
+            print(f"shinari: other machines find it at {there}: who has this address can use the page", file=sys.stderr)
         print(f"shinari: {page.runner.title or chosen} at {address} (Ctrl-C ends)", flush=True)
         if open and _has_display():
             import webbrowser

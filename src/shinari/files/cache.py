@@ -15,6 +15,7 @@ import numpy as np
 
 from shinari.errors import FileError, FrameError
 from shinari.files.npz import NpzFrames
+from shinari.files.partial import reason
 from shinari.files.results import Frame, Layout, frame_shapes
 from shinari.files.spool import SpoolFrames, frame_dtype
 from shinari.files.vtkhdf_reader import VtkhdfFrames
@@ -73,6 +74,7 @@ class Cache:
         Raises:
             FrameError: There is no such frame.
             SceneError: The index is no whole number.
+            FileError: The file is damaged there.
         """
         count = len(self)
         index = check.count(str(self.path), "index", index, least=-check.MOST)
@@ -80,19 +82,19 @@ class Cache:
             raise FrameError(f"{self.path}: index: has {count} frames, no frame {index}")
         index %= count
         names = frame_shapes(self.layout)
-        return Frame(float(self.times[index]), **{n: self._source.rows(n, index, index + 1)[0] for n in names})
+        return Frame(float(self.times[index]), **{n: self._rows(n, index, index + 1)[0] for n in names})
 
     def measures(self) -> np.ndarray:
         """The numbers that `shinari.files.results.MEASURES` names in all frames, shape (T, M) float64.
 
         Raises:
-            FileError: The run was not measured.
+            FileError: The run was not measured, or the file is damaged there.
         """
         if not self.layout.measured:
             raise FileError(
                 f"{self.path}: holds no measures: write the run as .npz or .vtkhdf with this version of shinari"
             )
-        return np.asarray(self._source.rows("measures", 0, len(self)))
+        return np.asarray(self._rows("measures", 0, len(self)))
 
     def frames(self) -> np.ndarray:
         """All frames, structured as `shinari.files.spool.frame_dtype` says, shape (T,).
@@ -101,7 +103,7 @@ class Cache:
         the number of frames.
 
         Raises:
-            FileError: There is no room for that file.
+            FileError: There is no room for that file, or the file is damaged.
         """
         if self._gathered is None:
             self._gathered = self._gather()
@@ -130,6 +132,8 @@ class Cache:
                     stream.write(self._chunk(first, min(first + step, len(self)), kind).tobytes())
                 stream.flush()
                 return np.memmap(stream, kind, mode="r", shape=(len(self),))
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{self.path}: no room for its frames in {tempfile.gettempdir()}: {error}") from error
 
@@ -139,8 +143,16 @@ class Cache:
         frames["time"] = self.times[first:last]
         for name in kind.names or ():
             if name != "time":
-                frames[name] = self._source.rows(name, first, last)
+                frames[name] = self._rows(name, first, last)
         return frames
+
+    def _rows(self, name: str, first: int, last: int) -> np.ndarray:
+        """Rows of a field of the frames, (last - first, ...)."""
+        try:
+            return self._source.rows(name, first, last)
+        except (Exception, MemoryError) as error:  # the libraries of the formats fail in as many ways as files do
+            where = f"frame {first}" if last == first + 1 else f"frames {first} to {last - 1}"
+            raise FileError(f"{self.path}: {where}: {name} cannot be read: {reason(error)}") from error
 
 
 def open_cache(path: str | os.PathLike) -> Cache:

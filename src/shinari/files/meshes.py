@@ -8,8 +8,11 @@ several meshes is merged into one, each in its place. Nothing outside the folder
 
 import io
 import json
+import logging
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -51,7 +54,7 @@ def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {reason(error)}") from error
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), _quiet("trimesh", "trimesh.util"):
             warnings.simplefilter("ignore")
             vertices, faces = _parse(path, suffix, data)
     except (Exception, MemoryError) as error:  # the boundary to trimesh, which fails in as many ways as files do
@@ -94,6 +97,20 @@ def triangulate(polygons: list[list[int]]) -> np.ndarray:
     """Triangles, shape (F, 3), of polygons; each fans out from its first corner, which is right when it is convex."""
     triangles = [(face[0], face[i], face[i + 1]) for face in polygons for i in range(1, len(face) - 1)]
     return np.array(triangles, np.int64).reshape(-1, 3)
+
+
+@contextmanager
+def _quiet(*names: str) -> Iterator[None]:
+    """While it lasts, loggers say nothing: trimesh tells with a traceback of normals that nobody has asked for."""
+    logs = [logging.getLogger(name) for name in names]
+    before = [log.disabled for log in logs]
+    try:
+        for log in logs:
+            log.disabled = True
+        yield
+    finally:
+        for log, disabled in zip(logs, before, strict=True):
+            log.disabled = disabled
 
 
 def _check_extension(path: Path) -> str:

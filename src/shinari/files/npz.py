@@ -98,7 +98,8 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
         FileError: The file is missing, is no such archive, is cut short, or holds pickled objects.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy does not close a file of its own that it cannot read
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise FileError(f"{path}: is a single NumPy array, not an archive")
             arrays = {name: archive[name] for name in archive.files}
@@ -234,9 +235,9 @@ def _reading(path: str | os.PathLike) -> Iterator[None]:
         yield
     except KeyError as error:
         raise FileError(f"{path}: is no run of shinari, or one of an older version: {error} missing") from error
-    except (OSError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileError):
-            raise
+    except FileError:
+        raise
+    except (Exception, MemoryError) as error:  # zipfile and numpy have an error of their own for each kind of damage
         raise FileError(f"{path}: cannot be read as a run of shinari: {reason(error)}") from error
 
 

@@ -53,8 +53,9 @@ class Spool:
     def append(self, frame: Frame) -> None:
         """Add one frame; it counts only when it is whole."""
         record = self._record[0]
-        for name in self.dtype.names or ():
-            record[name] = getattr(frame, name)
+        with np.errstate(over="ignore"):  # a run that diverges leaves the numbers that the record can hold
+            for name in self.dtype.names or ():
+                record[name] = getattr(frame, name)
         self._put(self._length + self.count * self.dtype.itemsize, self._record.tobytes())
         self.count += 1
         self._put(0, self._header())

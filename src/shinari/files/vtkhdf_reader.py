@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.errors import FileError, SceneError, require
+from shinari.errors import FileError, require
 from shinari.files.partial import reason
 from shinari.files.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, Layout, Part, frame_shapes
 
@@ -67,7 +67,9 @@ class VtkhdfFrames:
             self._check(path, count)
         except KeyError as error:
             raise FileError(f"{path}: is no run of shinari, or one of an older version: {reason(error)}") from error
-        except (SceneError, ValueError, TypeError, OSError) as error:
+        except FileError:
+            raise
+        except (Exception, MemoryError) as error:  # as above
             raise FileError(f"{path}: is damaged: {reason(error)}") from error
 
     def _check(self, path: str | os.PathLike, count: int) -> None:

@@ -129,7 +129,7 @@ class Hands:
         """Let the markers of pins be dragged and clicked."""
 
         def marked(event: Any, frame: Frame) -> Taken:
-            return self._particle(int(pinned[event.instance_index]))
+            return self._particle(int(pinned[checked(event.instance_index, len(pinned))]))
 
         self._hear_drags(handle, marked, keeps=True)
         self._hear_clicks(handle, marked)
@@ -163,7 +163,10 @@ class Hands:
             runner, frame = self._page.runner, self._page.runner.latest()
             if not isinstance(runner, Runner) or frame is None:
                 return
-            thing, index = take(event, frame)
+            taken = self._taken(take, event, frame)
+            if taken is None:
+                return
+            thing, index = taken
             drag = Drag(runner, thing, index, frame, np.array(event.start_position), keeps, self._tell(event))
             with self._lock:
                 drag.mark(self._page.server.scene, f"/held by {event.client_id}", MARKER * self._page.stage.size)
@@ -185,7 +188,10 @@ class Hands:
         runner, frame, tell = self._page.runner, self._page.runner.latest(), self._tell(event)
         if not isinstance(runner, Runner) or frame is None:
             return
-        thing, index = take(event, frame)
+        taken = self._taken(take, event, frame)
+        if taken is None:
+            return
+        thing, index = taken
         if isinstance(thing, BodyHandle) or index is None:
             tell(SceneError("a rigid body cannot be pinned"))
             return
@@ -195,6 +201,14 @@ class Hands:
             self._pins.look(simulation)
 
         tell_failure(runner.do(change), tell)
+
+    def _taken(self, take: Take, event: Any, frame: Frame) -> Taken | None:
+        """What an event meets; None, and its client is told, when there is no such object any more."""
+        try:
+            return take(event, frame)
+        except Exception as error:
+            self._tell(event)(error)
+            return None
 
     def _thing(self, node: Node, frame: Frame, point: np.ndarray, instance: int | None) -> Taken:
         """What a node draws, and the particle of it that is nearest to a point; None of a body."""
@@ -210,7 +224,7 @@ class Hands:
 
     def _body(self, node: Node, instance: int | None) -> BodyHandle:
         """The body that an instance of a node draws."""
-        scene, number = self._page.simulation_scene, node.bodies[instance or 0]
+        scene, number = self._page.simulation_scene, node.bodies[checked(instance or 0, len(node.bodies))]
         assert scene is not None
         return next(h for h in scene.handles.values() if isinstance(h, BodyHandle) and h.index == number)
 
@@ -343,6 +357,17 @@ def spring(mass: float) -> dict[str, Any]:
         "max_force": mass * STRENGTH,
         "glide": PERIOD,
     }
+
+
+def checked(index: int | None, count: int) -> int:
+    """The index of an instance that a client has sent.
+
+    Raises:
+        SceneError: There are not so many.
+    """
+    if index is None or not 0 <= index < count:
+        raise SceneError(f"viewer: instance: expected 0 to {count - 1}, got {index!r}")
+    return index
 
 
 def tell_failure(future: Future, tell: Any) -> None:

@@ -2,6 +2,7 @@
 
 import html
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,12 @@ class Shown:
 
 
 def show(
-    what: Simulation | Scene | Cache | str | os.PathLike, *, playing: bool = True, height: int = 600, port: int = 0
+    what: Simulation | Scene | Cache | str | os.PathLike,
+    *,
+    playing: bool = True,
+    height: int = 600,
+    port: int = 0,
+    allowed_origins: Iterable[str] = (),
 ) -> Shown:
     """Show something in the browser: in a notebook below the cell, elsewhere at the address that is printed.
 
@@ -55,6 +61,8 @@ def show(
         playing: Whether it runs by itself.
         height: Height of the frame in a notebook [px].
         port: Port of the server on this machine; 0: any that is free.
+        allowed_origins: Other origins from which the page is used, `"https://hub.example"`: those of a proxy or of a
+            forwarded port. A page on 127.0.0.1 in a frame of a notebook needs none.
 
     Returns:
         The viewer; it serves until it is closed or the process ends.
@@ -69,8 +77,9 @@ def show(
     if isinstance(what, (str, os.PathLike)):
         what = check.path("show", "what", what)
         sources, chosen = offered(str(Path(what)), None, playing=playing)
-        return Shown(serve(sources, chosen, port=port), height)
-    return Shown(serve({"shown": _source(what, playing)}, "shown", port=port), height)
+    else:
+        sources, chosen = {"shown": _source(what, playing)}, "shown"
+    return Shown(serve(sources, chosen, port=port, allowed_origins=allowed_origins, framed=True), height)
 
 
 def _source(what: Any, playing: bool) -> Source:

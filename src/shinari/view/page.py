@@ -255,7 +255,9 @@ class Page:
 
         @client.camera.on_update
         async def _(camera: Any) -> None:
-            before = self._aspects[client.client_id]
+            before = self._aspects.get(client.client_id)
+            if before is None:  # it has left
+                return
             position, _ = self.stage.camera(before)
             here = np.allclose(camera.position, position, atol=1e-3 * self.stage.size)
             if here and min(camera.aspect, 1.0) != min(before, 1.0):
@@ -263,7 +265,7 @@ class Page:
 
     async def _see_off(self, client: Any) -> None:
         """Forget a client that leaves."""
-        del self._aspects[client.client_id]
+        self._aspects.pop(client.client_id, None)
 
 
 def stop_quietly(server: Any) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from shinari.errors import SceneError
 from shinari.files.results import Frame, Layout
 
 ALONG = 1.5
@@ -24,10 +25,16 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
 
     Returns:
         The point [m], (3,).
+
+    Raises:
+        SceneError: The ray has no direction.
     """
     thing = layout.parts[part]
     points = np.asarray(frame.positions[thing.start : thing.stop], np.float64)
-    along = direction / np.linalg.norm(direction)
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise SceneError("viewer: ray: expected a direction, got (0, 0, 0)")
+    along = direction / length
     there = frame.drawn[layout.varying[thing.name]] if thing.name in layout.varying else None
     if thing.faces is not None:
         faces = np.asarray(thing.faces)

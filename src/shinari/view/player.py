@@ -186,7 +186,8 @@ class Player(ABC):
         self._stop("failed", f"{type(error).__name__}: {error}")
 
     def _stop(self, status: str, message: str = "") -> None:
-        self.status, self.message, self._stale = status, message, True
+        # who sees the status may read the message
+        self.message, self.status, self._stale = message, status, True
 
     def _frame_is_due(self) -> bool:
         return time.perf_counter() >= self._next
