@@ -12,7 +12,7 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench fuzz clean tests
+.PHONY: demo test check docs verify bench bounds fuzz clean tests
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -22,8 +22,13 @@ test: check tests
 # the documentation shows what the tests of the examples wrote
 tests: $(TEST)
 	$(RUN_EXAMPLES)
+	$(BIN)/python -m pytest -q -n 2 --bounds interpreted -m bounds tests/unit
 	touch $(EXAMPLES)
 	$(MAKE) docs
+
+# every test with bounds checks in all kernels; the first run compiles them into out/bounds
+bounds: $(TEST)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --bounds compiled -m "not ordinary_kernels"
 
 check: $(TEST)
 	$(BIN)/ruff check

@@ -10,6 +10,8 @@ import pytest
 
 import shinari as sn
 
+pytestmark = pytest.mark.ordinary_kernels
+
 SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
 CASES = [
     *[(sweep, precision, False) for sweep in SWEEPS for precision in ("float32", "float64")],

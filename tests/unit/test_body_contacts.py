@@ -6,7 +6,7 @@ from body_frames import DT, WEIGHT, H, contacts_of, drift, frames_of, places, ra
 from manifold_reference import manifolds
 
 import shinari as sn
-from shinari.contact.solid.shapes import BOX, CAPSULE, CONTAINER, PLANE, SPHERE
+from shinari.contact.solid.shapes import BOX, CAPSULE, PLANE, SPHERE
 from shinari.rigid.contact.geoms import geoms_of
 from shinari.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
 from shinari.rigid.contact.table import FEATURES, BodyContacts
@@ -78,10 +78,6 @@ def test_points_are_those_of_all_pairs(seed):
     on_a, _, gaps = places(table, frames)
     found = 0
     for (a, b), points in zip(pairs, rows, strict=True):
-        if geoms.shapes.kind[b] == CONTAINER:  # how many points a wall gets depends on the others that are near
-            own = table.normal[: table.count][(table.geoms[: table.count] == (a, b)).all(axis=1)]
-            assert {tuple(n) for n in points[:, 8:11].round(9)} <= {tuple(n) for n in own.round(9)}
-            continue
         own = (table.geoms[: table.count] == (a, b)).all(axis=1)
         if len(points):
             assert gaps[own].min() == pytest.approx(points[:, 11].min(), abs=1e-6)
@@ -377,3 +373,30 @@ def test_scene_without_shapes_has_no_points():
     scene.add_rigid_body(None, mass=1.0, inertia=(1, 1, 1))
     contacts, _ = contacts_of(scene)
     assert contacts.table.count == 0
+
+
+@pytest.mark.bounds
+@pytest.mark.parametrize(
+    ("shape", "speed", "points"),
+    [
+        (sn.Box((0.298, 0.298, 0.298)), 0.0, 24),
+        (sn.Sphere(0.149), 0.0, 6),
+        (sn.Cylinder(0.149, 0.298), 0.0, 16),
+        (sn.Capsule(0.099, 0.1), 0.0, 2),
+        (sn.Box((0.01, 0.01, 0.01)), 60.0, 24),
+    ],
+)
+def test_each_of_six_near_walls_has_its_points(shape, speed, points):
+    """However many walls a body is near, each has the corners of the face that looks at it."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Box((0.3, 0.3, 0.3), inside=True))
+    scene.add_rigid_body(shape, velocity=(speed, 0.0, 0.0))
+    contacts, frames = contacts_of(scene)
+    table = contacts.table
+    normals = table.normal[: table.count]
+    assert {tuple(n) for n in np.abs(normals).round(9)} <= {(1, 0, 0), (0, 1, 0), (0, 0, 1)}
+    per_wall = np.unique(normals.round(9) + 0.0, axis=0, return_counts=True)[1]
+    assert per_wall.max() <= 4
+    assert table.count == points
+    _, _, gaps = places(table, frames)
+    assert (gaps > -1e-9).all()

@@ -190,3 +190,20 @@ def test_refusals_name_what_is_wrong():
     points[1] = 1e30
     with pytest.raises(ShinariError, match="flown away"):
         NeighbourLists().find(points, 0.1, 1)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_points_without_a_place_have_no_neighbours(kind):
+    """A point may be lost in the middle of a step; the lists of the others stay, and none begins before the first."""
+    points = np.random.default_rng(3).random((200, 3)).astype(kind)
+    whole, lost = NeighbourLists(), NeighbourLists()
+    gone = np.array([20, 21, 150])
+    offsets, indices = whole.find(np.delete(points, gone, axis=0), 0.2, 1)
+    points[gone] = np.nan
+    starts, places = lost.find(points, 0.2, 1)
+    assert starts[0] == 0
+    assert (np.diff(starts) >= 0).all()
+    assert starts[-1] == offsets[-1] == len(places) == len(indices)
+    alone = np.isin(lost.grid.order, gone)
+    assert not np.diff(starts)[alone].any()
+    assert not alone[places].any()

@@ -397,6 +397,7 @@ def hashes(cache: str) -> list[str]:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+@pytest.mark.ordinary_kernels
 def test_bits_do_not_depend_on_threads_nor_on_the_cache(tmp_path):
     cold, warm = hashes(str(tmp_path)), hashes(str(tmp_path))
     assert cold[0] == cold[1]

@@ -14,6 +14,8 @@ from shinari.constraints.registry import constraint_type
 from shinari.solver.lift import Variant, projection
 from shinari.solver.rendered import _writable_folder, kernel_folder, render
 
+pytestmark = pytest.mark.ordinary_kernels
+
 ROOT = Path(__file__).parents[2]
 
 # A rope of rows of the user's type; prints where it ends, and how often Numba compiled and loaded the sweep.

@@ -327,6 +327,7 @@ def hashes(precisions: list[str], cache: Path | None = None) -> list[str]:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+@pytest.mark.ordinary_kernels
 def test_bits_depend_neither_on_threads_nor_on_the_cache(tmp_path):
     """Single precision, in which what is compiled can round differently from what is cached, compiles all anew."""
     cold, warm = hashes(["float32"], tmp_path), hashes(["float32"], tmp_path)

@@ -244,6 +244,7 @@ print(total.hexdigest())
 """
 
 
+@pytest.mark.ordinary_kernels
 def test_bits_depend_neither_on_threads_nor_on_what_is_cached(tmp_path):
     results = []
     for threads in (2, 1):  # compiled anew, then from the cache

@@ -11,6 +11,8 @@ from browser_help import until
 from shinari.maths.threads import let_go_of_threads
 from shinari.view.runner import Runner
 
+pytestmark = pytest.mark.ordinary_kernels
+
 TASKS = Path("/proc/self/task")
 
 

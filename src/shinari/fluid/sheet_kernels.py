@@ -108,7 +108,8 @@ def find_nearest(threads, particles, offsets, candidates, triangles, radii, x, s
 @inlined
 def looked_up(table, q):
     """Share of a half space at q, a distance over the support; the table goes from -1 to 1."""
-    at = HALF * (min(max(q, -ONE), ONE) + ONE) * np.float32(len(table) - 1)
+    # in this order what is no number becomes the lower end
+    at = HALF * (min(ONE, max(-ONE, q)) + ONE) * np.float32(len(table) - 1)
     k = min(np.int64(at), len(table) - 2)
     return table[k] + (at - np.float32(k)) * (table[k + 1] - table[k])
 

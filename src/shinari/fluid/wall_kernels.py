@@ -35,7 +35,8 @@ PUSH_COLUMNS = 6
 def looked_up(table, row, d, support):
     """Entry of a table at a distance."""
     last = table.shape[1] - 1
-    at = min(max((d + support) / (TWO * support), ZERO), ONE) * f32(last)
+    # in this order what is no number becomes the lower end
+    at = min(ONE, max(ZERO, (d + support) / (TWO * support))) * f32(last)
     k = min(np.int64(at), last - 1)
     part = at - f32(k)
     return table[row, k] + part * (table[row, k + 1] - table[row, k])

@@ -22,7 +22,7 @@ SUBJECTS = (
     "stability", "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
     "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
-    "rigid_structures", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
+    "rigid_structures", "rigid_walls", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
 )  # fmt: skip
 
 

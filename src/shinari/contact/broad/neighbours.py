@@ -78,7 +78,8 @@ def count_part(t, columns, entries, starts, sides, squared, threads, offsets):
             for k in range(total):
                 dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
                 found += np.int32(dx * dx + dy * dy + dz * dz < squared)
-            offsets[a + 1] = found
+            # a point without a place is not even close to itself
+            offsets[a + 1] = max(found, np.int32(0))
         p = last
 
 

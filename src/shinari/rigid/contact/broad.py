@@ -9,7 +9,6 @@ import numpy as np
 
 from shinari.contact.broad.bvh import Tree
 from shinari.contact.keys import listed
-from shinari.contact.solid.shapes import PLANE
 from shinari.maths.function import STEADY, steady
 from shinari.maths.quaternion import rotation_rows
 from shinari.maths.vec3 import ZERO, norm
@@ -82,7 +81,7 @@ class BroadPhase:
                                 geoms.frame_count, geoms.apart))  # fmt: skip
         moves = (frames.v, frames.w, frames.inverse_mass)
         for g in self._endless:
-            keys.append(beside_endless(g, low, high, bounded, geoms.arrays, geoms.shapes.kind, geoms.shapes.size, poses,
+            keys.append(beside_endless(g, low, high, bounded, geoms.arrays, geoms.shapes.size, poses,
                                        *moves, geoms.frame_count, geoms.apart))  # fmt: skip
         joined = np.sort(np.concatenate(keys))
         return np.stack([joined // len(geoms), joined % len(geoms)], axis=1)
@@ -194,21 +193,9 @@ def reaches_plane(c, s, size, pose):
     return height <= abs(nx) * s[0] + abs(ny) * s[1] + abs(nz) * s[2]
 
 
-@steady
-def reaches_wall(c, s, size, pose):
-    """Whether a box reaches a wall of a container."""
-    dx, dy, dz = c[0] - pose[9], c[1] - pose[10], c[2] - pose[11]
-    out = False
-    for k in range(3):
-        along = pose[k] * dx + pose[3 + k] * dy + pose[6 + k] * dz
-        wide = abs(pose[k]) * s[0] + abs(pose[3 + k]) * s[1] + abs(pose[6 + k]) * s[2]
-        out |= abs(along) + wide >= size[k]
-    return out
-
-
 @numba.njit(cache=True, **STEADY)
-def beside_endless(e, low, high, which, geoms, kinds, sizes, poses, v, w, inverse_mass, count, apart):
-    """Keys of the geoms whose boxes reach an endless one; all of them where it moves.
+def beside_endless(e, low, high, which, geoms, sizes, poses, v, w, inverse_mass, count, apart):
+    """Keys of the geoms whose boxes reach a half space; all of them where it moves.
 
     The pose of an endless geom in its frame is that of the frame: only colliders have no end.
     """
@@ -222,7 +209,7 @@ def beside_endless(e, low, high, which, geoms, kinds, sizes, poses, v, w, invers
         g = which[k]
         c = (0.5 * (low[k, 0] + high[k, 0]), 0.5 * (low[k, 1] + high[k, 1]), 0.5 * (low[k, 2] + high[k, 2]))
         s = (high[k, 0] - c[0], high[k, 1] - c[1], high[k, 2] - c[2])
-        near = moves or (reaches_plane(c, s, size, pose) if kinds[e] == PLANE else reaches_wall(c, s, size, pose))
+        near = moves or reaches_plane(c, s, size, pose)
         keys[n] = min(g, e) * len(geoms.frame) + max(g, e)
         n += near and may_touch(geoms.frame[g], f, inverse_mass, count, apart)
     return keys[:n]

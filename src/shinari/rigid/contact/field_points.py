@@ -18,7 +18,7 @@ from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
 from shinari.rigid.contact.pairs import triple
 from shinari.rigid.contact.poses import origin, turn, turn_back
-from shinari.rigid.contact.shapes import CAPSULE, CONTAINER, HULL, MESH, MESH_SHEET, PLANE, SPHERE
+from shinari.rigid.contact.shapes import CAPSULE, HULL, MESH, MESH_SHEET, PLANE, SPHERE
 
 POOL = 256
 """Points of a pair from which the best are chosen."""
@@ -198,7 +198,7 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, pose_y)
-        if vertex or kind in (PLANE, CONTAINER):
+        if vertex or kind == PLANE:
             break
         last = now
         i += 1

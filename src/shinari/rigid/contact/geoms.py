@@ -1,7 +1,8 @@
 """Geoms: every shape of the bodies and colliders of a scene, as the arrays that body contacts are found with.
 
 A geom is one convex shape or one mesh, fixed to a frame; the pieces of a compound are geoms of one frame. Those of the
-bodies come first, in the order in which they were added, then those of the colliders.
+bodies come first, in the order in which they were added, then those of the colliders. A container is not convex: its
+six walls are half spaces, each with pairs and points of its own, however many of them a body is near.
 """
 
 from collections.abc import Iterator
@@ -11,12 +12,12 @@ import numpy as np
 
 from shinari.build.field import build_field, join_fields
 from shinari.contact.solid.encode import bounds
-from shinari.rigid.contact.shapes import Shapes, shapes_of
+from shinari.rigid.contact.shapes import Shapes, shapes_of, walls_of
 from shinari.scene.body import WORLD
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Shape
+from shinari.scene.shapes import Box, Shape
 
 
 class GeomArrays(NamedTuple):
@@ -49,7 +50,7 @@ class Geoms(NamedTuple):
         arrays: What kernels read of them.
         shapes: The convex ones; the first number of a mesh is that of its field.
         fields: Distance fields of the meshes, `()` without any; see `shinari.contact.solid.field`.
-        solids: The shapes as a user gave them.
+        solids: The shapes as a user gave them; the walls of containers.
         meshes: The meshes, in the order of their fields.
         frame_count: Number of frames: bodies, the world, colliders.
         apart: Sorted keys first * frame_count + second (first < second) of frames that never touch, (A,) int64.
@@ -110,7 +111,9 @@ def _placed(scene: Scene) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float,
             yield frame, piece.shape, np.concatenate([turn.ravel(), at]), surface
     for k, collider in enumerate(scene.colliders):
         pose = np.concatenate([rotation_matrix(NO_ROTATION).ravel(), np.zeros(3)])
-        yield len(scene.bodies) + 1 + k, collider.shape, pose, (*collider.surface.numbers, 0.0, 0.0)
+        shape = collider.shape
+        for part in walls_of(shape) if isinstance(shape, Box) and shape.inside else [shape]:
+            yield len(scene.bodies) + 1 + k, part, pose, (*collider.surface.numbers, 0.0, 0.0)
 
 
 def _corners(shape: Any) -> tuple[np.ndarray, np.ndarray]:

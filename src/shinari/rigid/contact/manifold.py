@@ -1,4 +1,4 @@
-"""Points of contact between two shapes: up to four, up to eight in a container.
+"""Points of contact between two shapes: up to four.
 
 What a pair is asked, from the cheapest on:
 
@@ -30,7 +30,7 @@ from shinari.rigid.contact.planes import plane_manifold
 from shinari.rigid.contact.poses import origin, tangents
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import WIDTH, mirror, write_row
-from shinari.rigid.contact.shapes import BOX, CAPSULE, CONTAINER, SPHERE, core_radius, extent
+from shinari.rigid.contact.shapes import BOX, CAPSULE, PLANE, SPHERE, core_radius, extent
 from shinari.rigid.contact.support import lowest_pair
 from shinari.rigid.contact.vectors import add, direction_and_length, dot, sub
 
@@ -66,7 +66,7 @@ def manifold(shapes, a, pose_a, b, pose_b, margin, out):
     first, second = (b, a) if swapped else (a, b)
     pose_first, pose_second = (pose_b, pose_a) if swapped else (pose_a, pose_b)
     kind_first, kind_second = shapes.kind[first], shapes.kind[second]
-    if kind_first <= CONTAINER:
+    if kind_first == PLANE:
         count = plane_manifold(shapes, first, pose_first, second, pose_second, margin, out)
     elif kind_first == SPHERE:
         count = ball_manifold(shapes, first, pose_first, second, pose_second, margin, out)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shinari.contact.solid.shapes import BOX, CONTAINER, PLANE
+from shinari.contact.solid.shapes import BOX, PLANE
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
@@ -214,7 +214,7 @@ def near_enough(p, count, slots, reach):
 @steady
 def flat(kind):
     """Whether a shape has flat faces alone, so that its points can be carried along."""
-    return kind in (BOX, HULL, PLANE, CONTAINER)
+    return kind in (BOX, HULL, PLANE)
 
 
 @steady

@@ -1,30 +1,18 @@
-"""Contacts with a half space, and with the six walls of a container: the lowest face of the other shape."""
+"""Contacts with a half space: the lowest face of the other shape. A container is six of them, see `geoms`."""
 
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.box_axes import column
 from shinari.rigid.contact.clipping import CORNERS
 from shinari.rigid.contact.faces import NONE, face_along, face_size
 from shinari.rigid.contact.overlap import write_corners
 from shinari.rigid.contact.poses import origin, tangents, turn
-from shinari.rigid.contact.rows import FEATURE, WIDTH
-from shinari.rigid.contact.shapes import PLANE, core_radius, extent
-from shinari.rigid.contact.vectors import neg, sub
+from shinari.rigid.contact.rows import WIDTH
+from shinari.rigid.contact.shapes import core_radius, extent
+from shinari.rigid.contact.vectors import dot, neg, sub
 
-FLOOR = 3
-"""The wall of a container that gets four contacts first: the one at the bottom, along y."""
-
-
-@steady
-def wall(kind, size, pose, k):
-    """Normal of wall k out of the solid, world axes, and offset from the origin of the shape [m]."""
-    if kind == PLANE:
-        return turn(pose, (size[0], size[1], size[2])), size[3]
-    axis = k // 2
-    n = column(pose, axis)
-    half = size[0] if axis == 0 else (size[1] if axis == 1 else size[2])
-    return n if k % 2 == 1 else neg(n), -half
+DIAGONAL = 1.75
+"""Largest distance of a point of a core from its origin, over `extent`: for a cube the square root of three."""
 
 
 @steady
@@ -60,33 +48,15 @@ def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
 
 @steady
 def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
-    """Contacts of a half space or a container a with a bounded shape b.
-
-    A container gives four contacts to its floor and two to each other wall, so that there is room for three walls; when
-    b reaches more of them at once, all but the floor get one.
-    """
-    kind = shapes.kind[a]
-    size_a = (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2], shapes.size[a, 3])
+    """Contacts of a half space a with a bounded shape b: up to four, the deepest and the most spread corners."""
     size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
-    radius = core_radius(shapes.kind[b], size_b)
-    slack = 1e-5 * extent(shapes.kind[b], size_b)
+    radius, length = core_radius(shapes.kind[b], size_b), extent(shapes.kind[b], size_b)
     offset = sub(origin(pose_b), origin(pose_a))
     limit = margin + radius
-    walls = 1 if kind == PLANE else 6
+    n, height = turn(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]
+    if dot(n, offset) - height - DIAGONAL * length >= limit:
+        return 0
     rows = face_size(shapes, b)
-    table = out if walls == 1 and rows <= len(out) else np.empty((rows, WIDTH))
-    reached = 0
-    for k in range(walls if walls > 1 else 0):
-        n, height = wall(kind, size_a, pose_a, k)
-        count, _ = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
-        reached += 1 if count > 0 else 0
-    written = NONE
-    for k in range(walls):
-        n, height = wall(kind, size_a, pose_a, k)
-        count, frame = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
-        most = 4 if reached <= 2 or (kind != PLANE and k == FLOOR) else (2 if reached == 3 else 1)
-        before = written
-        written += write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), slack, out, written, most)
-        for i in range(before, written):
-            out[i, FEATURE] += 32.0 * k
-    return written
+    table = out if rows <= len(out) else np.empty((rows, WIDTH))
+    count, frame = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
+    return write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), 1e-5 * length, out, NONE, 4)

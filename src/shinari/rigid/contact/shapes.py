@@ -14,7 +14,7 @@ from shinari.maths.function import steady
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.shapes import Box, Plane
 
-PLANE, CONTAINER, SPHERE, BOX, CAPSULE = solid.PLANE, solid.CONTAINER, solid.SPHERE, solid.BOX, solid.CAPSULE
+PLANE, SPHERE, BOX, CAPSULE = solid.PLANE, solid.SPHERE, solid.BOX, solid.CAPSULE
 CYLINDER, CONE, MESH, MESH_SHEET = solid.CYLINDER, solid.CONE, solid.MESH, solid.MESH_SHEET
 HULL = 9
 

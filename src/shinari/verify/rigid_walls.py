@@ -1,0 +1,70 @@
+"""Bodies in containers that they nearly fill: all six walls are near, and each of them holds."""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from shinari.scene.body_handle import BodyHandle
+from shinari.scene.scene import Scene
+from shinari.scene.shapes import Box, Capsule, Cylinder, Sphere
+from shinari.simulation import Simulation
+from shinari.verify.ledger import Measurement, at_most, check, equal
+from shinari.verify.rigid_scenes import axes, place
+
+_G = 9.81
+_CORNERS = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+
+
+def _room(part: float, size: float, shape: str, precision: str, **options) -> tuple[Simulation, BodyHandle, float]:
+    """A body that is a part of a cubic container in each direction, its simulation and its mass [kg]."""
+    scene = Scene()
+    scene.add_collider(Box((size, size, size), inside=True), friction=0.0)
+    d = part * size
+    shapes = {"box": Box((d, d, d)), "cylinder": Cylinder(0.5 * d, d), "sphere": Sphere(0.5 * d),
+              "capsule": Capsule(0.3 * d, 0.4 * d)}  # fmt: skip
+    body = scene.add_rigid_body(shapes[shape], friction=0.0, **options)
+    sim = Simulation(scene, precision=precision, threads=1)
+    return sim, body, scene.bodies[0].mass
+
+
+@check("a body that fills its container rests", "statics: the walls carry m g and nothing else")
+def rests(precision: str) -> Iterator[Measurement]:
+    """Bodies that leave a gap of 0.3 to 1 % of the container fall on its floor: forces and depth after 0.5 s."""
+    for size, part, shape in ((0.3, 0.298 / 0.3, "box"), (0.02, 0.99, "box"), (5.0, 0.997, "box"),
+                              (0.3, 0.99, "cylinder"), (1.0, 0.99, "sphere"), (1.0, 0.99, "capsule")):  # fmt: skip
+        sim, body, mass = _room(part, size, shape, precision)
+        sim.step(30)
+        force = np.asarray(sim.forces(body), float)
+        case = f"{shape}, {part:.4g} of {size:g} m"
+        yield equal(f"force of the walls over the weight, {case}", 1.0, float(force[1]) / (mass * _G), relative=1e-6,
+                    theory="it is at rest")  # fmt: skip
+        aside = float(np.hypot(force[0], force[2])) / (mass * _G)
+        yield at_most(f"force to the sides over the weight, {case}", 1e-6, aside, theory="it has no friction")
+        yield at_most(f"depth in the floor over the size, {case}", 1e-6,
+                      -0.5 * (1.0 - part) - float(place(sim, body)[1]) / size, theory="hard contacts")  # fmt: skip
+
+
+@check("a body shaken in its container stays inside", "six half spaces; impacts without restitution take energy")
+def shaken(precision: str) -> Iterator[Measurement]:
+    """Boxes with 0.5 to 5 % of play, thrown into a corner at 1 to 30 m/s, and small ones that hit wall after wall."""
+    for size, part, speed in ((0.3, 0.298 / 0.3, 1.0), (0.3, 0.298 / 0.3, 30.0), (1.0, 0.95, 5.0), (1.0, 0.995, 10.0),
+                              (0.3, 0.02, 30.0), (0.05, 0.3, 10.0)):  # fmt: skip
+        way = np.array([0.6, 0.3, -0.5])
+        start = speed * way / np.linalg.norm(way)
+        sim, body, _ = _room(part, size, "box", precision, velocity=start)
+        first = sim.energy()
+        gain = deepest = -math.inf
+        for _step in range(30):
+            sim.step()
+            energy = sim.energy()
+            gain = max(gain, energy.kinetic + energy.gravitational - first.kinetic - first.gravitational)
+            corners = place(sim, body) + part * size * _CORNERS @ axes(sim, body).T
+            deepest = max(deepest, float(np.abs(corners).max()) - 0.5 * size)
+        case = f"{part:.4g} of {size:g} m at {speed:g} m/s"
+        h = sim.settings.substep
+        yield at_most(f"depth in a wall over the size, {case}", 0.0, deepest / size, absolute=1e-6,
+                      theory="hard contacts")  # fmt: skip
+        yield at_most(f"energy gained over its own, {case}", 0.0, gain / first.kinetic, absolute=_G * h / speed,
+                      theory="symplectic Euler, m g v h / 2, doubled")  # fmt: skip
