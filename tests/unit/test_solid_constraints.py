@@ -91,7 +91,10 @@ class TestEnergies:
 
     @pytest.mark.parametrize("nu", RATIOS)
     def test_neo_hookean(self, nu):
-        """Macklin and Mueller 2021: mu/2 (|F|^2 - 3) + la/2 (J - gamma)^2, la = mu / (1 - 2 nu), up to a constant."""
+        """Macklin and Mueller 2021: mu/2 (|F|^2 - 3) + la/2 (J - gamma)^2, la = mu / (1 - 2 nu), up to a constant.
+
+        Below |F| = 1.6 mu/2 (1.6 - |F|)^2 is added, so that no state has less energy than at rest.
+        """
         mu, _ = lame(nu)
         la = mu / (1.0 - 2.0 * nu)
         p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(nu)]
@@ -99,18 +102,48 @@ class TestEnergies:
             values, _ = evaluate("neo_hookean", REST @ f.T, p)
             j = np.linalg.det(f)
             energy = 0.5 * mu * (np.sum(f * f) - 3.0) + 0.5 * la * ((j - 1.0 - mu / la) ** 2 - (mu / la) ** 2)
-            # below zero, where there are states with less energy than at rest, the first row is held at zero
-            energy = max(energy, 0.0) if nu < 0.0 else energy
-            assert_allclose(0.5 * np.sum(values**2) * mu, energy, rtol=1e-10, atol=1e-12)
+            energy += 0.5 * mu * max(float(neo_hookean.CORE) - np.linalg.norm(f), 0.0) ** 2
+            # to a state without a direction a matrix of length 4.6 is added, times this; the slope is 1.6 mu
+            added = float(neo_hookean.DEGENERATE) if np.linalg.norm(f) < 0.01 else 0.0
+            assert_allclose(
+                0.5 * np.sum(values**2) * mu, energy, rtol=1e-10, atol=float(1e-12 + 4.6 * 1.6 * mu * added)
+            )
 
     def test_neo_hookean_keeps_its_digits_near_rest(self):
-        """A shear of 1e-3 in single precision: the square of C1 is below the rounding of |F|^2."""
+        """A shear of 1e-3 in single precision: its energy is below the rounding of |F|^2."""
         p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(0.3)]
         f = np.array([[1.0, 1e-3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
         exact, _ = evaluate("neo_hookean", REST @ f.T, p)
         single, _ = evaluate("neo_hookean", REST @ f.T, p, np.float32)
-        assert_allclose(exact[0], 1e-3, rtol=1e-3)
-        assert_allclose(single[0], exact[0], atol=16 * np.finfo(np.float32).eps)
+        assert_allclose(np.linalg.norm(exact), 1e-3, rtol=1e-3)
+        assert_allclose(single, exact, atol=16 * np.finfo(np.float32).eps)
+
+    @pytest.mark.parametrize("nu", [0.0, 0.1, 0.3, 0.45, 0.495])
+    def test_neo_hookean_has_a_force_wherever_it_is_not_at_rest(self, nu):
+        """Flat, in a line, in a point and mirrored: sum of C grad C, the force, is never zero except at a saddle."""
+        p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(nu)]
+        for f in (np.zeros((3, 3)), 1e-3 * np.eye(3), np.diag([0.5, 0, 0]), np.diag([2.0, 0, 0]), np.diag([1.0, 1, 0]),
+                  np.diag([1.0, 1, -1]), 0.1 * np.diag([1.0, 1, -1])):  # fmt: skip
+            values, gradients = evaluate("neo_hookean", REST @ f.T, p)
+            force = np.einsum("r,rid->id", values, gradients)
+            assert np.linalg.norm(force) > 0.1, f
+
+    @pytest.mark.parametrize("nu", [0.0, 0.1, 0.3, 0.45])
+    def test_neo_hookean_has_one_minimum(self, nu):
+        """Descent in the energy from a thousand states ends at a rotation, not in a point."""
+        rng = np.random.default_rng(8)
+        f = rng.normal(size=(1000, 3, 3)) * rng.choice([1e-3, 0.1, 1.0], (1000, 1, 1))
+        f[::5] *= [1.0, 1.0, 0.0]
+        square, core = neo_hookean.hydrostatic_scale(nu) ** 2, float(neo_hookean.CORE)
+        for _ in range(6000):
+            cof = np.stack([np.cross(f[:, :, (k + 1) % 3], f[:, :, (k + 2) % 3]) for k in range(3)], axis=2)
+            j = np.sum(f[:, :, 0] * cof[:, :, 0], axis=1)[:, None, None]
+            size = np.linalg.norm(f, axis=(1, 2))[:, None, None]
+            force = (1.0 - np.maximum(core - size, 0.0) / size) * f - (1.0 + square * (1.0 - j)) * cof
+            f -= force / (4.0 + square * size**4 + 2.0 * (2.0 + square) * size)
+        values = np.linalg.svd(f, compute_uv=False)
+        assert np.all(np.linalg.det(f) > 0.0)
+        assert values.min() > 0.5
 
     @pytest.mark.parametrize("nu", RATIOS)
     def test_stvk(self, nu):

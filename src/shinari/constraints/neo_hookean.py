@@ -1,46 +1,64 @@
 r"""Neo-Hookean: the stable Neo-Hookean energy of a tetrahedron, as two rows solved together.
 
               3
-             /|\            F = deformation gradient (maths/simplex.py),   J = det F
-            / | \
-           0 -|- 2          C1 = sqrt(|F|^2 - 2 J - 1 + c (J - 1)^2)
-            \ | /           C2 = k (J - 1)                                  both with compliance 1 / (mu V)
+             /|\            F = deformation gradient (maths/simplex.py),   J = det F,   m = J - 1
+            / | \           u = max(0, 1.6 - |F|)
+           0 -|- 2
+            \ | /           W / mu = 1/2 (|F|^2 - 3) - m + s^2/2 m^2 + 1/2 u^2,     s^2 = la / mu
              \|/
-              1             c = min(1, s^2),   k^2 = s^2 - c,   s^2 = la / mu
+              1             both rows with compliance 1 / (mu V), so that W V = mu V / 2 (C1^2 + C2^2)
 
-                            dC1/dF = (F - (1 + c - c J) cof F) / C1,   dC2/dF = k cof F
+**Energy.** Without u it is mu/2 (|F|^2 - 3) + la/2 (J - gamma)^2 with gamma = 1 + mu/la, up to its value at rest: the
+energy of Macklin and Mueller 2021, A Constraint-based Formulation of Stable Neo-Hookean Materials, eq. 8 to 13. For
+small strains it has Lame's parameters mu and la - mu: to get a Poisson's ratio nu it takes la / mu = 1 + 2 nu / (1 - 2
+nu), hence s^2 = 1 / (1 - 2 nu). At rest |F| = 1.73. Above 1.6 u is zero: in tension, and in a bar with free sides that
+is compressed to half its length for nu >= 0.3 (to 0.82 for nu = 0).
 
-Per volume the rows store mu/2 (C1^2 + C2^2) = mu/2 (|F|^2 - 3) + la/2 (J - gamma)^2 with gamma = 1 + mu/la, up to its
-value at rest: the energy of Macklin and Mueller 2021, A Constraint-based Formulation of Stable Neo-Hookean Materials,
-eq. 8 to 13. For small strains it has Lame's parameters mu and la - mu: to get a Poisson's ratio nu it takes
-la / mu = 1 + 2 nu / (1 - 2 nu), hence s^2 = 1 / (1 - 2 nu).
+**Recovery.** dW/dF = mu (psi F - g cof F), psi = 1 - u / |F|, g = 1 + s^2 (1 - J). Without u (psi = 1) the state F = 0
+is a minimum: |F|^2 contracts with the first power of F, J resists with the second. A uniform scale t below the root of
+s^2 t (1 + t + t^2) = 1 (0.29 for nu = 0.3, 0.54 for 0) went there, and a bar with free sides lost its width at a
+stretch of 1 / (1 + s^2). Smith, de Goes and Kim 2018, Stable Neo-Hookean Flesh Simulation, cancel the first power by
+-mu/2 log(|F|^2 + 1), which changes the law at all strains. u^2 acts below |F| = 1.6 alone, and F = 0 is the top of a
+cone: 2 |F| - 1.6 pushes outwards with full force below |F| = 0.8. In singular values with signs, W is stationary only
+  - at a = b = c = t > 0 with psi = t g: for nu >= 0 at t = 1 alone, since psi < t (2 - t^3) <= t g below 1;
+  - at |F| = 0.8 with rank one, and at |a| = |b| = |c| with J < 0: there W falls in other directions, as -g J does.
+So rest is the only minimum, up to a rotation. Exactly at rank one or zero no direction is better than another: with
+|cof F| below 5e-4 a fixed small matrix is added to F and to cof F.
 
-The paper's own rows are C_D = |F| and C_H = J - gamma. They share that energy, and only their sum has no force at rest.
-There both gradients are parallel to a change of volume, so the solver sees no stiffness against shear: it comes in
-through the turning of the gradients alone, from positions before the correction, as in an explicit step, and cubes of
-edge l explode once h sqrt(E / rho) is near l (measured: stable at 0.53 l, not at 1.05 l). C1 as above is zero at rest
-and grows along the shear, and what a step may do to it is bounded however stiff it is. The square under the root is
-never negative for nu >= 0, since |F|^2 >= 3 J^(2/3); below zero the material has states with less energy than at rest,
-where C1 is taken as zero.
+**Rows.** The paper's own rows |F| and J - gamma have forces at rest that cancel only in sum, both parallel to a
+change of volume: the solver then sees no stiffness against shear. It comes in through the turning of the gradients
+alone, as in an explicit step, and cubes of edge l explode once h sqrt(E / rho) is near l (measured: stable at 0.53 l,
+not at 1.05 l). Rows that are zero at rest are bounded however stiff they are. With c = min(1, 0.8 s^2), k^2 = s^2 - c
 
-Near rest the square would lose half of all digits. With the Green strain E, its second and third invariant I2 and I3,
-and m = J - 1 it is c m^2 + (2 m tr E - 8 I2 - 16 I3) / (J + 1), every term of which is small itself.
+    C1 = sqrt(|F|^2 - 2 J - 1 + c m^2 + u^2)          dC1/dF = (psi F - (1 - c m) cof F) / C1
+    C2 = k m                                          dC2/dF = k cof F
 
-A flat or inverted tetrahedron recovers. One squeezed to a point does not: F = 0 is a minimum of this energy, though a
-shallow one: for nu = 0.3 it draws in what is squeezed below a scale of 0.29, for 0.45 below 0.09.
+store W. c stays below s^2, since for nu = 0 the single row that c = s^2 leaves explodes from random states where it is
+stiff. The root is real for nu > -0.5; below, the material has states with less energy than at rest, and C1 is zero
+there. For F far above one both gradients approach cof F, and single precision loses the difference: with
+h sqrt(E / rho) = 8 l a few of a thousand random tetrahedra are thrown apart, in double precision none.
+
+Near rest the square under the root of C1 would lose half of all digits. With the Green strain E, its second and third
+invariant I2 and I3, it is c m^2 + (2 m tr E - 8 I2 - 16 I3) / (J + 1), every term of which is small itself.
 """
 
 import numpy as np
 
 from shinari.constraints.registry import register
-from shinari.maths.function import function
+from shinari.maths.function import function, inlined
 from shinari.maths.mat3 import cofactors, inner
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
 from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, scale
 
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
+FOUR = np.float32(4.0)
 EIGHT = np.float32(8.0)
+
+CORE = np.float32(1.6)  # |F| below which the energy differs from the paper's
+SHARE = np.float32(0.8)  # of s^2 that C1 takes at most
+NEAR = np.float32(12.0)  # |F|^2 above which the expansion around rest has larger terms than the sum itself
+DEGENERATE = np.float32(5e-4)  # |cof F| of what has rank one in single precision
 
 
 @function
@@ -48,24 +66,39 @@ def evaluate(x, p):
     """Keeps the shape and the volume of a tetrahedron, as a solid that does not stay flat or inside out."""
     f = tetrahedron_deformation(x, p)
     cof = cofactors(f)
+    nudge = DEGENERATE if inner(cof, cof) < DEGENERATE * DEGENERATE else ZERO
+    f, cof = nudged(f, nudge), nudged(cof, nudge)
     volume = dot(f[0], cof[0])
     solid = dot(p[0:3], p[0:3]) > ZERO  # a tetrahedron that is flat at rest has no force
     ratio = p[9] * p[9]
-    share = ratio if ratio < ONE else ONE
+    share = SHARE * ratio
+    share = share if share < ONE else ONE
     k = np.sqrt(ratio - share)
     m = volume - ONE
-    square = share * m * m + (shear_excess(f, m) if volume > ZERO else inner(f, f) - TWO * volume - ONE)
+    norm_square = inner(f, f)
+    norm = np.sqrt(norm_square)
+    short = CORE - norm
+    short = short if short > ZERO else ZERO
+    near = volume > ZERO and norm_square < NEAR
+    square = share * m * m + short * short + (shear_excess(f, m) if near else norm_square - TWO * volume - ONE)
     size = np.sqrt(square if square > ZERO else ZERO)
     over = reciprocal(size)
-    turn = (share * m - ONE) * over
+    along, turn = (ONE - short * reciprocal(norm)) * over, (share * m - ONE) * over
     shear = (
-        add(scale(f[0], over), scale(cof[0], turn)),
-        add(scale(f[1], over), scale(cof[1], turn)),
-        add(scale(f[2], over), scale(cof[2], turn)),
+        add(scale(f[0], along), scale(cof[0], turn)),
+        add(scale(f[1], along), scale(cof[1], turn)),
+        add(scale(f[2], along), scale(cof[2], turn)),
     )
     bulk = scale(cof[0], k), scale(cof[1], k), scale(cof[2], k)
     values = size if solid else ZERO, k * m if solid else ZERO
     return values, (tetrahedron_gradients(shear, p), tetrahedron_gradients(bulk, p))
+
+
+@inlined
+def nudged(a, s):
+    """Matrix a + s diag(4, 2, 1): no two directions are equal, so that no symmetry is left."""
+    x, y, z = a
+    return (x[0] + FOUR * s, x[1], x[2]), (y[0], y[1] + TWO * s, y[2]), (z[0], z[1], z[2] + s)
 
 
 @function

@@ -16,7 +16,7 @@ a change of volume alone their gradients would otherwise be parallel.
 Bender, Koschier, Charrier and Weber 2014, Position-based simulation of continuous materials, take the energy itself for
 C; split into rows it fits the compliance of Macklin et al. 2016, XPBD. The law is the textbook's, with its defects: a
 reflected tetrahedron has E = 0 and stays reflected, and under compression it grows softer below a stretch of 0.577
-until a flat one resists no more. "neo_hookean" has neither.
+until a flat one resists no more: what is squeezed further collapses. "neo_hookean" has neither.
 """
 
 import numpy as np

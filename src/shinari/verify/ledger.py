@@ -19,7 +19,8 @@ PRECISIONS = ("float64", "float32")
 # Modules that register checks, in the order of the ledger. They are the families of `shinari verify`, too.
 SUBJECTS = (
     "integrator", "springs", "energies", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending",
-    "stability", "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "beams", "membranes",
+    "stability", "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "solid_recovery", "beams",
+    "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
     "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
     "rigid_structures", "rigid_walls", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",

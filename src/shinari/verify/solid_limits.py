@@ -45,11 +45,7 @@ def _thousand() -> tuple[np.ndarray, np.ndarray]:
 
 @check("a thousand tetrahedra recover", "Macklin and Mueller 2021: recovers from flat, inverted and random states")
 def recovery(precision: str) -> Iterator[Measurement]:
-    """How many of a thousand separate tetrahedra are not back at rest after six seconds.
-
-    For a Poisson's ratio of 0.3 the energy has a second minimum, F = 0, into which some random states fall; they count
-    as not back only when they are in neither.
-    """
+    """How many of a thousand separate tetrahedra are not back at rest after six seconds."""
     mesh = _thousand()
     rng = np.random.default_rng(7)
     random = rng.uniform(0.0, EDGE, (4000, 3))
@@ -60,16 +56,13 @@ def recovery(precision: str) -> Iterator[Measurement]:
         "at random": random,
         "at random, ten times as large": 10.0 * random,
     }
-    for model, ratios in (("neo_hookean", (0.3, 0.45, 0.49)), ("corotated", (0.3,))):
+    for model, ratios in (("neo_hookean", (0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.49, 0.495)), ("corotated", (0.3,))):
         for ratio in ratios:
             for label, start in starts.items():
                 for efforts in ((1, 10), (5, 1)):
                     sim = _free(precision, mesh, model, ratio, start, efforts)
                     sim.step(360)
                     back = _strain(sim, mesh) < 1e-3
-                    if model == "neo_hookean" and ratio == 0.3:
-                        x = sim.state.positions.reshape(1000, 4, 3)
-                        back |= np.abs(x - x[:, :1]).max(axis=(1, 2)) < 1e-3 * EDGE
                     yield equal(
                         f"not back, {model}, nu {ratio:g}, {label}, {efforts[0]} iterations, {efforts[1]} substeps",
                         0.0,
