@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shinari.errors import (
+    CacheWarning,
     ContactWarning,
     DivergenceError,
     EmbeddingWarning,
@@ -64,6 +65,7 @@ _LAZY = {
 __all__ = [
     "MATERIAL_COMPLIANCE",
     "Box",
+    "CacheWarning",
     "Capsule",
     "ClothMaterial",
     "Compound",

@@ -28,6 +28,10 @@ class ContactWarning(UserWarning):
     """Things that overlap at the start: they are simulated, but perhaps not as they were meant."""
 
 
+class CacheWarning(UserWarning):
+    """Files in a cache that are damaged or cannot be written: what they held is made again, which takes time."""
+
+
 class TetrahedraWarning(UserWarning):
     """Tetrahedra that miss parts of the surface they were made from, or fall into pieces that it does not have."""
 

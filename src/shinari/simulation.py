@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from shinari.build.model import build_model
 from shinari.contact.family import Touches
 from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
+from shinari.contact.surface.surfaces import Surfaces
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, SceneError
 from shinari.fluid.answers import FluidAnswers
@@ -21,7 +21,9 @@ from shinari.fluid.flow_answers import FlowAnswers
 from shinari.live.changes import Changes
 from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
+from shinari.maths.threads import require_threads
 from shinari.point_values import PointAnswers
+from shinari.rehearsal import rehearsal
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -31,7 +33,6 @@ from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
-from shinari.solver.compiling import announce
 from shinari.solver.step import step
 from shinari.solver.tearing import elements_left, faces_left, shown_left
 from shinari.solver.volume_answers import VolumeAnswers
@@ -104,6 +105,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         sleeping: bool = False,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
+        require_threads()
         self.settings = Settings(
             dt=dt,
             substeps=substeps,
@@ -124,7 +126,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         self.scene = self.described = scene
         self._table = None
         self._revision = scene.revision
-        with announce(["build"]):
+        with rehearsal(scene, self.settings, _rehearse):
             self.model = build_model(scene, self.settings)
             self.state = start(self.model, scene)
             self.state.coloured = sweep == "gauss-seidel"
@@ -138,7 +140,6 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
                 warn_of_body_overlaps(self.model.rigid)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
-        self._announced = False
         self._left_over = 0.0
         self._diagnostics = Diagnostics(self.model, self.settings)
 
@@ -157,6 +158,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         check.count("simulation", "count", count, least=0)
         if self.scene.revision != self._revision:
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
+        require_threads()
         before = numba.get_num_threads()
         numba.set_num_threads(self.threads)
         try:
@@ -177,10 +179,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
     def _take_steps(self, count: int) -> None:
         for _ in range(count):
             before = {name: values.copy() for name, values in self.state.lasting().items()}
-            with nullcontext() if self._announced else announce(self._kernel_names()):
-                good = self._step_or_undo(before)
-            self._announced = True
-            if not good:
+            if not self._step_or_undo(before):
                 self._diverged(before)
             if self.settings.precision == "float32":
                 self._recentre()
@@ -452,11 +451,6 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         self._work = Workspace(self.described, self.model, self.state, self.settings)
         self._work.grabs = self._grabs
 
-    def _kernel_names(self) -> list[str]:
-        names = [f"{solver.block.type.name}" for solver in self._work.solvers]
-        settings = self.settings
-        return [*sorted(names), settings.method, settings.sweep, settings.precision]
-
     def _diverged(self, before: dict[str, np.ndarray]) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""
         state, model = self.state, self.model
@@ -484,3 +478,17 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             values[...] = 0.0
         state.take(before)
         self._bind()
+
+
+def _rehearse(scene: Scene, arguments: dict[str, Any]) -> None:
+    """Take steps of a small scene, first in contact and then apart, so that its kernels are compiled."""
+    simulation = Simulation(scene, **arguments)
+    simulation.step(2)
+    for family in simulation._work.contacts:
+        if isinstance(family, Surfaces):
+            family.few = np.inf
+    # some leave their ways, so that their contacts alone are found anew
+    simulation.state.velocities[1::4] += 5.0
+    bodies = simulation.state.body_positions
+    bodies[:, 1] += np.arange(1, len(bodies) + 1)
+    simulation.step(2)

@@ -1,19 +1,18 @@
 """Arrays that are costly to make, kept in the user's cache folder under the sum of what they are made from.
 
 A file holds arrays in NumPy's format, one after another, with the SHA-256 of its bytes behind them. One that is damaged
-is as good as none; one that cannot be written is not. Deleting the folder costs time and changes nothing.
+is deleted with a `CacheWarning`; one that cannot be written is not. Deleting the folder costs time and changes nothing.
 """
 
 import hashlib
 import io
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numba
 import numpy as np
 
+from shinari.maths.kernel_cache import remove, tell_of_cache, write_whole
 from shinari.solver.rendered import cache_folder
 
 _SUM = hashlib.sha256().digest_size
@@ -28,14 +27,20 @@ def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.nd
         code: Source or version of what made them.
     """
     try:
-        data = _path(kind, parts, code).read_bytes()
+        path = _path(kind, parts, code)
+        data = path.read_bytes()
+    except OSError:
+        return None
+    try:
         content, total = data[:-_SUM], data[-_SUM:]
         if hashlib.sha256(content).digest() != total:
-            return None
+            raise ValueError("another sum")
         stream, arrays = io.BytesIO(content), []
         while stream.tell() < len(content):
             arrays.append(np.load(stream, allow_pickle=False))
-    except (OSError, ValueError, EOFError):
+    except (ValueError, EOFError):
+        tell_of_cache(path.parent, f"{path.name} is damaged; such files are deleted and made anew")
+        remove(path)
         return None
     return arrays
 
@@ -46,15 +51,10 @@ def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequ
     for array in arrays:
         np.save(stream, array, allow_pickle=False)
     content = stream.getvalue()
-    path, temporary = _path(kind, parts, code), ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content + hashlib.sha256(content).digest())
-        Path(temporary).replace(path)
-    except OSError:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
+        write_whole(_path(kind, parts, code), content + hashlib.sha256(content).digest())
+    except OSError as error:
+        tell_of_cache(error.filename or kind, f"cannot be written ({error.strerror}); the next process makes it anew")
 
 
 def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:

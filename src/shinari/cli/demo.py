@@ -38,7 +38,7 @@ def demo(
         threads: Threads to use.
         list: List the scenes and stop.
         json: Print a summary as JSON on standard output.
-        quiet: No progress bar.
+        quiet: No progress bar, and nothing about compiling.
     """
     from shinari.cli.run import run
 

@@ -48,7 +48,7 @@ def render(
         background: A colour by name or as #rrggbb.
         overlay: Write the title, the time and what colours mean on it.
         surface: Draw fluids by their surface; needs the extra [surface].
-        quiet: No progress bar.
+        quiet: No progress bar, and nothing about compiling.
     """
     from shinari.cli.running import drawing
     from shinari.errors import require

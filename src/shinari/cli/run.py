@@ -60,7 +60,7 @@ def run(
         resume: Checkpoint to go on from; its settings hold.
         surface: Draw fluids by their surface, not their particles, in .ply, .usdc, .usda, .html, pictures and videos.
         json: Print a summary as JSON on standard output.
-        quiet: No progress bar.
+        quiet: No progress bar, and nothing about compiling.
     """
     changes: dict[str, Any] = {"dt": dt, "substeps": substeps, "iterations": iterations, "method": method}
     changes |= {"sweep": sweep, "precision": precision, "threads": threads}
@@ -70,27 +70,29 @@ def run(
     if resume is not None and changes:
         raise SceneError(f"run: {next(iter(changes))}: cannot change when a checkpoint is resumed")
     from shinari.cli.running import execute, tell
+    from shinari.maths.compile_log import quietly
     from shinari.scene import check
 
     duration = None if duration is None else check.number("run", "duration", duration, least=0.0)
     fps = None if fps is None else check.number("run", "fps", fps, above=0.0)
-    simulation, options = _simulation(scene, resume, changes)
-    if duration is None:
-        if options is None:
-            raise SceneError("run: duration: give it when a checkpoint is resumed without its scene file")
-        duration = options.duration
-    name = scene or resume or Path()
-    report = execute(
-        simulation,
-        output or [Path(f"{name.stem.removesuffix('.checkpoint')}.npz")],
-        duration=duration,
-        frames_per_second=fps or (options.frames_per_second if options else 30.0),
-        title=(options.title if options else "") or name.stem,
-        checkpoint=checkpoint,
-        checkpoint_every=check.number("run", "checkpoint_every", checkpoint_every, least=0.0),
-        quiet=quiet or json,
-        surface=surface,
-    )
+    with quietly(quiet):
+        simulation, options = _simulation(scene, resume, changes)
+        if duration is None:
+            if options is None:
+                raise SceneError("run: duration: give it when a checkpoint is resumed without its scene file")
+            duration = options.duration
+        name = scene or resume or Path()
+        report = execute(
+            simulation,
+            output or [Path(f"{name.stem.removesuffix('.checkpoint')}.npz")],
+            duration=duration,
+            frames_per_second=fps or (options.frames_per_second if options else 30.0),
+            title=(options.title if options else "") or name.stem,
+            checkpoint=checkpoint,
+            checkpoint_every=check.number("run", "checkpoint_every", checkpoint_every, least=0.0),
+            quiet=quiet or json,
+            surface=surface,
+        )
     return tell(report, json)
 
 

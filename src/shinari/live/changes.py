@@ -80,7 +80,6 @@ class Changes:
     _bind: Callable[[], None]
     _group_index: Callable[..., int]
     _diagnostics: Diagnostics
-    _announced: bool
     _table: RowTable | None
 
     def change(
@@ -221,7 +220,6 @@ class Changes:
             for values in (array for array in held if array is not None):
                 values *= values.dtype.type(scale)
         self._diagnostics = Diagnostics(model, settings)
-        self._announced = False
 
     def _follow_order(self, state: "State") -> None:
         """Bring what was taken over from a state, of which rows stood in the order of another sweep, to the own one."""

@@ -8,8 +8,10 @@ from typing import Any
 import numba
 
 from shinari.errors import SceneError
+from shinari.maths import kernel_cache
 from shinari.scene import check
 
+kernel_cache.install()
 # A thread that waits for another at the end of a loop first spins, then sleeps. OpenMP spins for so long by default
 # that a single busy process elsewhere on the machine makes a step 70 times slower; this much costs nothing on a quiet
 # one. It is read when the first parallel loop runs, and what the user has set stays.

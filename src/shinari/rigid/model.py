@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
+from shinari.maths import quaternion
 from shinari.rigid.contact.geoms import Geoms, geoms_of
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.energy import elastic_energy
@@ -19,6 +19,10 @@ from shinari.state import State
 
 POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
 VELOCITIES, SPINS = "bodies/velocities", "bodies/angular_velocities"
+# Here they take arrays: compiled, they would be so anew in each process.
+conjugate, multiply, rotate = (
+    function.py_func for function in (quaternion.conjugate, quaternion.multiply, quaternion.rotate)
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class RigidModel:
         """Angular momentum of each body about its centre of mass [kg m^2/s], (B, 3)."""
         axes = np.array([b.axes for b in self.bodies])
         q = multiply(tuple(state.parts[ROTATIONS].T), tuple(axes.T))
-        local = np.stack(rotate_back(q, tuple(state.parts[SPINS].T)), axis=1)
+        local = np.stack(rotate(conjugate(q), tuple(state.parts[SPINS].T)), axis=1)
         return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
 
     def kinetic(self, state: State) -> float:

@@ -93,21 +93,26 @@ def own(function: Any) -> Any:
     return numba.njit(**options)(copy)
 
 
-def plain_vectors(kernel: Callable) -> Callable:
-    """A kernel that is compiled without packing neighbouring scalars into short vectors.
+def plain_vectors(kernel: Any) -> Any:
+    """Let a kernel be compiled without packing neighbouring scalars into short vectors; gives the kernel.
 
     With them in place LLVM does not see that the whole loop over the lanes is one of vectors.
     """
+    compiler = kernel._compiler
+    if not hasattr(compiler, "packing"):
+        compiler.packing = compiler.compile
+        compiler.compile = lambda *signature: _without_packing(compiler.packing, signature)
+    return kernel
 
-    def call(*arguments: object) -> None:
-        kept = numba.config.SLP_VECTORIZE  # type: ignore[attr-defined]
-        numba.config.SLP_VECTORIZE = 0  # type: ignore[attr-defined]
-        try:
-            kernel(*arguments)
-        finally:
-            numba.config.SLP_VECTORIZE = kept  # type: ignore[attr-defined]
 
-    return call
+def _without_packing(compiled: Callable, signature: tuple) -> Any:
+    """Compile; Numba's lock is held, so that no other thread compiles meanwhile."""
+    kept = numba.config.SLP_VECTORIZE  # type: ignore[attr-defined]
+    numba.config.SLP_VECTORIZE = 0  # type: ignore[attr-defined]
+    try:
+        return compiled(*signature)
+    finally:
+        numba.config.SLP_VECTORIZE = kept  # type: ignore[attr-defined]
 
 
 # Colour after colour: a `project` in parts, on one thread where they are small.

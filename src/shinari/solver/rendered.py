@@ -6,11 +6,11 @@ module holds a hash of everything the kernel depends on, since Numba does not no
 """
 
 import hashlib
-import importlib.util
 import inspect
 import os
 import sys
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,14 @@ import numba
 import numpy as np
 
 from shinari.maths.function import FLAGS
+from shinari.maths.kernel_cache import tell_of_cache, write_whole
+from shinari.maths.threads import held_at_fork
+
+# A module is seen by other threads when it is complete.
+_lock = held_at_fork(threading.RLock())
+_rendered: dict[tuple, ModuleType] = {}
+# The setting itself is another one while a thread compiles a kernel without packing.
+_PACKING = f"slp={numba.config.SLP_VECTORIZE}"  # type: ignore[attr-defined]
 
 
 def kernel_folder() -> Path:
@@ -43,45 +51,67 @@ def render(name: str, template: str, functions: dict[str, Any]) -> ModuleType:
         template: Source, with `{imports}` and `{cache}` where the imports and the cache flag of Numba go.
         functions: Compiled functions that the source calls, by the names it uses.
     """
-    return _render(name, template, tuple(functions.items()))
+    key = (name, template, tuple(functions.items()))
+    with _lock:
+        module = _rendered.get(key)
+        if module is None:
+            module = _rendered[key] = _render(*key)
+        return module
 
 
-@cache
 def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) -> ModuleType:
     homes = {alias: _home(function) for alias, function in functions}
-    keep = all(home is not None for home in homes.values())
+    if not all(homes.values()):
+        return _in_memory(name, template, functions)
     imports = "\n".join(f"from {home[0]} import {home[1]} as {alias}" for alias, home in homes.items() if home)
-    source = template.replace("{imports}", imports).replace("{cache}", str(keep))
-    if not keep:
-        module = ModuleType(f"shinari_kernel_{name}")
-        vars(module).update(dict(functions))
-        exec(compile(source, f"<shinari kernel {name}>", "exec"), vars(module))
-        return module
+    source = template.replace("{imports}", imports).replace("{cache}", "True")
     # a set prints in another order in each process
     flags = sorted(f"{flag}={sorted(value) if isinstance(value, set) else value}" for flag, value in FLAGS.items())
-    flags.append(f"slp={numba.config.SLP_VECTORIZE}")  # type: ignore[attr-defined]
-    parts = [source, numba.__version__, np.__version__, *flags]
+    parts = [source, numba.__version__, np.__version__, *flags, _PACKING]
     parts += [text for _, function in functions for text in _dependencies(function)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
-    return _import(f"shinari_kernel_{name}_{digest}", source)
-
-
-def _import(module_name: str, source: str) -> ModuleType:
+    module_name = f"shinari_kernel_{name}_{digest}"
     if module_name in sys.modules:
         return sys.modules[module_name]
     path = kernel_folder() / f"{module_name}.py"
-    if not path.exists() or path.read_text() != source:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(source)
-        Path(temporary).replace(path)
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    try:
+        _keep(path, source)
+    except OSError as error:
+        tell_of_cache(path.parent, f"cannot be written ({error.strerror}); the next process compiles anew")
+        return _in_memory(name, template, functions)
+    module = ModuleType(module_name)
+    module.__file__ = str(path)
+    # not imported from the file, which another process may change, nor from what Python makes of it
+    exec(compile(source, path, "exec"), vars(module))
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
     return module
+
+
+def _in_memory(name: str, template: str, functions: tuple[tuple[str, Any], ...]) -> ModuleType:
+    """The module of a kernel that the next process cannot find again."""
+    source = template.replace("{imports}", "").replace("{cache}", "False")
+    module = ModuleType(f"shinari_kernel_{name}")
+    vars(module).update(functions)
+    exec(compile(source, f"<shinari kernel {name}>", "exec"), vars(module))
+    return module
+
+
+def _keep(path: Path, source: str) -> None:
+    """Write the source of a module where it is not there or damaged.
+
+    Raises:
+        OSError: It can be neither read nor written.
+    """
+    wanted = source.encode()
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        found = wanted[:0]
+    else:
+        if found != wanted:
+            tell_of_cache(path.parent, f"{path.name} is damaged; such files are written anew")
+    if found != wanted:
+        write_whole(path, wanted)
 
 
 def _home(function: Any) -> tuple[str, str] | None:

@@ -27,7 +27,6 @@ ROUNDS, ZONES = 6, 60
 STRAY = 0.08
 # A detection looks ahead as far as the particles typically move this many edges relative to each other.
 AHEAD = 0.25
-# When more than this part of the particles has left its way all pairs are found anew.
 FEW = 0.15
 ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 FAR = np.float32(1e30)
@@ -43,6 +42,7 @@ class Surfaces:
         impacts: Ways that met in the last step, and were mended.
         zones: Rounds in the last step in which particles had to move as one.
         unmended: Substeps in the last step after which ways still met.
+        few: When more than this part of the particles has left its way all pairs are found anew.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Surfaces:
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
         self._h = real(settings.substep)
         self._travels = np.zeros((n, 2), real)
-        self._found = False
+        self._found, self.few = False, FEW
         self.detections = self.renewals = self.impacts = self.zones = self.unmended = 0
 
     def begin(self, time: float) -> None:
@@ -191,7 +191,7 @@ class Surfaces:
         astray = _leave(self._all, places, drift, candidates.low, candidates.high, self._astray)
         if astray == 0:
             return np.zeros(0, np.int64)
-        if astray > FEW * len(self._all):
+        if astray > self.few * len(self._all):
             return self._look_at_all(begin, places, velocities, centre, threads)
         who = np.flatnonzero(self._astray)
         here = (centre - self._mean).astype(places.dtype)

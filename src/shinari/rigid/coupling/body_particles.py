@@ -264,7 +264,8 @@ class BodyParticles:
         low, high = centres - reach, centres + reach
         near = (self._boxes[:, None, :3] <= high).all(axis=2) & (low <= self._boxes[:, None, 3:]).all(axis=2)
         near &= ~self._ignored
-        return np.concatenate([[0], np.cumsum(near.sum(axis=1))]), np.nonzero(near)[1]
+        # contiguous, however many there are: a kernel is compiled for each layout
+        return np.concatenate([[0], np.cumsum(near.sum(axis=1))]), np.ascontiguousarray(np.nonzero(near)[1])
 
 
 def _carried(pieces: Pieces, frames: Frames) -> np.ndarray:
