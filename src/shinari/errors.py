@@ -24,6 +24,10 @@ class DivergenceError(ShinariError, ArithmeticError):
     """A run that left the finite numbers; the last good state is kept."""
 
 
+class MemoryLimitError(ShinariError, MemoryError):
+    """More memory asked for than there is; the message says for what. The last good state is kept."""
+
+
 class ContactWarning(UserWarning):
     """Things that overlap at the start: they are simulated, but perhaps not as they were meant."""
 

@@ -2,6 +2,7 @@
 
 import math
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
 from shinari.contact.surface.surfaces import Surfaces
 from shinari.diagnostics import Diagnostics, Energy, Residual
-from shinari.errors import DivergenceError, SceneError
+from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
 from shinari.live.changes import Changes
@@ -153,6 +154,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
+            MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
@@ -188,6 +190,17 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
         try:
             return step(self.model, self.state, self._work, self.settings)
+        except MemoryError as error:
+            # what the step has taken is given back before the state is bound anew
+            traceback.clear_frames(error.__traceback__)
+            del self._work
+            self._restore_published(before)
+            if isinstance(error, MemoryLimitError):
+                raise
+            raise MemoryLimitError(
+                f"simulation: step: memory ran out in frame {self.state.frame + 1}: {error}. The state is that of "
+                f"frame {self.state.frame}. Take fewer or slower objects, more substeps, or raise the limit on memory."
+            ) from error
         except BaseException:
             self._restore_published(before)
             raise

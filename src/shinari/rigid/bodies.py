@@ -21,6 +21,8 @@ from shinari.state import State
 
 # A body bounces when it comes faster than what gravity adds in so many substeps.
 SLOW = 2.0
+# How often the contacts of a substep are solved again for what they have thrown off its path, at most.
+MOST_AGAIN = 3
 
 
 class Bodies:
@@ -41,6 +43,8 @@ class Bodies:
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
         self._pushed, self._lost = 0.0, False
+        self._slow = SLOW * settings.substep * float(np.linalg.norm(self._gravity))
+        self._before = self.frames.v, self.frames.w
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
@@ -63,7 +67,9 @@ class Bodies:
         if self._lost:
             return
         frames.x0[...], frames.q0[...] = frames.x, frames.q
-        self.system.find(threads, SLOW * h * float(np.linalg.norm(self._gravity)))
+        self.system.find(threads, self._slow)
+        if self.system.contacts.fast:
+            self._before = frames.v.copy(), frames.w.copy()
         accelerate(frames.v, frames.inverse_mass, self._asleep, h * self._gravity)
         predict(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
                 frames.inverse_inertia, self._asleep, len(self._rigid.bodies), h)  # fmt: skip
@@ -76,8 +82,25 @@ class Bodies:
             return
         pushed = float(np.abs(self.frames.impulses).sum())
         if first or pushed != self._pushed:
-            self.system.solve(threads)
+            self._solve(threads)
         self._pushed = pushed
+
+    def _solve(self, threads: int) -> None:
+        """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
+        frames, system = self.frames, self.system
+        if not system.contacts.fast:
+            system.solve(threads)
+            return
+        x, q, v, w = (values.copy() for values in (frames.x, frames.q, frames.v, frames.w))
+        for turn in range(MOST_AGAIN + 1):
+            system.solve(threads)
+            frames.v[...], frames.w[...] = self._before
+            again = turn < MOST_AGAIN and system.find_left(threads, self._slow)
+            frames.v[...], frames.w[...] = v, w
+            if not again:
+                break
+            frames.x[...], frames.q[...] = x, q
+            system.predicted()
 
     def finish(self, threads: int) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""

@@ -19,6 +19,11 @@ class _Entry:
     normals: np.ndarray
     impulses: np.ndarray
 
+    def pushing(self) -> "_Entry":
+        """Those of its points that pushed."""
+        on = self.impulses.any(axis=1)
+        return _Entry(self.keys[on], self.frames[on], self.positions[on], self.normals[on], self.impulses[on])
+
 
 class PointLog:
     """What pushed at the points of contact in a step."""
@@ -35,6 +40,8 @@ class PointLog:
         count = points.count
         keys = points.key[:count]
         if not self._entries or not np.array_equal(self._entries[-1].keys, keys):
+            # other points in each substep fill the memory: of those that are gone only the ones that pushed matter
+            self._entries[-1:] = [entry.pushing() for entry in self._entries[-1:]]
             none = np.zeros((count, 3))
             self._entries.append(_Entry(keys.copy(), points.frames[:count].copy(), none, none, none.copy()))
             self.place(points, arms, frames)

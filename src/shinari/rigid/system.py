@@ -116,9 +116,26 @@ class System:
 
     def find(self, threads: int, slow: float) -> None:
         """A substep begins: find the points of contact at its start."""
-        frames, h = self._frames, self._settings.substep
         self._open = np.zeros(0, np.int64)
         self.contacts.find(threads)
+        self._start(threads, slow)
+
+    def find_left(self, threads: int, slow: float) -> bool:
+        """Find the points of what the solution has thrown off its path; whether there is any.
+
+        The poses are those of the solution; if it returns True they have to be set to those of the prediction, and the
+        substep has to be solved again.
+        """
+        frames = self._frames
+        if not self.contacts.find_left(threads):
+            return False
+        frames.x[...], frames.q[...] = frames.x0, frames.q0
+        self._start(threads, slow)
+        return True
+
+    def _start(self, threads: int, slow: float) -> None:
+        """Start the substep at the points of contact there are."""
+        frames, h = self._frames, self._settings.substep
         points = self.contacts.table
         self._room(points.count)
         w = self._work

@@ -208,3 +208,30 @@ def cradle(_: str) -> Iterator[Measurement]:
                 f"speed of ball {i + 1} at the lowest point over that of the {pulled} that came, gap {gap:g} m",
                 expected, part, absolute=0.02, theory="2 %: the losses of an implicit step in a quarter of a swing"
             )  # fmt: skip
+
+
+@check("fast bodies do not pass through others", "momentum is kept, the order on a line stays, inelastic v' = v m / M")
+def through(precision: str) -> Iterator[Measurement]:
+    """A ball flies into a row of balls, and two rows fly into each other, far more than their length in a substep."""
+    gap, radius, count = 0.15, 0.1, 5
+    for speed in (10.0, 100.0, 1000.0):
+        for substeps in (1, 4, 20):
+            for facing in (False, True):
+                scene = weightless()
+                bodies = []
+                for k in range(count):
+                    v = speed if k == 0 else (-speed if facing and k == count - 1 else 0.0)
+                    at = (k * (2.0 * radius + gap), 0.0, 0.0)
+                    bodies.append(scene.add_rigid_body(Sphere(radius), mass=1.0 + k, position=at, velocity=(v, 0, 0)))
+                sim = Simulation(scene, substeps=substeps, precision=precision, threads=1)
+                momentum, mass = float(sim.momentum()[0]), count * (count + 1) / 2.0
+                sim.step(40)
+                x = [float(place(sim, body)[0]) for body in bodies]
+                case = f"{speed:g} m/s, {substeps} substeps, {'from both ends' if facing else 'from one end'}"
+                yield equal(f"momentum, {case} [kg m/s]", momentum, float(sim.momentum()[0]),
+                            absolute=1e-9 * mass * speed, theory="Newton's third law, rounding")  # fmt: skip
+                yield at_least(f"least distance of neighbours, {case} [m]", 2.0 * radius, float(np.diff(x).min()),
+                               absolute=1e-3 * radius, theory="balls stay in order and apart")  # fmt: skip
+                fastest = max(abs(float(velocity(sim, body)[0]) - momentum / mass) for body in bodies)
+                yield at_most(f"speeds against m v / M, {case}, over v", 0.0, fastest / speed, absolute=1e-2,
+                              theory="inelastic impacts one after the other")  # fmt: skip

@@ -114,7 +114,7 @@ class Tree:
             most = int(needed.max())
             if most <= room:
                 break
-            self._hits = np.empty(int(1.5 * most) * threads, np.uint32)
+            self._hits = grown(None, most * threads + threads, np.uint32)
         _sum(counts, names, own, offsets)
         self._pairs = grown(self._pairs, int(offsets[count]), np.uint32, 2)
         pairs = self._pairs[: offsets[count]]

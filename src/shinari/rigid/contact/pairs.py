@@ -65,6 +65,11 @@ class PairArrays(NamedTuple):
     slots: np.ndarray
 
     @staticmethod
+    def size_of(count: int) -> int:
+        """Memory of so many pairs [bytes]."""
+        return count * (8 * SLOTS * COLUMNS + 8 * (2 + 1 + 1 + 7 + 1) + 2)
+
+    @staticmethod
     def of(geoms: np.ndarray) -> "PairArrays":
         """Pairs without points."""
         count = len(geoms)

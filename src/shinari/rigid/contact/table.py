@@ -12,6 +12,7 @@ import numpy as np
 from shinari.contact.solid.collide import combined
 from shinari.contact.solid.shapes import MESH, MESH_SHEET
 from shinari.maths.function import STEADY, steady
+from shinari.memory import require_memory
 from shinari.rigid.contact.broad import BroadPhase, set_poses
 from shinari.rigid.contact.features import features_of
 from shinari.rigid.contact.geoms import Geoms
@@ -34,6 +35,8 @@ FEATURES = 1 << 28
 CLOSE = 0.1
 # Pairs for which it is worth waking one more thread.
 SHARE = 64
+# Memory of a point with the work arrays of the solver, which have room for more points [bytes].
+POINT_BYTES = 1500
 
 
 @dataclass
@@ -139,9 +142,40 @@ class BodyContacts:
         set_poses(self._poses, frames.x0, frames.q0)
         renewed = not self._found or self._detection == "substep" or self._broad.strayed()
         if renewed:
-            self._find_pairs(threads)
+            known = self._found and self._detection == "frame"
+            self._take_pairs(self._broad.find(self._poses, self._factor, threads), known)
+            self._found, self._factor = True, 2.0 * self._factor
+            self.detections += 1
+        self._update(threads, frames.v, renewed)
+
+    @property
+    def fast(self) -> bool:
+        """Whether a frame moves farther in this substep than its size allows; then `find_left` has to be asked."""
+        return self._broad.fast
+
+    def find_left(self, threads: int) -> bool:
+        """Add the points of frames that the solution has thrown off their paths; whether there are any such frames.
+
+        The poses are those of the solution; velocities those at the start of the substep.
+        """
+        frames, left = self._frames, self._broad.left()
+        if len(left) == 0:
+            return False
+        v = frames.v.copy()
+        v[left] = (frames.x[left] - frames.x0[left]) / self._h
+        found = self._broad.extend(left, self._poses, threads)
+        count = len(self._geoms)
+        old, new = (pairs[:, 0] * count + pairs[:, 1] for pairs in (self.pairs.geoms, found))
+        keys = np.union1d(old, new)
+        self._take_pairs(np.stack([keys // count, keys % count], axis=1), True)
+        self._update(threads, v, True)
+        return True
+
+    def _update(self, threads: int, v: np.ndarray, renewed: bool) -> None:
+        """Points of the pairs at the velocities (F, 3)."""
+        geoms, frames = self._geoms, self._frames
         pairs, parts = self.pairs, _parts(len(self._convex), threads)
-        arrays = (pairs, geoms.arrays, geoms.shapes, self._poses, frames.q0, frames.v, frames.w, self._weight, self._h)
+        arrays = (pairs, geoms.arrays, geoms.shapes, self._poses, frames.q0, v, frames.w, self._weight, self._h)
         if len(self._convex):
             update(parts, self._convex, *arrays)
         if len(self._rough):
@@ -154,11 +188,25 @@ class BodyContacts:
         else:
             move_points(pairs, self._starts, self.table.core, self.table.normal)
 
-    def _find_pairs(self, threads: int) -> None:
-        self.pairs = PairArrays.of(self._broad.find(self._poses, self._factor, threads))
-        self._found, self._factor = True, 2.0 * self._factor
-        self.detections += 1
-        rough = self._meshed[self.pairs.geoms].any(axis=1)
+    def _take_pairs(self, geoms: np.ndarray, known: bool) -> None:
+        """Take other pairs (K, 2); what is known of those that stay is kept if `known`, but not of fast frames."""
+        old, count = self.pairs, len(self._geoms)
+        stay = places = np.zeros(0, np.int64)
+        if known and len(old.geoms):
+            keys, wanted = (pairs[:, 0] * count + pairs[:, 1] for pairs in (old.geoms, geoms))
+            places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            same = keys[places] == wanted
+            if self.fast:
+                same &= self._broad.slow[self._geoms.arrays.frame[geoms]].all(axis=1)
+            stay, places = np.flatnonzero(same), places[same]
+        if self.fast:
+            # there may be too many pairs to hold them twice
+            old, places = PairArrays(*(values[places] for values in old)), np.arange(len(places))
+            self.pairs = PairArrays.of(geoms[:0])
+        require_memory(PairArrays.size_of(len(geoms)), f"rigid bodies: contacts: {len(geoms)} pairs that may touch")
+        self.pairs = PairArrays.of(geoms)
+        keep_pairs(stay, places, old, self.pairs)
+        rough = self._meshed[geoms].any(axis=1)
         self._convex, self._rough = np.flatnonzero(~rough), np.flatnonzero(rough)
 
     def _write(self, threads: int, renewed: bool) -> None:
@@ -168,6 +216,7 @@ class BodyContacts:
         self._starts = np.zeros(count + 1, np.int64)
         total = sum_up(pairs.mask, self._starts)
         if total > len(table.key):
+            require_memory(total * POINT_BYTES, f"rigid bodies: contacts: {total} points")
             self.table = table = Points.zeros(int(1.5 * total) + 64)
         table.count = total
         old = (old_keys, old_rows[:, :3], old_rows[:, 3:])
@@ -186,6 +235,17 @@ def update(parts, which, pairs, geoms, shapes, poses, q, v, w, weight, h):
     for t in numba.prange(parts):
         begin, end = len(which) * t // parts, len(which) * (t + 1) // parts
         update_pairs(begin, end, which, pairs, geoms, shapes, poses, q, v, w, weight, h)
+
+
+@numba.njit(cache=True, **STEADY)
+def keep_pairs(stay, places, old, new):
+    """Copy pairs at some places to where they stay."""
+    for k in range(len(stay)):
+        p, o = stay[k], places[k]
+        new.valid[p], new.count[p], new.mask[p], new.margin[p] = old.valid[o], old.count[o], old.mask[o], old.margin[o]
+        new.place[p] = old.place[o]
+        for i in range(old.count[o]):
+            new.slots[p, i] = old.slots[o, i]
 
 
 @numba.njit(cache=True, **STEADY)

@@ -1,0 +1,190 @@
+"""Pairs of bodies that may touch: as many as there are true neighbours, whatever the speed, and none is missed."""
+
+import math
+
+import numpy as np
+import pytest
+from body_frames import H, contacts_of, drift, frames_of, places, random_turn
+
+import shinari as sn
+from shinari.rigid import bodies
+from shinari.rigid.contact.broad import MOST, SLACK
+from shinari.rigid.contact.geoms import geoms_of
+from shinari.rigid.contact.table import BodyContacts
+
+SPACING = 1.05
+SHAPES = [
+    lambda r: sn.Sphere(r),
+    lambda r: sn.Box((1.5 * r, 2.0 * r, r)),
+    lambda r: sn.Capsule(0.6 * r, r),
+    lambda r: sn.Cylinder(r, r),
+    lambda r: sn.Cone(r, 2.0 * r),
+]
+
+
+def lattice(side, velocity_of):
+    """Unit cubes in a cubic lattice; velocities [m/s] from their places."""
+    scene = sn.Scene()
+    points = SPACING * (np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), -1).reshape(-1, 3) - side / 2)
+    for place, velocity in zip(points, velocity_of(points), strict=True):
+        scene.add_rigid_body(sn.Box((1, 1, 1)), density=120, position=place, velocity=velocity)
+    return scene
+
+
+def apart(speed):
+    return lambda points: speed * points / np.linalg.norm(points, axis=1).max()
+
+
+def at_random(speed):
+    def velocities(points):
+        v = np.random.default_rng(0).normal(size=points.shape)
+        return speed * v / np.linalg.norm(v, axis=1, keepdims=True)
+
+    return velocities
+
+
+def together(speed):
+    return lambda points: np.tile([0.0, 0.6 * speed, 0.8 * speed], (len(points), 1))
+
+
+def most_pairs(relative_speed):
+    """Pairs of a cube at most [1]: half of the centres in what the sum of two widened cubes sweeps in a substep.
+
+    A cube has a margin of MOST at most, and a path; the sweep of a box of side s is at most s^3 + sqrt(3) s^2 L.
+    """
+    side = 2.0 * (1.0 + 2.0 * MOST) + 4.0 * float(SLACK)
+    volume = side**3 + math.sqrt(3.0) * side**2 * relative_speed * H
+    # a lattice has at most so many points in a volume, a cell at each side more than on average
+    return 0.5 * (volume ** (1 / 3) / SPACING + 1.0) ** 3
+
+
+@pytest.mark.parametrize("speed", [0.0, 10.0, 100.0, 1000.0])
+@pytest.mark.parametrize("thrown", [apart, at_random, together])
+def test_pairs_are_in_proportion_to_bodies_at_any_speed(thrown, speed):
+    counts = []
+    for side in (6, 12):
+        contacts, frames = contacts_of(lattice(side, thrown(speed)))
+        v = frames.v[frames.inverse_mass > 0]
+        bound = most_pairs(0.0 if thrown is together else 2.0 * float(np.linalg.norm(v, axis=1).max()))
+        counts.append(len(contacts.pairs.geoms) / side**3)
+        assert counts[-1] < bound
+        # again and again in a step, as after impacts
+        for _ in range(4):
+            drift(frames, H)
+            contacts.find(1)
+            assert len(contacts.pairs.geoms) / side**3 < bound
+    # a body inside of a large heap has more neighbours than one at the surface of a small one, not eight times as many
+    assert counts[1] < 3.0 * counts[0] + 1.0
+
+
+def test_a_heap_that_falls_has_the_pairs_of_one_at_rest():
+    """Wherever cubes have a margin at all it is no wider than a part of their size."""
+    still, _ = contacts_of(lattice(8, together(0.0)))
+    for speed in (1.0, 10.0, 50.0):
+        moving, _ = contacts_of(lattice(8, together(speed)))
+        assert len(moving.pairs.geoms) <= (3**3 - 1) / 2 * 8**3
+    assert len(still.pairs.geoms) <= 3 * 8**3 + (3**3 - 1) / 2 * 8**3
+
+
+@pytest.mark.parametrize("speed", [10.0, 100.0, 1000.0])
+def test_one_fast_body_does_not_fill_the_lists_of_slow_ones(speed):
+    def one_fast(points):
+        velocities = np.zeros_like(points)
+        velocities[0] = speed / math.sqrt(3.0)
+        return velocities
+
+    still, _ = contacts_of(lattice(8, together(0.0)))
+    contacts, _ = contacts_of(lattice(8, one_fast))
+    pairs, before = contacts.pairs.geoms, {tuple(p) for p in still.pairs.geoms}
+    assert before <= {tuple(p) for p in pairs}
+    mine = (pairs == 0).any(axis=1)
+    # what is new is on the path of the fast one
+    assert len(pairs) - mine.sum() <= len(before)
+    assert mine.sum() <= 2 * most_pairs(speed)
+
+
+@pytest.mark.parametrize(("speed", "spin"), [(5.0, 5.0), (60.0, 30.0), (300.0, 0.0), (1000.0, 300.0), (1000.0, 2000.0)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
+    """All that touches at twelve times in the substep that begins."""
+    rng = np.random.default_rng(seed)
+    scene = sn.Scene()
+    for k in range(40):
+        scene.add_rigid_body(
+            SHAPES[k % len(SHAPES)](rng.uniform(0.05, 0.25)),
+            position=rng.uniform(-1.2, 1.2, 3),
+            rotation=random_turn(rng),
+            velocity=speed * rng.uniform(0, 1) ** 2 * rng.normal(size=3),
+            angular_velocity=spin * rng.uniform(0, 1) * rng.normal(size=3),
+        )
+    scene.add_collider(sn.Plane((0, 1, 0), -1.3))
+    scene.add_collider(sn.Box((0.5, 0.5, 0.5)), position=(0.4, 0.4, 0.1))
+    geoms, met = geoms_of(scene), 0
+    contacts, frames = contacts_of(scene)
+    for substep in range(3):
+        if substep:
+            contacts.find(1)
+        listed = {tuple(pair) for pair in contacts.pairs.geoms.tolist()}
+        for part in np.linspace(0.0, 1.0, 12):
+            then = frames_of(scene)
+            then.x0[...], then.q0[...] = frames.x0, frames.q0
+            steps = max(1, int(part * H * spin / 0.2))
+            for _ in range(steps):
+                drift(then, part * H / steps)
+            # at rest at that place nothing is looked for beyond what touches
+            then.v[...], then.w[...] = 0.0, 0.0
+            probe = BodyContacts(geoms, then, H, H, 0.0)
+            probe.begin(1)
+            probe.find(1)
+            gaps = places(probe.table, then)[2]
+            pairs = {tuple(pair) for pair in probe.table.geoms[: probe.table.count][gaps <= 0.0].tolist()}
+            met += len(pairs)
+            assert pairs <= listed
+        drift(frames, H)
+    assert met > 20
+
+
+def corner_shot(speed, angle, substeps):
+    """A small cube that flies at a slab and is thrown along it against a thin plate; how far it gets [m]."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_collider(sn.Box((40, 1, 4)), position=(0, -0.5, 0), friction=0.0)
+    scene.add_collider(sn.Box((0.02, 3, 4)), position=(6.0, 1.5, 0), friction=0.0)
+    way = np.array([math.cos(angle), -math.sin(angle), 0.0])
+    # in the first substep it reaches the slab after a tenth of its path, well before the plate
+    start = np.array([2.0, 0.05, 0.0]) - 0.1 * speed / (60.0 * substeps) * way
+    body = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=500, position=start, velocity=speed * way,
+                                friction=0.0)  # fmt: skip
+    sim = sn.Simulation(scene, substeps=substeps, precision="float64", threads=1)
+    sim.step(3)
+    return float(sim.state.body_positions[body.index][0])
+
+
+@pytest.mark.parametrize(("speed", "substeps"), [(400.0, 1), (1000.0, 2), (2000.0, 4)])
+@pytest.mark.parametrize("angle", [0.6, 0.8, 1.0])
+def test_what_is_thrown_off_its_path_meets_the_next(speed, angle, substeps, monkeypatch):
+    """The plate is not on the straight path, which goes down into the slab before it gets there."""
+    assert corner_shot(speed, angle, substeps) < 6.0
+    monkeypatch.setattr(bodies, "MOST_AGAIN", 0)
+    assert speed * math.cos(angle) / (60.0 * substeps) < 4.0 or corner_shot(speed, angle, substeps) > 6.0
+
+
+def test_margins_do_not_depend_on_how_often_they_were_left():
+    """The lists of a step with many detections are no longer than those of one with few."""
+    contacts, _ = contacts_of(lattice(8, at_random(30.0)))
+    first = len(contacts.pairs.geoms)
+    for _ in range(8):
+        contacts._take_pairs(contacts._broad.find(contacts._poses, contacts._factor, 1), True)
+        contacts._factor *= 2.0
+    assert len(contacts.pairs.geoms) <= 1.5 * first
+
+
+def test_what_is_known_of_a_pair_outlasts_a_detection():
+    contacts, frames = contacts_of(lattice(3, together(1.0)))
+    kept, keys = contacts.pairs, contacts.table.key[: contacts.table.count].copy()
+    assert kept.valid.any()
+    contacts._take_pairs(kept.geoms[::2].copy(), True)
+    for name in ("valid", "count", "mask", "margin", "place"):
+        np.testing.assert_array_equal(getattr(contacts.pairs, name), getattr(kept, name)[::2])
+    contacts._take_pairs(kept.geoms, True)
+    contacts._update(1, frames.v, True)
+    np.testing.assert_array_equal(contacts.table.key[: contacts.table.count], keys)
