@@ -169,7 +169,8 @@ class MotorWork:
         if len(self._which):
             drive_places(self._which, self._table.codes, self._table.numbers, angles, x, q, self._places)
 
-    def add(self, *arrays: np.ndarray) -> None:
-        """Add the work of a substep; arguments as for `work_of_motors`, from `broken` to `q`."""
+    def add(self, broken, swept, angles, loads, rows, motion, x, q) -> None:
+        """Add the work of a substep; arguments as for `work_of_motors`."""
         if len(self._which):
-            self.total += work_of_motors(self._which, self._table.codes, self._table.numbers, *arrays, self._places)
+            self.total += work_of_motors(self._which, self._table.codes, self._table.numbers, broken, swept, angles,
+                                         loads, rows, motion, x, q, self._places)  # fmt: skip
