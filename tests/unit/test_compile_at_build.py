@@ -19,6 +19,15 @@ from shinari import rehearsal
 from shinari.maths import compile_log
 
 STEPS = 40
+REHEARSE = rehearsal._rehearse
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rehearse():
+    """Undo `no_rehearsal` of all other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rehearsal, "_rehearse", REHEARSE)
+        yield
 
 
 def kernels() -> set[tuple[str, str]]:
