@@ -45,6 +45,7 @@ class PointWork:
         arms: Arms of the surfaces at the start of the substep, (P, 6).
         gap: Gap C - C* now [m].
         wanted: C* [m].
+        leap: Part of C* that is due to a bounce [m].
         slip: Slip now [m], (P, 3).
         turn: Relative turn of the bodies in the substep [rad], (P, 3).
         fast: Speed along the normal at the start of a substep of what may bounce, negative, else 0 [m/s].
@@ -60,6 +61,7 @@ class PointWork:
     arms: np.ndarray
     gap: np.ndarray
     wanted: np.ndarray
+    leap: np.ndarray
     slip: np.ndarray
     turn: np.ndarray
     fast: np.ndarray
@@ -97,20 +99,20 @@ def weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia):
 
 @numba.njit(parallel=True, cache=True, **STEADY)
 def start_points(
-    parts, count, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
-    inverse_mass, inverse_inertia, gravity, h, escape, slow
+    parts, count, frames, core, radius, normals, law, force, arms, wanted, leap, stiff, load, mus, limits, fast, x, q,
+    v, w, inverse_mass, inverse_inertia, gravity, h, escape, slow
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, and where the gap is to be."""
     for t in numba.prange(parts):
         start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
-                   wanted, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia, gravity,
-                   h, escape, slow)  # fmt: skip
+                   wanted, leap, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia,
+                   gravity, h, escape, slow)  # fmt: skip
 
 
 @steady
 def start_some(
-    begin, end, frames, core, radius, normals, law, force, arms, wanted, stiff, load, mus, limits, fast, x, q, v, w,
-    inverse_mass, inverse_inertia, gravity, h, escape, slow
+    begin, end, frames, core, radius, normals, law, force, arms, wanted, leap, stiff, load, mus, limits, fast, x, q,
+    v, w, inverse_mass, inverse_inertia, gravity, h, escape, slow
 ):  # fmt: skip
     """Begin a substep for points begin to end - 1."""
     for p in range(begin, end):
@@ -137,9 +139,8 @@ def start_some(
         # the speed with which the substep will go: with it a perfect bounce goes back on the way on which it came
         pull = (h if inverse_mass[a] > 0.0 else 0.0) - (h if inverse_mass[b] > 0.0 else 0.0)
         fast[p] = speed + pull * dot(n, gravity) if bounces else 0.0
-        if bounces:
-            target += max(law[p, 2] * (-fast[p] * h - max(gap, 0.0)), 0.0)
-        wanted[p] = target
+        leap[p] = max(law[p, 2] * (-fast[p] * h - max(gap, 0.0)), 0.0) if bounces else 0.0
+        wanted[p] = target + leap[p]
         set_vector(load, p, vector(force, p))
 
 

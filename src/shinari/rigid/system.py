@@ -10,10 +10,21 @@ from shinari.rigid.direct import shares_of, solve_direct
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Graph, Places, graph_of, places_of
+from shinari.rigid.impact_energy import (
+    UNLIMITED,
+    classify_components,
+    drop_leaps,
+    kinetic_energies,
+    limit_bounces,
+    limit_velocities,
+    mark_missed,
+    scale_impulses,
+)
 from shinari.rigid.joints.joints import Joints
 from shinari.rigid.joints.table import DRIVE, FIRST, FLAGS, HAS_SWING, HAS_TRAVEL, HAS_TWIST, NO_DRIVE, SECOND
 from shinari.rigid.line_search import APART, tighten
 from shinari.rigid.model import RigidModel
+from shinari.rigid.motion import derive, write_inertia
 from shinari.rigid.points import PointWork, judge, keep_forces, meet, start_points
 from shinari.rigid.report import PointLog
 from shinari.rigid.sweeps import solve_sweeps
@@ -28,6 +39,8 @@ MOST_RENEWALS, CLOSE = 4, 1e-2
 HALF_KEY = 1 << 32
 # A joint whose stiffness has changed by more than this part has come to a limit or off it.
 OTHERWISE = 1e-2
+# Part of the kinetic energy that the positions of an impact may gain before it is solved again without leaps.
+MOST_GAIN = 1e-3
 # Points for which it pays to wake one more thread.
 SHARE = 512
 # A joint's rows are straight for turns below the root of this [rad^2]; beyond, they are looked at again where they end.
@@ -66,6 +79,8 @@ class System:
         self._work = PointWork.zeros(0)
         self.log = PointLog()
         self._moved = np.zeros((rigid.frame_count, 6))
+        self._free_velocities = frames.v, frames.w
+        self._active = rigid.table.active
         self._pairs = np.zeros(0, np.int64)
         self._graph: Graph | None = None
         self._places: Places | None = None
@@ -141,15 +156,61 @@ class System:
         w = self._work
         parts = self._parts(threads, points.count)
         start_points(parts, points.count, points.frames, points.core, points.radius, points.normal, points.law,
-                     points.force, w.arms, w.wanted, w.stiff, w.load, w.mu, w.limit, w.fast,
+                     points.force, w.arms, w.wanted, w.leap, w.stiff, w.load, w.mu, w.limit, w.fast,
                      frames.x, frames.q, frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia,
                      self._gravity, h, self._settings.depenetration_speed, slow)  # fmt: skip
 
     def predicted(self) -> None:
         """The poses are predicted: nothing has been solved yet."""
         self._moved[...] = 0.0
+        if self._work.fast[: self.contacts.table.count].any():
+            self._free_velocities = self._frames.v.copy(), self._frames.w.copy()
 
     def solve(self, threads: int) -> None:
+        """Solve the positions, again without the leaps of bounces where these contradict each other."""
+        w, frames, count = self._work, self._frames, self.contacts.table.count
+        if not w.leap[:count].any():
+            self._solve_positions(threads)
+            return
+        changed = frames.x, frames.q, self._moved, w.limit
+        before = [a.copy() for a in changed]
+        self._solve_positions(threads)
+        wrong = self._contradictory()
+        if wrong.any() and self._places is not None:
+            for now, was in zip(changed, before, strict=True):
+                now[...] = was
+            drop_leaps(count, self._joint_count, wrong, self._places.homes, w.wanted, w.leap)
+            self._solve_positions(threads)
+
+    def _contradictory(self) -> np.ndarray:
+        """Components in which the leaps of bounces were missed or gained energy, (C,) bool."""
+        frames, w, graph, places, count = self._frames, self._work, self._graph, self._places, self.contacts.table.count
+        if graph is None or places is None:
+            return np.zeros(0, bool)
+        states, reference, limits = self._energy_limits(graph)
+        after, energies = (frames.v.copy(), frames.w.copy()), np.zeros_like(limits)
+        derive(frames.x, frames.q, *after, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
+               np.zeros(len(frames.x), bool), len(frames.x), self._settings.substep, 1.0)  # fmt: skip
+        kinetic_energies(graph.nodes, graph.starts, *after, frames.q, frames.inverse_mass, frames.moments, reference,
+                         energies)  # fmt: skip
+        wrong = (energies > limits * (1.0 + MOST_GAIN)) & (states != UNLIMITED)
+        mark_missed(count, self._joint_count, w.leap, w.gap, w.status, places.homes, wrong)
+        return wrong
+
+    def _energy_limits(self, graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """State, reference velocity and kinetic energy before the impacts of each component, (C,), (C, 3), (C,)."""
+        frames, el, points = self._frames, self._elements, self.contacts.table
+        states, reference = np.zeros(len(graph.direct), np.int64), np.zeros((len(graph.direct), 3))
+        limits = np.zeros(len(graph.direct))
+        free_v, free_w = self._free_velocities
+        classify_components(points.count, self._joint_count, el.frames, self._work.status, points.law, self._active,
+                            graph.node_of, graph.component_of, free_v, free_w, frames.impulses, reference,
+                            states)  # fmt: skip
+        kinetic_energies(graph.nodes, graph.starts, free_v, free_w, frames.q0, frames.inverse_mass, frames.moments,
+                         reference, limits)  # fmt: skip
+        return states, reference, limits
+
+    def _solve_positions(self, threads: int) -> None:
         """Newton steps until the states of the contacts stay."""
         points, frames, w, el = self.contacts.table, self._frames, self._work, self._elements
         count, joints, h = points.count, self._joint_count, self._settings.substep
@@ -224,10 +285,14 @@ class System:
             return
         if not w.fast[:count].any():
             return
-        bounced = np.flatnonzero((w.fast[:count] < 0.0) & (w.status[:count] != APART))
-        homes = self._places.homes[joints + bounced]
-        chosen = np.zeros(len(self._graph.direct), np.int64)
-        chosen[homes[homes >= 0]] = 1
+        homes, fast = self._places.homes[joints : joints + count], w.fast[:count] < 0.0
+        near, chosen = (np.zeros(len(self._graph.direct), np.int64) for _ in range(2))
+        near[homes[fast & (homes >= 0)]] = 1
+        chosen[homes[fast & (homes >= 0) & (w.status[:count] != APART)]] = 1
+        nodes, starts = self._graph.nodes, self._graph.starts
+        states, reference, limits = self._energy_limits(self._graph)
+        motion = frames.v, frames.w, frames.q, frames.inverse_mass, frames.moments, reference
+        limit_velocities(nodes, starts, near, states, limits, *motion)
         if not chosen.any():
             return
         el.force[:joints], self._bars.force[...] = 0.0, 0.0
@@ -240,9 +305,15 @@ class System:
                          joints + count, count, (frames.x.copy(), frames.q.copy(), moved))  # fmt: skip
             if not drop_pulls(count, joints, points.normal, el.force, el.stiffness, el.motion):
                 break
+        parts = np.ones_like(limits)
+        limit_bounces(nodes, starts, states, limits, *motion, moved, h, parts)
+        scale_impulses(count, joints, parts, self._places.homes, el.force, el.motion)
         speed_up(frames.v, frames.w, moved, h)
+        # with that of the predicted poses, friction would increase the energy of a body that the impact has turned far
+        inertia = np.zeros_like(frames.inverse_inertia)
+        write_inertia(inertia, frames.inverse_mass, frames.moments, frames.q)
         rub(count, joints, points.normal, w.mu, w.fast, el.frames, el.arms, el.force, el.stiffness, el.motion,
-            frames.v, frames.w, frames.inverse_mass, frames.inverse_inertia, h)  # fmt: skip
+            frames.v, frames.w, frames.inverse_mass, inertia, h)  # fmt: skip
 
     def _renew_limits(self, count: int, unfinished: np.ndarray, places: Places) -> bool:
         """Take the limits of friction anew in components whose points keep their states; whether that changes any."""

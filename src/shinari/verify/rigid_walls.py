@@ -8,7 +8,7 @@ import numpy as np
 
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cylinder, Sphere
+from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Shape, Sphere
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import axes, place
@@ -68,3 +68,47 @@ def shaken(precision: str) -> Iterator[Measurement]:
                       theory="hard contacts")  # fmt: skip
         yield at_most(f"energy gained over its own, {case}", 0.0, gain / first.kinetic, absolute=_G * h / speed,
                       theory="symplectic Euler, m g v h / 2, doubled")  # fmt: skip
+
+
+def _shape(name: str, size: tuple[float, float, float]) -> Shape:
+    """A shape of this size [m]; a round one has the first as its diameter and the second along its axis."""
+    r, length = 0.5 * size[0], size[1]
+    if name == "box":
+        return Box(size)
+    if name == "capsule":
+        return Capsule(r, length - 2.0 * r)
+    return Cone(r, length) if name == "cone" else Cylinder(r, length)
+
+
+@check("impacts in a full container never gain energy", "T' <= T for a restitution of at most 1, at walls at rest")
+def full(precision: str) -> Iterator[Measurement]:
+    """Bodies that bounce between walls on all sides at once: fast, spinning, thin, and with friction."""
+    for shape, size, room, speed, spin, e, mu, substeps in (
+        ("box", (0.298, 0.298, 0.298), 0.3, 10.0, 0.0, 1.0, 0.0, 20),
+        ("box", (0.96, 0.96, 0.96), 1.0, 5.0, 40.0, 1.0, 0.3, 10),
+        ("box", (0.02, 0.19, 0.06), 0.2, 3.0, 80.0, 0.5, 1.0, 40),
+        ("box", (0.258, 0.006, 0.0003), 0.3, 100.0, 0.0, 1.0, 0.3, 20),
+        ("cone", (0.99, 0.99, 0.99), 1.0, 1.0, 79.0, 1.0, 0.3, 20),
+        ("cylinder", (0.01, 0.29, 0.01), 0.3, 20.0, 60.0, 1.0, 1.0, 5),
+        ("capsule", (0.1, 0.28, 0.1), 0.3, 20.0, 60.0, 0.8, 0.3, 20),
+    ):
+        scene = Scene()
+        scene.add_collider(Box((room, room, room), inside=True), friction=mu, restitution=e)
+        way = np.array([0.6, 0.3, -0.5]) / math.sqrt(0.7)
+        about = np.array([0.4, -0.5, 0.7]) / math.sqrt(0.9)
+        scene.add_rigid_body(_shape(shape, size), velocity=speed * way, angular_velocity=spin * about, friction=mu,
+                             restitution=e)  # fmt: skip
+        sim = Simulation(scene, precision=precision, threads=1, substeps=substeps)
+        first, gain, out = sim.energy(), -math.inf, -math.inf
+        least = first.kinetic + first.gravitational
+        for _step in range(60):
+            sim.step()
+            energy = sim.energy().kinetic + sim.energy().gravitational
+            gain, least = max(gain, energy - least), min(least, energy)
+            out = max(out, float(np.abs(sim.state.body_positions).max()) / room - 0.5)
+        extent = " x ".join(f"{d:g}" for d in size)
+        case = f"{shape} of {extent} m in {room:g} m, {speed:g} m/s, {spin:g} rad/s, e {e:g}, {substeps} substeps"
+        yield at_most(f"energy gained over its own, {case}", 0.0, gain / first.kinetic,
+                      absolute=_G * sim.settings.substep / speed,
+                      theory="symplectic Euler, m g v h / 2, doubled")  # fmt: skip
+        yield at_most(f"centre outside over the size, {case}", 0.0, out, theory="the walls hold")

@@ -90,6 +90,13 @@ class JointTable(NamedTuple):
     strengths: np.ndarray
     gears: np.ndarray
 
+    @property
+    def active(self) -> np.ndarray:
+        """Which joints store or supply energy: springs, motors and gears, (J,) bool."""
+        springs = [COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE]
+        driven = (self.codes[:, DRIVE] != NO_DRIVE) | (self.codes[:, KIND] == GEAR)
+        return driven | (self.numbers[:, springs] > 0.0).any(axis=1)
+
 
 def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
     """The joints of a scene."""
