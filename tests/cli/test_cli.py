@@ -163,6 +163,7 @@ def test_resume_goes_on_exactly(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "not the one that was saved" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default::shinari.errors.FrameRateWarning")  # the command tells it in its own way
 def test_divergence_keeps_what_there_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "scene.toml").write_text(DIVERGING)
     (folder / "a.npz").write_text("an earlier result")
@@ -179,6 +180,7 @@ def test_divergence_keeps_what_there_is(folder: Path, capsys: pytest.CaptureFixt
     assert np.isfinite(simulation.state.positions).all()
 
 
+@pytest.mark.filterwarnings("default::shinari.errors.FrameRateWarning")  # the command tells it in its own way
 def test_a_warning_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", "scene.toml", "--fps", "24", "--duration", "0.02", "--quiet"]) == cli.OK
     lines = capsys.readouterr().err.splitlines()

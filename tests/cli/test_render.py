@@ -93,6 +93,7 @@ def test_looks_that_differ_make_pictures_that_differ(folder):
         assert all(np.abs(image - other).max() > 30 for other in seen[:k]), looks[k]
 
 
+@pytest.mark.filterwarnings("default::shinari.errors.FrameRateWarning")  # the command tells it in its own way
 def test_a_scene_that_diverges_is_not_drawn(folder, capsys):
     Path("wild.toml").write_text(
         '[simulation]\ndt = 0.5\nsubsteps = 1\nthreads = 1\nprecision = "float64"\n'

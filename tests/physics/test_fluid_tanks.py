@@ -3,6 +3,8 @@
 Four iterations in each substep: with one of them a column breathes for seconds, and its weight with it.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -100,7 +102,9 @@ def test_flat_box_floats_as_deep_as_its_density_says(density):
     width = counts[0] * spacing
     scene.add_collider(sn.Box((width, 1.0, width), inside=True), position=(0.0, 0.5, 0.0))
     box = scene.add_rigid_body(sn.Box((size, height, size)), density=density, position=(0.0, bottom + height / 2, 0.0))
-    sim = sn.Simulation(scene, dt=1 / 60, substeps=10, iterations=4)
+    # the lattice has no place for the lighter box
+    with pytest.warns(sn.ContactWarning, match="starts inside") if density < 500.0 else nullcontext():
+        sim = sn.Simulation(scene, dt=1 / 60, substeps=10, iterations=4)
     sim.step(40)
     depths, forces = [], []
     for _ in range(20):

@@ -300,7 +300,7 @@ def test_bad_input() -> None:
         ((("cloth", 5), {"glide": -0.1}), "cloth: glide"),
         ((("cloth", 5), {"point": (0, 0, 0)}), "cloth: point"),
         ((("nothing", 0), {}), "nothing is called 'nothing'"),
-        ((("collider", 0), {}), "no particles"),
+        ((("collider", 0), {}), "grab: handle: expected an object with particles or a rigid body"),
     ]:
         with pytest.raises(sn.SceneError, match=message):
             simulation.grab(*arguments[0], **arguments[1])

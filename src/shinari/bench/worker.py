@@ -45,10 +45,8 @@ class Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.wait()
+        with contextlib.suppress(BrokenPipeError), self._process:
+            pass  # closes both pipes and waits
 
     def ask(self, task: str, count: int = 1) -> Any:
         """Do a task and wait for its answer; see `serve`."""
