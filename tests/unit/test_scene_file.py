@@ -261,6 +261,7 @@ def test_a_file_says_all_about_contact_that_the_python_interface_does(tmp_path: 
     assert scene.ignored == {("flag", "line"), ("ball", "dust")}
 
 
+@pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")  # the scene is written, not simulated
 def test_a_checkpoint_keeps_all_about_contact(tmp_path: Path) -> None:
     simulation = sn.Simulation(contact_scene(), substeps=2, threads=1, contact_detection="substep")
     simulation.save(tmp_path / "c.vtkhdf")

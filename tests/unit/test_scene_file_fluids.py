@@ -235,7 +235,7 @@ def named(full: sn.Scene, name: str) -> int:
         (("water", "sampling", "kernel"), "gauss"),
         (("water", "sampling", "dimensions"), 5),
         (("water", "sampling", "boundary"), 1),
-        (("water", "material", "rest_density"), 999.0),
+        (("water", "material", "rest_density"), 400.0),
         (("water", "material", "viscosity"), -1.0),
         (("water", "material", "cohesive"), 3),
         (("water", "kind"), "grains"),

@@ -214,7 +214,8 @@ def test_layers_without_distance_are_entangled() -> None:
     vertices[6:11, 0] = vertices[4::-1, 0]
     vertices[17:22, 0] = vertices[15:10:-1, 0]
     scene = sn.Scene()
-    sheet(scene, "strip", (vertices, faces), mode="triangles")
+    with pytest.warns(sn.SeamWarning):
+        sheet(scene, "strip", (vertices, faces), mode="triangles")
     (text,) = messages(scene)
     assert text.startswith("'strip' intersects itself at the start: ")
 
