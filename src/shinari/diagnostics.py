@@ -337,7 +337,8 @@ class Diagnostics:
         if len(block.damping):
             # w lambda^2, from the forces at the points
             weighted = (rows.pulls**2 * state.x[block.indices, 3]).sum(axis=1)
-            unsolved &= (block.damping == 0.0) | (compliance * squares < self._h**2 * weighted)
+            with np.errstate(invalid="ignore"):  # rows without force: infinity times zero
+                unsolved &= (block.damping == 0.0) | (compliance * squares < self._h**2 * weighted)
         acting = np.maximum(-np.einsum("mr,mr->m", values, multipliers) / self._h**2, 0.0)
         return 0.5 * float(np.where(unsolved, np.minimum(stored, acting), stored).sum())
 

@@ -361,5 +361,5 @@ def _kind_of(value: Any) -> Any:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, (int, float)):
-        return "zero" if value == 0 else "one" if value == 1 else "finite" if np.isfinite(value) else "infinite"
+        return "zero" if value == 0 else "one" if value == 1 else "finite" if abs(value) < np.inf else "infinite"
     return type(value).__name__

@@ -16,6 +16,8 @@ from shinari.verify.ledger import Measurement, all_checks, at_least, at_most, ch
 CASES = [(name, precision) for name, entry in all_checks().items() for precision in entry.precisions]
 
 
+# columns of grains are cut out of others of which some still overlap the floor and each other
+@pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")
 @pytest.mark.parametrize(("name", "precision"), CASES)
 def test_check(name, precision):
     measurements = run_checks([name], [precision])

@@ -33,6 +33,9 @@ from shinari.scene.joint_handle import JointHandle
 from shinari.scene.rod import RodHandle
 from shinari.state import State
 
+# values that are odd and accepted may be warned of; warnings that are not ours are looked at in each call
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 LONGEST_MESSAGE = 400
 LONGEST_CALL = 20
 FUZZ_SECONDS = float(os.environ.get("SHINARI_FUZZ_SECONDS", "2"))

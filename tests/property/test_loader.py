@@ -17,6 +17,9 @@ from shinari.build.model import build_model
 from shinari.files.meshes import EXTENSIONS, read_mesh
 from shinari.files.scene_file import load_scene_file
 
+# scenes of odd values may be warned of
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 FEW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 VALID: dict[str, Any] = {

@@ -350,7 +350,7 @@ BAD_MATERIALS = [
     ("nothing", {"friction": 1.0}, "nothing"),
     ("grit", {"friction": 1.0}, "has no material"),
     (("it", "tail"), {"bend_stiffness": 1.0}, "rope 'tail': bend_stiffness: unknown field"),
-    (3, {"friction": 1.0}, "one thing or several"),
+    (3, {"friction": 1.0}, "things: expected a list"),
 ]
 
 

@@ -224,7 +224,7 @@ def test_without_a_visual_surface_a_thing_shows_its_own_triangles() -> None:
     shown[:] = 7.0
     assert simulation.positions(body).max() < 1.0
     assert len(simulation.surface(cloth)[1]) == 12
-    with pytest.raises(SceneError, match="surface: 'rope' is made of rope and has no triangles"):
+    with pytest.raises(SceneError, match="surface: handle: 'rope' is made of rope and has no triangles"):
         simulation.surface(rope)
     with pytest.raises(SceneError, match="another scene"):
         simulation.surface(sn.Scene().add_cloth(sn.grid(shape=(3, 4))))

@@ -368,6 +368,7 @@ def digest(result):
     return hashlib.sha256(result.vertices.tobytes() + result.tetrahedra.tobytes()).hexdigest()
 
 
+@pytest.mark.filterwarnings("ignore::shinari.errors.CacheWarning")  # once in a process; see test_kernel_cache
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
     from shinari.build.tetrahedra import wild as tetra_wild

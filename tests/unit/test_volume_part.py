@@ -144,5 +144,5 @@ def test_bad_values_are_refused(options, message):
     with pytest.raises(sn.SceneError, match="has no faces"):
         scene.add_volume(rope)
     sim = sn.Simulation(scene)
-    with pytest.raises(sn.SceneError, match="pressure: the volume of 'rope' is not kept"):
+    with pytest.raises(sn.SceneError, match="pressure: of: the volume of 'rope' is not kept"):
         sim.pressure(rope)

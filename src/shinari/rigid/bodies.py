@@ -144,7 +144,9 @@ class Bodies:
     def _finite(self) -> bool:
         """Whether all poses and velocities are finite numbers."""
         f = self.frames
-        return math.isfinite(float(f.x.sum()) + float(f.q.sum()) + float(f.v.sum()) + float(f.w.sum()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(f.x.sum()) + float(f.q.sum()) + float(f.v.sum()) + float(f.w.sum())
+        return math.isfinite(total)
 
     def _rest(self) -> None:
         """Let those sleep that have been idle for long enough, unless a user has given them a speed."""

@@ -74,7 +74,9 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
             work.flows.advance(threads)
         if work.tears is not None:
             work.tears.check(threads)
-    if not math.isfinite(float(x.sum()) + float(v.sum())):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(x.sum()) + float(v.sum())
+    if not math.isfinite(total):
         return False
     if work.bodies is not None and not work.bodies.publish():
         return False

@@ -24,6 +24,8 @@ from shinari.view.access import Access, Refusal, Request
 from shinari.view.messages import LARGEST_MESSAGE, Messages
 
 LOG = logging.getLogger("shinari.view")
+# the server of websockets tells of every connection at INFO
+LOG.setLevel(logging.WARNING)
 PARAMETERS = ("process_request", "create_connection", "max_size", "logger")
 """Parameters of `websockets.asyncio.server.serve` through which the checks come."""
 MOST_MALFORMED = 100
