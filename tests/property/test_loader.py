@@ -254,7 +254,7 @@ def test_the_document_that_is_mutated_is_valid(folder: Path) -> None:
     path = folder / "scene.toml"
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in VALID.items()))
     scene, _ = load_scene_file(path)
-    assert scene.particle_count == 261
+    assert scene.particle_count == 258
 
 
 @FEW

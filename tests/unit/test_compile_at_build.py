@@ -79,6 +79,8 @@ def test_without_a_rehearsal_the_first_contact_would():
         rehearsal._inside.active = True
         return late_kernels("cloth on a ball")
 
+    if any("push_particles" in kernel for kernel, _ in kernels()):
+        pytest.skip("another test of this process has loaded the kernel")
     assert any("push_particles" in kernel for kernel in in_a_child(unrehearsed))
 
 

@@ -22,7 +22,7 @@ from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import FileError
 from shinari.files import gltf, mapped
 from shinari.files.record import Recorder
-from shinari.files.results import Body, Frame, Layout, Part
+from shinari.files.results import MEASURES, Body, Frame, Layout, Part
 from shinari.files.usd_parts import SURFACE_DEFORMABLE
 from shinari.files.writers import open_writer
 from shinari.scene.motion import rotation_matrix
@@ -362,7 +362,7 @@ def test_usd_holds_strains_and_forces_where_they_are_measured(tmp_path):
             more = {
                 "strains": np.arange(10.0) + index,
                 "forces": 2.0 * np.arange(10.0) + index,
-                "measures": np.zeros(12),
+                "measures": np.zeros(len(MEASURES)),
             }
             writer.write(Frame(index / 50, points, points, none, np.zeros((0, 4)), none, none, **more))
     stage = Usd.Stage.Open(str(tmp_path / "run.usda"))

@@ -13,7 +13,7 @@ import trimesh
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from shinari.errors import FileError
+from shinari.errors import FileError, ShinariError
 from shinari.files.meshes import EXTENSIONS, read_mesh, write_mesh
 
 # The corners of a sheet of 2 x 3 squares in no particular order, one of them used by no face.
@@ -57,7 +57,7 @@ def test_a_mesh_that_cannot_be_is_not_written_and_the_earlier_file_stays(tmp_pat
         (VERTICES, FACES[:0]),
         (VERTICES, FACES * 0.5),
     ]:
-        with pytest.raises(FileError, match="mesh"):
+        with pytest.raises(ShinariError, match="mesh"):
             write_mesh(path, vertices, faces)
     assert path.read_text() == "earlier"
     with pytest.raises(FileError, match="cannot"):

@@ -7,6 +7,9 @@ import shinari as sn
 from shinari.fluid.sheets import Sheets
 from shinari.fluid.wall_table import missing
 
+# the water of a bag begins as a block that its cloth overlaps a little
+pytestmark = pytest.mark.filterwarnings("ignore:'bag' and 'water' overlap:shinari.errors.ContactWarning")
+
 SPACING = 0.02
 
 
