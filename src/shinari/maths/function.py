@@ -7,6 +7,10 @@ from typing import Any
 
 import numba
 
+import shinari.compute.backend  # noqa: F401  kernels of Numba learn to call the functions of `compute`
+from shinari.compute.kernels import FAST
+from shinari.compute.kernels import STEADY as STEADY_FLAGS
+from shinari.compute.kernels import function as compute_function
 from shinari.errors import SceneError
 from shinari.maths import kernel_cache
 from shinari.scene import check
@@ -24,16 +28,16 @@ if "NUMBA_SLP_VECTORIZE" not in os.environ:
 if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ and "NUMBA_THREADING_LAYER" not in os.environ:
     numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
 
-# The compiler may contract, reorder and use approximate division, but NaN and infinity keep their meaning:
-# an infinite compliance is a row without force, and a NaN has to reach the check that stops the run.
+# Flags of the kernels that are compiled by Numba alone.
 FLAGS: dict[str, Any] = {
-    "fastmath": {"contract", "nsz", "arcp", "afn", "reassoc"},
+    "fastmath": set(FAST),
     "error_model": "numpy",
     "boundscheck": False,
     # What is inlined decides which products and sums are contracted, and LLVM decides it differently for code that is
     # run at once and code that goes to the disk cache: the first run of a scene would have other last bits.
     "forceinline": True,
 }
+STEADY: dict[str, Any] = FLAGS | {"fastmath": set(STEADY_FLAGS)}
 
 
 def function(python_function: Callable) -> Any:
@@ -48,17 +52,12 @@ def function(python_function: Callable) -> Any:
         raise SceneError(
             f"function: python_function: expected a function of Python, got {check.short(python_function)}"
         )
-    return numba.njit(**FLAGS)(python_function)
-
-
-# A kernel with a parallel loop is optimised twice when it runs from the cache. With both freedoms, to contract and to
-# reorder, the second time can round differently; the kernels of contact, full of decisions, do without reordering.
-STEADY: dict[str, Any] = FLAGS | {"fastmath": FLAGS["fastmath"] - {"reassoc"}}
+    return compute_function(python_function)
 
 
 def steady(python_function: Callable) -> Any:
     """Compile a function that kernels of contact call."""
-    return numba.njit(**STEADY)(python_function)
+    return compute_function(python_function, fastmath=STEADY_FLAGS)
 
 
 def inlined(python_function: Callable) -> Any:

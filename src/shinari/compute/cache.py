@@ -1,0 +1,167 @@
+"""Object files of kernels: where they lie, how they are loaded, and who compiles what is missing.
+
+A file is named by the hash of all that it is made of, so that a file that is there is right, and never changes. Folders
+are searched in turn: that of the user, then the one that comes with the package. A file ends with its own digest; one
+that is damaged counts as missing.
+"""
+
+import hashlib
+import os
+import platform
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding as llvm
+
+from shinari.compute import bounds
+
+if TYPE_CHECKING:
+    from shinari.compute.kernels import Native
+
+# What every x86-64 processor since 2013 (Intel) and 2015 (AMD) has: kernels are compiled for it wherever they run, so
+# that results do not depend on the processor.
+BASELINE = "x86-64-v3"
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+
+SHIPPED = Path(__file__).parent / "objects"
+LOCK = threading.RLock()
+loaded: dict[str, Path] = {}
+"""Symbols that this process loaded, and from where."""
+
+
+@cache
+def triple() -> str:
+    """The platform."""
+    return llvm.get_process_triple()
+
+
+@cache
+def processor() -> str:
+    """The processor for which kernels are compiled; `SHINARI_CPU` names another one, `native` means this one."""
+    wanted = os.environ.get("SHINARI_CPU")
+    if wanted and wanted != "native":
+        return wanted
+    features = llvm.get_host_cpu_features()
+    if not wanted and platform.machine() in ("x86_64", "AMD64") and all(map(features.get, _V3)):
+        return BASELINE
+    return llvm.get_host_cpu_name()
+
+
+def folder() -> Path:
+    """Folder of the object files of this user."""
+    return cache_folder("objects")
+
+
+def cache_folder(kind: str) -> Path:
+    """Folder for what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
+
+    A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
+    """
+    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache(), kind)
+
+
+def _user_cache() -> str:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return str(Path(base) / "shinari")
+
+
+@cache
+def _writable_folder(wanted: str, kind: str) -> Path:
+    place = Path(wanted) / kind
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            return place
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-"))
+
+
+def read(symbol: str) -> tuple[bytes, Path] | None:
+    """The object code of a symbol and its file; None when there is none, or a damaged one."""
+    for place in (folder(), SHIPPED):
+        path = place / f"{symbol}.o"
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(data[:-32]).digest() == data[-32:]:
+            return data[:-32], path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def write(symbol: str, data: bytes) -> None:
+    """Keep the object code of a symbol; a file appears whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=folder(), suffix=".tmp")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data + hashlib.sha256(data).digest())
+    Path(temporary).replace(folder() / f"{symbol}.o")
+
+
+def load(natives: "Iterable[Native]") -> None:
+    """Bring machine code into memory, callees first; what is in no folder is compiled."""
+    with LOCK:
+        wanted = order(natives)
+        found = {native.symbol: read(native.symbol) for native in wanted if native.symbol not in loaded}
+        missing = [native for native in wanted if found.get(native.symbol, True) is None]
+        if missing:
+            from shinari.compute.compiling import compile_missing
+
+            compile_missing(missing)
+            found |= {native.symbol: read(native.symbol) for native in missing}
+        for native in wanted:
+            if native.symbol not in loaded:
+                data, path = found[native.symbol]  # type: ignore[misc]
+                native.loaded(link(native.symbol, data))
+                loaded[native.symbol] = path
+            else:
+                native.loaded(_addresses[native.symbol])
+
+
+def order(natives: "Iterable[Native]") -> "list[Native]":
+    """Natives and all that they call, callees first, each once."""
+    result: dict[str, Any] = {}
+
+    def visit(native: "Native") -> None:
+        if native.symbol not in result:
+            for callee in native.callees():
+                visit(callee)
+            result[native.symbol] = native
+
+    for native in natives:
+        visit(native)
+    return list(result.values())
+
+
+_addresses: dict[str, int] = {}
+
+
+def link(symbol: str, data: bytes) -> int:
+    """Load object code into the process; its symbol can be called from then on, from other object code, too."""
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    address = engine.get_function_address(symbol)
+    llvm.add_symbol(symbol, address)
+    _addresses[symbol] = address
+    return address
+
+
+@cache
+def _engine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    if bounds.CHECKED:
+        llvm.add_symbol(bounds.SYMBOL, bounds.address())
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

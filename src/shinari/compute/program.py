@@ -1,0 +1,270 @@
+"""A program: launches, loops and conditions, recorded by plain Python and replayed by one compiled function.
+
+    p = Program()
+    with p.loop(substeps, index=(clock.substep, 0)):
+        p.launch(predict, particles, h, count=n)
+        with p.repeat(8, until=(flags.done, 0)):
+            p.launch(project, rows, particles, h, colours=offsets)
+        p.require(contacts, (counters.total, 0))
+        p.launch(fill, particles, contacts, count=n)
+    p.run(threads=2)
+
+Counts and conditions are numbers, or cells `(array, index)` of int64 arrays that kernels write.
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from shinari.compute import bounds
+from shinari.compute.cache import load
+from shinari.compute.kernels import Kernel, Native, shared
+from shinari.compute.primitives import call_entry, cycles, load_address, store_address
+from shinari.compute.records import Field, Record
+from shinari.compute.threads import Pool, share, team
+
+LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, REQUIRE = range(7)
+# Columns of a line: operation | entry, or address of a value | launch, or where to go | addresses of begin, end | grain
+OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
+# What the replay returns where it does not stop at a line.
+FINISHED, STOPPED = -1, -2
+# Parts of the region of a thread.
+PARTS = 4
+
+i64 = np.int64
+Cell = int | tuple[np.ndarray, int]
+
+
+class Lines(Record):
+    """The lines of a program, and what the replay knows of each."""
+
+    code = Field(np.int64, 6)
+    passes = Field(np.int64, doc="of a loop, so far")
+    spent = Field(np.int64, unit="cycles")
+    speed = Field(np.float64, 2, unit="cycles an item", doc="on one thread and on all")
+    wait = Field(np.int64, 2, doc="launches until the slower of both is tried again, and the last wait")
+
+
+@shared
+def launch(lines: Lines, pool: Pool, at: i64, threads: i64) -> i64:
+    """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, .. 4096 launches."""
+    _, entry, arguments, first, last, grain = lines.code[at]
+    begin, end = load_address(first), load_address(last)
+    if end <= begin:
+        return 0
+    split = threads > 1 and end - begin >= 2 * grain
+    together, trial = False, False
+    if split:
+        speed, wait = lines.speed[at], lines.wait[at]
+        trial = wait[0] <= 1
+        together = (speed[1] <= speed[0]) != trial
+    start = cycles()
+    if together:
+        parts = min(max((end - begin) // (threads * grain), 1), PARTS)
+        share(pool, entry, arguments, begin, end, threads, parts)
+    else:
+        call_entry(entry, arguments, begin, end)
+    used = cycles() - start
+    lines.spent[at] += used
+    if split:
+        cost = used / (end - begin)
+        speed, wait = lines.speed[at], lines.wait[at]
+        old = speed[1] if together else speed[0]
+        new = cost if trial or old == 0.0 else 0.75 * old + 0.25 * cost
+        better = speed[1] <= speed[0]
+        speed = (speed[0], new) if together else (new, speed[1])
+        lines.speed[at] = speed
+        longer = min(2 * wait[1], 4096) if (speed[1] <= speed[0]) == better else 4
+        lines.wait[at] = (longer, longer) if trial else (wait[0] - 1, wait[1])
+    return 0
+
+
+@shared
+def replay(lines: Lines, pool: Pool, at: i64, threads: i64) -> i64:
+    """Run from a line to the end.
+
+    Returns:
+        `FINISHED`, `STOPPED`, or the line whose list has too little room.
+    """
+    count = len(lines)
+    while at < count:
+        operation, first, second = lines.code[at, OPERATION], lines.code[at, FIRST], lines.code[at, SECOND]
+        if operation == LAUNCH:
+            launch(lines, pool, at, threads)
+        elif operation == LOOP:
+            done = lines.passes[at]
+            if done >= load_address(first):
+                lines.passes[at] = 0
+                at = second
+                continue
+            store_address(lines.code[at, BEGIN], done)
+            lines.passes[at] = done + 1
+        elif operation == NEXT:
+            at = second
+            continue
+        elif operation == UNTIL:
+            if load_address(first) != 0:
+                lines.passes[second] = 0
+                at = lines.code[second, SECOND]
+                continue
+        elif operation == WHEN:
+            if load_address(first) == 0:
+                at = second
+                continue
+        elif operation == STOP:
+            if load_address(first) != 0:
+                return STOPPED
+        elif load_address(first) > load_address(second):
+            return at
+        at += 1
+    return FINISHED
+
+
+class Program:
+    """A recorded list of launches.
+
+    Attributes:
+        grown: How often Python was asked to make room.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[list[int]] = []
+        self._names: list[str] = []
+        self._kept: list[Any] = []
+        self._natives: list[tuple[int, Native]] = []
+        self._lists: dict[int, tuple[Record, np.ndarray, tuple[np.ndarray, int]]] = {}
+        self._table: Any = None
+        self._run: Any = None
+        self.grown = 0
+
+    def launch(
+        self,
+        kernel: Kernel,
+        *arguments: Any,
+        count: Cell | None = None,
+        colours: Sequence[int] | np.ndarray | None = None,
+        grain: int = 256,
+    ) -> None:
+        """Run a kernel for every index below a count, split over threads; or colour after colour.
+
+        Args:
+            kernel: The kernel.
+            arguments: Its records and scalars.
+            count: Items.
+            colours: In place of a count: where each colour begins, and the end; int64. Items of a colour share nothing.
+            grain: Items below which a part is not worth sharing.
+        """
+        table, precision = kernel.pack(arguments)
+        self._kept += [table, arguments]
+        if (count is None) == (colours is None):
+            raise TypeError(f"{kernel.name}: expected either a count or colours")
+        if colours is None:
+            cells = [(self._cell(0), self._cell(count))]
+        else:
+            offsets = np.ascontiguousarray(colours, np.int64)
+            cells = [(self._cell((offsets, k)), self._cell((offsets, k + 1))) for k in range(len(offsets) - 1)]
+        native = kernel.native(precision)
+        for begin, end in cells:
+            at = self._line(LAUNCH, 0, table.ctypes.data, begin, end, grain, kernel.name)
+            self._natives.append((at, native))
+
+    def serial(self, kernel: Kernel, *arguments: Any) -> None:
+        """Run a kernel for a single item, 0: sums, scans, decisions."""
+        self.launch(kernel, *arguments, count=1)
+
+    @contextmanager
+    def loop(self, count: Cell, index: tuple[np.ndarray, int] | None = None) -> Iterator[int]:
+        """Repeat what is recorded inside; `index` is a cell that holds the number of the pass."""
+        start = self._line(LOOP, self._cell(count), 0, self._cell(index if index is not None else 0))
+        yield start
+        self._line(NEXT, 0, start)
+        self._lines[start][SECOND] = len(self._lines)
+
+    @contextmanager
+    def repeat(self, most: Cell, until: tuple[np.ndarray, int]) -> Iterator[None]:
+        """Repeat at most so often, until the cell `until` is not zero at the end of a pass."""
+        with self.loop(most) as start:
+            yield
+            self._line(UNTIL, self._cell(until), start)
+
+    @contextmanager
+    def when(self, condition: tuple[np.ndarray, int]) -> Iterator[None]:
+        """Run what is recorded inside if a cell is not zero."""
+        start = self._line(WHEN, self._cell(condition))
+        yield
+        self._lines[start][SECOND] = len(self._lines)
+
+    def stop_if(self, condition: tuple[np.ndarray, int]) -> None:
+        """End the run if a cell is not zero; `run` returns False."""
+        self._line(STOP, self._cell(condition))
+
+    def require(self, record: Record, count: tuple[np.ndarray, int]) -> None:
+        """Before a list is filled: room for as many rows as a cell says. Python makes room, and the replay goes on."""
+        room = np.array([len(record)], np.int64)
+        at = self._line(REQUIRE, self._cell(count), self._cell((room, 0)))
+        self._lists[at] = record, room, count
+
+    def prepare(self) -> None:
+        """Load or compile all kernels."""
+        if self._run is not None:
+            return
+        load([native for _, native in self._natives] + [replay.native(np.float32)])
+        for at, native in self._natives:
+            self._lines[at][FIRST] = native.address
+        self._table = Lines.zeros(len(self._lines))
+        self._table.code[...] = np.array(self._lines, np.int64).reshape(-1, 6)
+        self._table.wait[...] = 0, 4
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
+        self._run = kind(replay.native(np.float32).address)
+
+    def run(self, threads: int = 1) -> bool:
+        """Replay the program; False when a `stop_if` ended it."""
+        self.prepare()
+        crew = team()
+        usable = crew.acquire(threads)
+        try:
+            at = 0
+            while True:
+                at = self._run(self._table.addresses.ctypes.data, crew.pool.addresses.ctypes.data, at, usable)
+                if at < 0:
+                    break
+                self._make_room(at)
+        finally:
+            if usable > 1:
+                crew.release()
+        bounds.check()
+        if at == STOPPED:
+            self._table.passes[...] = 0
+        return at == FINISHED
+
+    def _make_room(self, at: int) -> None:
+        record, room, (array, index) = self._lists[at]
+        record.grow(int(array[index]) * 3 // 2)
+        for other, its_room, _ in self._lists.values():
+            if other is record:
+                its_room[0] = len(record)
+        self.grown += 1
+
+    def profile(self) -> list[tuple[str, int]]:
+        """Kernel and time [cycles] of each launch, in the order in which they were recorded."""
+        return [(self._names[k], int(self._table.spent[k])) for k in np.flatnonzero(self._table.spent)]
+
+    def _cell(self, value: Any) -> int:
+        """Address of an int64: of a cell that is given, or of a constant that is kept."""
+        array, index = value if isinstance(value, tuple) else (np.array([value], np.int64), 0)
+        if array.dtype != np.int64:
+            raise TypeError(f"program: cell: got {array.dtype}; expected int64")
+        self._kept.append(array)
+        return array.ctypes.data + 8 * index
+
+    def _line(
+        self, operation: int, first: int = 0, second: int = 0, begin: int = 0, end: int = 0, grain: int = 0, name: str = ""
+    ) -> int:
+        if self._run is not None:
+            raise RuntimeError("program: was prepared; record all launches before the first run")
+        self._lines.append([operation, first, second, begin, end, grain])
+        self._names.append(name)
+        return len(self._lines) - 1

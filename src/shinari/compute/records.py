@@ -1,0 +1,178 @@
+"""Typed records: named arrays whose rows have a fixed shape, read in kernels as `rows.rest[r]`.
+
+    class Rows(Record):
+        points = Field(np.uint32, 2, doc="particles of each row")
+        rest = Field(real, unit="m", doc="rest length")
+
+    rows = Rows.zeros(100, np.float32)
+
+In a kernel `rows.points[r]` is a tuple of two, `rows.points[r, 0]` a scalar, and `rows.points[r] = i, j` writes a row. A
+record reaches compiled code as one pointer to a table of addresses, one for each field. The table stays where it is
+when an array is replaced by a longer one, so recorded launches stay valid.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, overload
+
+import numpy as np
+
+
+class real:
+    """Stands for the floating point type of a simulation, float32 or float64, in fields and signatures."""
+
+
+def concrete(dtype: Any, precision: Any) -> np.dtype:
+    """The dtype that a declared type means at a precision."""
+    return np.dtype(precision if dtype is real else dtype)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record.
+
+    Attributes:
+        dtype: Scalar type; `real` for the precision of the simulation.
+        shape: Shape of one row: `()` a scalar, 3 or `(3,)` a tuple of three, `(8, 3)` eight of them.
+        unit: Unit, for people.
+        doc: Meaning.
+        saved: Whether it belongs to the state that a checkpoint keeps.
+    """
+
+    dtype: Any
+    shape: Any = ()
+    unit: str = ""
+    doc: str = ""
+    saved: bool = False
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", self.shape if isinstance(self.shape, tuple) else (self.shape,))
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Field": ...
+    @overload
+    def __get__(self, instance: "Record", owner: type) -> np.ndarray: ...
+    def __get__(self, instance: "Record | None", owner: type) -> "Field | np.ndarray":
+        return self if instance is None else instance.arrays[self.name]
+
+    def __set__(self, instance: "Record", value: np.ndarray) -> None:
+        raise AttributeError(f"{type(instance).__name__}.{self.name}: is bound with `bind`, or written in place")
+
+
+class Record:
+    """Base of records; a subclass declares its fields. All arrays of a record have the same number of rows.
+
+    Attributes:
+        fields: Declared fields by name.
+        arrays: Arrays by the name of their field.
+        precision: What `real` means, float32 or float64.
+        addresses: Address of each field, and the number of rows at the end, int64.
+    """
+
+    fields: ClassVar[dict[str, Field]] = {}
+
+    def __init_subclass__(cls) -> None:
+        inherited = [base.fields for base in reversed(cls.__mro__[1:]) if issubclass(base, Record)]
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        if reserved := own.keys() & vars(Record).keys() | own.keys() & {"arrays", "precision", "addresses"}:
+            raise TypeError(f"{cls.__name__}: field {sorted(reserved)[0]}: the name belongs to every record")
+        cls.fields = {name: value for fields in (*inherited, own) for name, value in fields.items()}
+
+    def __init__(self, precision: Any = np.float32, **arrays: np.ndarray) -> None:
+        if arrays.keys() != self.fields.keys():
+            raise TypeError(f"{type(self).__name__}: fields: got {sorted(arrays)}; expected {sorted(self.fields)}")
+        self.precision = np.dtype(precision).type
+        self.arrays: dict[str, np.ndarray] = {}
+        self.addresses = np.zeros(len(self.fields) + 1, np.int64)
+        self.bind(**arrays)
+
+    @classmethod
+    def zeros(cls, rows: int, precision: Any = np.float32) -> Any:
+        """A record of so many rows, all zero."""
+        arrays = {n: np.zeros((rows, *f.shape), concrete(f.dtype, precision)) for n, f in cls.fields.items()}
+        return cls(precision, **arrays)
+
+    def bind(self, **arrays: np.ndarray) -> None:
+        """Use other arrays for some fields; the arrays of all fields must have the same number of rows after it.
+
+        Raises:
+            TypeError: An array has another dtype, shape or layout than its field.
+        """
+        for name, array in arrays.items():
+            declared = self.fields[name]
+            dtype = concrete(declared.dtype, self.precision)
+            fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape[1:] == declared.shape
+            if not (fits and array.ndim == 1 + len(declared.shape) and array.flags.c_contiguous):
+                got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                shape = "(" + ", ".join(["n", *map(str, declared.shape)]) + ")"
+                raise TypeError(f"{type(self).__name__}: {name}: got {got}; expected contiguous {dtype} {shape}")
+            self.arrays[name] = array
+        lengths = {name: len(array) for name, array in self.arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise TypeError(f"{type(self).__name__}: fields differ in rows: {lengths}")
+        for k, name in enumerate(self.fields):
+            self.addresses[k] = self.arrays[name].ctypes.data
+        self.addresses[-1] = next(iter(lengths.values()), 0)
+
+    def grow(self, rows: int) -> None:
+        """Make room for more rows; contents are kept and the table of addresses stays where it is."""
+        longer = {}
+        for name, array in self.arrays.items():
+            longer[name] = np.zeros((rows, *array.shape[1:]), array.dtype)
+            longer[name][: len(array)] = array[:rows]
+        self.bind(**longer)
+
+    def saved(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Names and arrays of the fields that belong to the state."""
+        return ((name, self.arrays[name]) for name, declared in self.fields.items() if declared.saved)
+
+    def __len__(self) -> int:
+        return int(self.addresses[-1])
+
+
+@dataclass(frozen=True)
+class View:
+    """Type of a parameter of a shared function: rows of memory, such as a field of a record or scratch.
+
+    Attributes:
+        dtype: Scalar type, or `real`.
+        shape: Shape of one row.
+    """
+
+    dtype: Any
+    shape: Any = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", self.shape if isinstance(self.shape, tuple) else (self.shape,))
+
+
+class Rows:
+    """A field as plain Python sees it in the body of a kernel: rows are tuples, as in compiled code."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        value = self._array[index]
+        if not isinstance(value, np.ndarray):
+            return value
+        return tuple(value) if value.ndim == 1 else Rows(value)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array[index] = value
+
+
+class PlainRecord:
+    """A record as plain Python sees it in the body of a kernel."""
+
+    def __init__(self, record: Record) -> None:
+        for name, array in record.arrays.items():
+            setattr(self, name, Rows(array))
+        self._length = len(record)
+
+    def __len__(self) -> int:
+        return self._length

@@ -1,0 +1,174 @@
+"""The threads that share launches, and how a launch is divided.
+
+Every thread owns a region of the items of a launch, cut into parts. It takes the parts of its own region first, so that
+what it wrote last is still in its caches, then parts of others. A thread that the system has not scheduled takes none,
+and nobody waits for it: on a busy machine a launch is never much slower than on one thread. Items are independent, so
+results do not depend on who takes what.
+
+A ticket is the number of the job and the next part of a region in one word. Taking a part is one compare and exchange:
+when it succeeds the job was still the one whose fields had been read.
+"""
+
+import ctypes
+import os
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from shinari.compute.kernels import shared
+from shinari.compute.primitives import (
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    call_entry,
+    compare_exchange,
+    cycles,
+    pause,
+)
+from shinari.compute.records import Field, Record, View
+
+WORDS = 16
+# Rows of the pool.
+JOB, DONE, NUMBER, TICKETS = 0, 1, 2, 3
+# Columns of the job.
+ENTRY, LAUNCH, BEGIN, END, REGIONS, PARTS = range(6)
+SHIFT = 20
+MASK = (1 << SHIFT) - 1
+# Time for which a thread without work stays awake [s].
+AWAKE = 1e-4
+
+i64 = np.int64
+
+
+class Pool(Record):
+    """What the threads share; a row fills the two cache lines that a processor fetches together."""
+
+    word = Field(np.int64, WORDS)
+
+
+@shared
+def take_parts(word: View(np.int64, WORDS), me: i64, number: i64) -> i64:
+    """Work on parts of a job until none is left."""
+    regions = word[JOB, REGIONS]
+    for k in range(regions):
+        region = me + k if me + k < regions else me + k - regions
+        while True:
+            ticket = atomic_load(word, TICKETS + region, 0)
+            entry, launch, begin, end = word[JOB, ENTRY], word[JOB, LAUNCH], word[JOB, BEGIN], word[JOB, END]
+            parts, total = word[JOB, PARTS], word[JOB, PARTS] * word[JOB, REGIONS]
+            part = ticket & MASK
+            if ticket >> SHIFT != number or part >= parts:
+                break
+            if compare_exchange(word, TICKETS + region, 0, ticket, ticket + 1):
+                at = region * parts + part
+                call_entry(entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total)
+                atomic_add(word, DONE, 0, 1)
+    return 0
+
+
+@shared
+def share(pool: Pool, entry: i64, launch: i64, begin: i64, end: i64, regions: i64, parts: i64) -> i64:
+    """Run a launch on all threads that are awake; returns when all of it is done."""
+    word = pool.word
+    number = word[NUMBER, 0] + 1
+    word[JOB, ENTRY], word[JOB, LAUNCH], word[JOB, BEGIN], word[JOB, END] = entry, launch, begin, end
+    word[JOB, REGIONS], word[JOB, PARTS] = regions, parts
+    atomic_store(word, DONE, 0, 0)
+    for region in range(regions):
+        atomic_store(word, TICKETS + region, 0, number << SHIFT)
+    atomic_store(word, NUMBER, 0, number)
+    take_parts(word, 0, number)
+    while atomic_load(word, DONE, 0) < regions * parts:
+        pause()
+    return 0
+
+
+@shared
+def work(pool: Pool, me: i64, patience: i64) -> i64:
+    """The life of a thread of the pool, until there has been no work for so many cycles."""
+    word = pool.word
+    seen, last = atomic_load(word, NUMBER, 0), cycles()
+    while cycles() - last < patience:
+        number = atomic_load(word, NUMBER, 0)
+        if number == seen:
+            pause()
+        else:
+            seen = number
+            take_parts(word, me, number)
+            last = cycles()
+    return 0
+
+
+class Team:
+    """The threads of this process beside those that call: one for each further core, started when they are first needed.
+
+    Attributes:
+        pool: What they share.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pool: Any = Pool.zeros(TICKETS + size)
+        self._busy = threading.Lock()
+        self._asleep = np.zeros(size, np.int64)
+        self._wake = [threading.Semaphore(0) for _ in range(size)]
+        self._process = os.getpid()
+        self._started = False
+        self._patience = 0
+
+    def acquire(self, threads: int) -> int:
+        """Reserve the team for a run; returns the threads that may be used, 1 while somebody else has it."""
+        if min(threads, self.size) <= 1 or not self._busy.acquire(blocking=False):
+            return 1
+        if not self._started:
+            self._start()
+        for k in np.flatnonzero(self._asleep):
+            self._asleep[k] = 0
+            self._wake[k].release()
+        return min(threads, self.size)
+
+    def release(self) -> None:
+        """The run is over."""
+        self._busy.release()
+
+    def _start(self) -> None:
+        self._started = True
+        begun, counted = time.perf_counter(), _counter()
+        while time.perf_counter() - begun < 1e-3:
+            pass
+        self._patience = int((_counter() - counted) / (time.perf_counter() - begun) * AWAKE)
+        entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
+            work.native(np.float32).address
+        )
+        for k in range(1, self.size):
+            threading.Thread(target=self._live, args=(entry, k), name=f"shinari-{k}", daemon=True).start()
+
+    def _live(self, entry: Any, k: int) -> None:
+        table = self.pool.addresses.ctypes.data
+        while True:
+            entry(table, k, self._patience)
+            self._asleep[k] = 1
+            self._wake[k].acquire()
+
+
+@shared
+def read_cycles() -> i64:
+    """The counter, for Python."""
+    return cycles()
+
+
+def _counter() -> int:
+    return ctypes.CFUNCTYPE(ctypes.c_int64)(read_cycles.native(np.float32).address)()
+
+
+_team: Team | None = None
+
+
+def team() -> Team:
+    """The team of this process; a forked child gets one of its own."""
+    global _team
+    if _team is None or _team._process != os.getpid():
+        _team = Team(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return _team

@@ -1,0 +1,90 @@
+"""Object files: found by the next process, whole or not at all, compiled again when they are damaged."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import sys, hashlib, numpy as np
+from shinari.compute import Field, Program, Record, function, kernel, real, shared
+from shinari.compute import compiling
+
+class Points(Record):
+    x = Field(real, 3)
+
+@shared
+def far(x: (real, real, real)) -> real:
+    return np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+
+@kernel
+def scale(i, points: Points, h: real):
+    x = points.x[i]
+    s = h / (np.float32(1.0) + far(x))
+    points.x[i] = x[0] * s, x[1] * s, x[2] * s
+
+points = Points.zeros(1000)
+points.x[...] = np.random.default_rng(0).random((1000, 3))
+p = Program()
+with p.loop(5):
+    p.launch(scale, points, 1.5, count=1000)
+p.run(2)
+print(len(compiling.compiled), hashlib.sha256(points.x).hexdigest(), "numba" in sys.modules)
+"""
+
+
+def run(folder: Path, **environment: str) -> tuple[int, str, bool]:
+    """Kernels that a process compiled, the bits of its result, and whether it loaded Numba."""
+    script = folder.parent / "script.py"
+    script.write_text(SCRIPT)
+    env = os.environ | {"SHINARI_CACHE_DIR": str(folder)} | environment
+    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=True)
+    compiled, bits, numba = done.stdout.split()
+    return int(compiled), bits, numba == "True"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cache") / "kernels"
+    return folder, run(folder)
+
+
+def test_the_second_process_compiles_nothing_and_needs_no_compiler(filled):
+    folder, (compiled, bits, _) = filled
+    assert compiled > 2
+    assert run(folder) == (0, bits, False)
+
+
+def test_a_copied_folder_serves_as_well(filled, tmp_path):
+    folder, (_, bits, _) = filled
+    copy = tmp_path / "other"
+    subprocess.run(["cp", "-r", folder, copy], check=True)
+    assert run(copy) == (0, bits, False)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", os.urandom(4000), None], ids=["empty", "cut", "random", "half"])
+def test_damaged_files_are_compiled_again(filled, damage, tmp_path):
+    folder, (compiled, bits, _) = filled
+    copy = tmp_path / "other"
+    subprocess.run(["cp", "-r", folder, copy], check=True)
+    files = sorted((copy / "objects").glob("*.o"))
+    assert len(files) == compiled
+    for file in files[:2]:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] if damage is None else damage)
+    assert run(copy)[:2] == (2, bits)
+    assert run(copy) == (0, bits, False)
+
+
+@pytest.mark.parametrize("processes", ["1", "3"])
+def test_several_processes_compile_the_same(filled, processes, tmp_path):
+    _, (compiled, bits, _) = filled
+    assert run(tmp_path / "new", SHINARI_COMPILE_PROCESSES=processes)[:2] == (compiled, bits)
+
+
+def test_another_processor_is_another_file(filled):
+    folder, (compiled, _, _) = filled
+    again, _, numba = run(folder, SHINARI_CPU="x86-64-v2")
+    assert again == compiled
+    assert numba
