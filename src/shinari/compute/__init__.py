@@ -9,7 +9,7 @@
 
 from shinari.compute.kernels import Kernel, function, kernel, shared
 from shinari.compute.program import Program
-from shinari.compute.primitives import scratch
+from shinari.compute.primitives import convert, scratch
 from shinari.compute.records import Field, Record, View, real
 
-__all__ = ["Field", "Kernel", "Program", "Record", "View", "function", "kernel", "real", "scratch", "shared"]
+__all__ = ["Field", "Kernel", "Program", "Record", "View", "convert", "function", "kernel", "real", "scratch", "shared"]

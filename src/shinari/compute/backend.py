@@ -48,7 +48,9 @@ class RecordType(types.Type):
 
     def __init__(self, cls: type[Record], precision: type) -> None:
         self.cls, self.precision = cls, precision
-        super().__init__(f"{cls.__module__}.{cls.__qualname__}[{np.dtype(precision)}]")
+        # records of one name and different fields are different types
+        fields = ", ".join(f"{name}: {concrete(f.dtype, precision)}{f.shape}" for name, f in cls.fields.items())
+        super().__init__(f"{cls.__module__}.{cls.__qualname__}({fields})")
 
     def field(self, name: str) -> "ViewType":
         """Type of a field."""
@@ -341,6 +343,17 @@ def _compare_exchange(builder: Any, view: Any, row: Any, column: Any, expected: 
     return builder.extract_value(pair, 1)
 
 
+@typing.register_global(primitives.convert)
+class _Convert(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(args[1], *args)
+
+
+@lowering.lower(primitives.convert, types.Number, types.Number)
+def _lower_convert(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return context.cast(builder, args[0], sig.args[0], sig.return_type)
+
+
 @typing.register_global(primitives.scratch)
 class _Scratch(AbstractTemplate):
     """`scratch(shape, like)`: the shape has to be a constant."""
@@ -542,7 +555,8 @@ def _check(source: Kernel | Shared, native: Native, module: Any) -> None:
     if foreign:
         raise CompileError(f"{source.name}: allocates, raises or calls Python ({', '.join(foreign)})")
     declared = repr(source.made_of(native.precision))
-    if native.precision is np.float32 and "f8" not in declared and re.search(r"\bdouble\b", str(module)):
+    mixed = isinstance(source, Kernel) and source.mixed
+    if native.precision is np.float32 and not mixed and "f8" not in declared and re.search(r"\bdouble\b", str(module)):
         raise CompileError(f"{source.name}: computes in float64; write constants as np.float32(...)")
 
 

@@ -140,9 +140,9 @@ def shared(python_function: Callable | None = None, *, fastmath: frozenset[str] 
 class Kernel:
     """The body for one item. The first parameter is the item, the others are annotated records and scalars."""
 
-    def __init__(self, python_function: Callable, fastmath: frozenset[str], vector: bool) -> None:
+    def __init__(self, python_function: Callable, fastmath: frozenset[str], vector: bool, mixed: bool) -> None:
         self.python_function, self.fastmath, self.name = python_function, fastmath, python_function.__name__
-        self.vector = vector
+        self.vector, self.mixed = vector, mixed
         self.__name__, self.__doc__, self.__wrapped__ = self.name, python_function.__doc__, python_function
         parameters, _ = signature(python_function)
         self.item, self.parameters = parameters[0][0], parameters[1:]
@@ -191,7 +191,11 @@ class Kernel:
 
 
 def kernel(
-    python_function: Callable | None = None, *, fastmath: frozenset[str] = FAST, vector: bool = False
+    python_function: Callable | None = None,
+    *,
+    fastmath: frozenset[str] = FAST,
+    vector: bool = False,
+    mixed: bool = False,
 ) -> Any:
     """Make a kernel of the body for one item.
 
@@ -200,10 +204,11 @@ def kernel(
         fastmath: What the compiler may do to its arithmetic.
         vector: Whether inner loops over SIMD batches become vector instructions: scalars are not packed then, which
             would hide the loops.
+        mixed: Whether it computes in float64 on purpose where its records are of float32.
     """
     if python_function is None:
-        return lambda given: Kernel(given, fastmath, vector)
-    return Kernel(python_function, fastmath, vector)
+        return lambda given: Kernel(given, fastmath, vector, mixed)
+    return Kernel(python_function, fastmath, vector, mixed)
 
 
 def signature(python_function: Callable) -> tuple[list[tuple[str, Any]], Any]:

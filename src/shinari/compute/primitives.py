@@ -26,6 +26,12 @@ def scratch(shape: Any, like: Any) -> np.ndarray:
     return np.zeros(shape, np.asarray(like).dtype)
 
 
+@primitive
+def convert(value: Any, like: Any) -> Any:
+    """A number as the type of another one: float64 arithmetic rounded to the precision of the simulation."""
+    return np.asarray(like).dtype.type(value)
+
+
 def _compiled_only(name: str) -> Any:
     raise NotImplementedError(f"{name}: exists in compiled code only")
 

@@ -10,54 +10,115 @@ of the particle: that is the implicit step of the same law with |u| held and n t
 all of them together can at most bring the particle to the speed of the air.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS
-from shinari.maths.vec3 import ONE, cross, dot, norm, reciprocal, scale, sub
+from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.maths.vec3 import ONE, add, cross, dot, norm, reciprocal, scale, sub
+from shinari.model import Model
+from shinari.scene import check
+from shinari.settings import Settings
+from shinari.solver.particles import Clock, Particles
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def corner_kicks(triangles, drag, offsets, x, velocities, wind, h, kicks):
-    """Change of velocity of each corner in a substep, into kicks (3 F, 3) [m/s]; offsets (N + 1,) count triangles."""
-    real = x.dtype.type
-    for t in numba.prange(len(triangles)):
-        i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-        p = (x[i, 0], x[i, 1], x[i, 2])
-        edge, side = sub((x[j, 0], x[j, 1], x[j, 2]), p), sub((x[k, 0], x[k, 1], x[k, 2]), p)
-        normal = cross(edge, side)
-        double_area = norm(normal)
-        n = scale(normal, reciprocal(double_area))
-        u = (
-            (velocities[i, 0] + velocities[j, 0] + velocities[k, 0]) / THREE - wind[0],
-            (velocities[i, 1] + velocities[j, 1] + velocities[k, 1]) / THREE - wind[1],
-            (velocities[i, 2] + velocities[j, 2] + velocities[k, 2]) / THREE - wind[2],
-        )
-        along = scale(n, dot(u, n))
-        across = sub(u, along)
-        rate = double_area * norm(u) / SIX
-        normal_rate, tangential_rate = rate * drag[t, 0], rate * drag[t, 1]
-        for corner in range(3):
-            c = triangles[t, corner]
-            w = h * x[c, 3]
-            nw = real(offsets[c + 1] - offsets[c]) * w
-            a = -w * normal_rate / (ONE + nw * normal_rate)
-            b = -w * tangential_rate / (ONE + nw * tangential_rate)
-            at = 3 * t + corner
-            kicks[at, 0] = a * along[0] + b * across[0]
-            kicks[at, 1] = a * along[1] + b * across[1]
-            kicks[at, 2] = a * along[2] + b * across[2]
+class Triangles(Record):
+    """Triangles in the air, F rows."""
+
+    particles = Field(np.uint32, 3)
+    drag = Field(real, 2, unit="kg/m^3", doc="half the air density times the drag coefficients along and across the normal")
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def gather_kicks(corners, offsets, kicks, velocities):
-    """Add the kicks of its corners to the velocity of each particle."""
-    for i in numba.prange(len(velocities)):
-        for at in range(offsets[i], offsets[i + 1]):
-            c = corners[at]
-            velocities[i, 0] += kicks[c, 0]
-            velocities[i, 1] += kicks[c, 1]
-            velocities[i, 2] += kicks[c, 2]
+class Corners(Record):
+    """Corners of the triangles, 3 F rows: triangle t has the corners 3 t to 3 t + 2."""
+
+    kick = Field(real, 3, unit="m/s", doc="change of velocity in a substep")
+    by_particle = Field(np.uint32, doc="corners of each particle, one particle after the other")
+
+
+class Offsets(Record):
+    """Where the corners of each particle start, N + 1 rows."""
+
+    start = Field(np.int64)
+
+
+class Wind(Record):
+    """Velocity of the air, one row for each substep."""
+
+    velocity = Field(real, 3, unit="m/s")
+
+
+@kernel
+def find_kicks(
+    t, triangles: Triangles, corners: Corners, offsets: Offsets, particles: Particles, wind: Wind, clock: Clock, h: real
+):
+    """Change of velocity of the corners of a triangle."""
+    i, j, k = triangles.particles[t]
+    p, q, r = particles.x[i], particles.x[j], particles.x[k]
+    edge, side = sub(q, p), sub(r, p)
+    normal = cross(edge, side)
+    double_area = norm(normal)
+    n = scale(normal, reciprocal(double_area))
+    a, b, c = particles.v[i], particles.v[j], particles.v[k]
+    air = wind.velocity[clock.substep[0]]
+    u = (
+        (a[0] + b[0] + c[0]) / THREE - air[0],
+        (a[1] + b[1] + c[1]) / THREE - air[1],
+        (a[2] + b[2] + c[2]) / THREE - air[2],
+    )
+    along = scale(n, dot(u, n))
+    across = sub(u, along)
+    rate = double_area * norm(u) / SIX
+    drag = triangles.drag[t]
+    normal_rate, tangential_rate = rate * drag[0], rate * drag[1]
+    for corner in range(3):
+        m = triangles.particles[t, corner]
+        w = h * particles.x[m, 3]
+        nw = convert(offsets.start[m + 1] - offsets.start[m], w) * w
+        f = -w * normal_rate / (ONE + nw * normal_rate)
+        g = -w * tangential_rate / (ONE + nw * tangential_rate)
+        corners.kick[3 * t + corner] = add(scale(along, f), scale(across, g))
+
+
+@kernel
+def apply_kicks(i, corners: Corners, offsets: Offsets, particles: Particles):
+    """Add the kicks of its corners to the velocity of a particle."""
+    v = particles.v[i]
+    for k in range(offsets.start[i], offsets.start[i + 1]):
+        v = add(v, corners.kick[corners.by_particle[k]])
+    particles.v[i] = v
+
+
+class Air:
+    """Triangles of one simulation in the air."""
+
+    def __init__(self, model: Model, settings: Settings, particles: Particles, clock: Clock) -> None:
+        air = model.air
+        assert air is not None
+        self._model, self._settings, self._particles, self._clock = model, settings, particles, clock
+        real = model.real
+        self._triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
+        kicks = np.zeros((3 * len(air.triangles), 3), real)
+        self._corners = Corners(real, kick=kicks, by_particle=air.corners)
+        self._offsets = Offsets(real, start=air.corner_offsets)
+        self._wind = Wind.zeros(settings.substeps, real)
+
+    def begin(self, ends: np.ndarray) -> None:
+        """Tabulate the wind at the ends of the substeps [s]."""
+        wind = self._model.wind
+        for k, end in enumerate(ends):
+            self._wind.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
+
+    def keep(self, left: np.ndarray) -> None:
+        """Take triangles out of the air that are gone, (F,)."""
+        air = self._model.air
+        assert air is not None
+        self._triangles.drag[...] = np.where(left[:, None], air.drag, 0)
+
+    def record_forces(self, p: Program) -> None:
+        """Wind and drag change the velocities."""
+        records = self._triangles, self._corners, self._offsets, self._particles
+        count, h = len(self._triangles), self._settings.substep
+        p.launch(find_kicks, *records, self._wind, self._clock, h, count=count)
+        p.launch(apply_kicks, self._corners, self._offsets, self._particles, count=len(self._particles))

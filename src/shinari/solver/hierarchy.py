@@ -1,29 +1,43 @@
 """The coarse levels at work: solve the coarsest first, then let each finer level follow; see `build.hierarchy`."""
 
-import numba
+from functools import cache
+
 import numpy as np
 
-from shinari.build.hierarchy import WHOLE, Level, build_levels
+from shinari.build.hierarchy import PARENTS, WHOLE, Level, build_levels
+from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.constraints.distance import DISTANCE
-from shinari.maths.function import FLAGS, function
+from shinari.maths.vec3 import add, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
-from shinari.solver.lift import Variant, projection
-from shinari.state import State
+from shinari.solver.particles import Clock, Particles
+from shinari.solver.projection import Variant, projection, rows_record
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
 PART = np.float32(1.0 / WHOLE)
-# Fewer particles than this are not worth waking the other threads for.
-SERIAL = 2048
+
+
+class Coarse(Record):
+    """Particles of a coarse level."""
+
+    member = Field(np.uint32, doc="particle of the finer level")
+    displacement = Field(real, 3, unit="m", doc="position before the sweep, then the displacement by it")
+
+
+class Gate(Record):
+    """One row: whether the levels are solved in this substep."""
+
+    open = Field(np.int64)
 
 
 class Hierarchy:
     """Coarse levels of the distance rows of one simulation."""
 
-    def __init__(self, scene: Scene, model: Model, state: State, settings: Settings) -> None:
-        self._fine = state.x
+    def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings) -> None:
+        self._fine = particles
+        self._gate = Gate.zeros(1)
         self._levels: list[_Solver] = []
         block = model.blocks.get(DISTANCE.name)
         inverse_masses = model.inverse_masses
@@ -47,90 +61,87 @@ class Hierarchy:
         weight = 2.0 * float(inverse_masses.mean())
         self._levels = [_Solver(level, weight, model.real, settings) for level in levels]
 
-    def project(self, threads: int, substep: int) -> None:
+    def record_project(self, p: Program, clock: Clock) -> None:
         """Solve the coarse levels once and move the particles along, in every second substep."""
-        if substep % EVERY or not self._levels:
+        if not self._levels:
             return
-        finer = self._fine
-        for level in self._levels:
-            inject(level.members, finer, level.x, level.moved)
-            finer = level.x
-        for k in reversed(range(len(self._levels))):
-            level = self._levels[k]
-            level.solve(threads)
-            displace(level.x, level.moved)
-            finer = self._levels[k - 1].x if k else self._fine
-            if len(finer) < SERIAL:
-                follow(finer, level.parents, level.parts, level.moved)
-            else:
-                follow_parallel(finer, level.parents, level.parts, level.moved)
+        p.serial(open_gate, self._gate, clock)
+        with p.when((self._gate.open, 0)):
+            finer = [self._fine, *(level.particles for level in self._levels)]
+            for level, above in zip(self._levels, finer, strict=False):
+                p.launch(inject, level.coarse, level.particles, above, count=len(level.coarse))
+            for level, above in reversed(list(zip(self._levels, finer, strict=False))):
+                level.record_sweep(p)
+                p.launch(displace, level.coarse, level.particles, count=len(level.coarse))
+                p.launch(follow(level.links_type), above, level.links, level.coarse, count=len(above), grain=1024)
 
 
 class _Solver:
-    """Arrays of one level and its sweep."""
+    """Records of one level and its sweep."""
 
-    def __init__(self, level: Level, weight: float, real: type, settings: Settings) -> None:
+    def __init__(self, level: Level, weight: float, precision: type, settings: Settings) -> None:
         xpbd = settings.method == "xpbd"
-        self.members = level.members
-        self.parents = level.parents
-        self.parts = level.parts
-        self.x = np.zeros((len(level.members), 4), real)
-        self.x[:, 3] = level.inverse_masses
-        # positions before the sweep, and after it the displacement by it
-        self.moved = np.zeros((len(level.members), 3), real)
-        softness = np.empty((len(level.indices), 2), real)
+        self.particles = Particles.zeros(len(level.members), precision)
+        self.particles.x[:, 3] = level.inverse_masses
+        self.coarse = Coarse.zeros(len(level.members), precision)
+        self.coarse.member[...] = level.members
+        self.links_type = links_record(level.parents.dtype.type)
+        self.links = self.links_type(precision, parent=level.parents, part=level.parts)
         # A fine row solves the part alpha~ / (w + alpha~) of its load by itself in one visit, and what the coarse rows
         # carry on top would stiffen the cloth: they take over the part w / (w + alpha~) that the sweep leaves.
         share = 1.0 + level.softness / (settings.substep**2 * weight) if xpbd else 1.0
-        softness[:, 0] = level.softness * (level.dilution * share if xpbd else 1.0)
-        softness[:, 1] = np.inf if xpbd else 0.0
-        kernel = projection(DISTANCE, Variant(settings.method, two_sided=True, damped=False, gathers=False))
-        scale = real(1.0 / settings.substep**2 if xpbd else 1.0)
-        multipliers = np.zeros(len(level.indices), real)
-        rest = level.rest_lengths.astype(real)
-        arguments = (level.offsets, level.indices, rest, softness, multipliers, self.x, scale)
-        self.solve = lambda threads: kernel(threads, *arguments)
+        self._rows = rows_record(2, 1, 2, 1, False).zeros(len(level.indices), precision)
+        self._rows.points[...] = level.indices
+        self._rows.parameters[...] = level.rest_lengths
+        self._rows.softness[:, 0] = level.softness * (level.dilution * share if xpbd else 1.0)
+        self._rows.softness[:, 1] = np.inf if xpbd else 0.0
+        self._kernel = projection(DISTANCE, Variant(settings.method, two_sided=True, damped=False, gathers=False))
+        self._scale = 1.0 / settings.substep**2 if xpbd else 1.0
+        self._offsets = level.offsets
+
+    def record_sweep(self, p: Program) -> None:
+        """Solve every row of the level once."""
+        p.launch(self._kernel, self._rows, self.particles, self._scale, 0.0, colours=self._offsets)
 
 
-@numba.njit(cache=True, **FLAGS)
-def inject(members, finer, x, start):
-    """Take the positions of a level from the finer one."""
-    for c in range(len(members)):
-        i = members[c]
-        for k in range(3):
-            x[c, k] = finer[i, k]
-            start[c, k] = finer[i, k]
+@cache
+def links_record(index: type) -> type[Record]:
+    """Record of the parents of finer particles; indices are of 16 or of 32 bits."""
+    return type("Links", (Record,), {"parent": Field(index, PARENTS), "part": Field(np.uint16, PARENTS)})
 
 
-@numba.njit(cache=True, **FLAGS)
-def displace(x, moved):
-    """Replace the positions before the sweep by the displacement."""
-    for c in range(len(x)):
-        for k in range(3):
-            moved[c, k] = x[c, k] - moved[c, k]
+@kernel
+def open_gate(_, gate: Gate, clock: Clock):
+    """Let every second substep pass."""
+    gate.open[0] = clock.substep[0] % EVERY == 0
 
 
-@function
-def shift(i, finer, parents, parts, moved):
-    """Move one finer particle by the weighted displacement of its four parents."""
-    i = np.uint64(i)
-    p, q, r, s = parents[i, 0], parents[i, 1], parents[i, 2], parents[i, 3]
-    a, b = PART * np.float32(parts[i, 0]), PART * np.float32(parts[i, 1])
-    c, d = PART * np.float32(parts[i, 2]), PART * np.float32(parts[i, 3])
-    finer[i, 0] += a * moved[p, 0] + b * moved[q, 0] + c * moved[r, 0] + d * moved[s, 0]
-    finer[i, 1] += a * moved[p, 1] + b * moved[q, 1] + c * moved[r, 1] + d * moved[s, 1]
-    finer[i, 2] += a * moved[p, 2] + b * moved[q, 2] + c * moved[r, 2] + d * moved[s, 2]
+@kernel
+def inject(c, coarse: Coarse, level: Particles, finer: Particles):
+    """Take the position of a coarse particle from the finer level."""
+    x = finer.x[coarse.member[c]]
+    level.x[c] = x[0], x[1], x[2], level.x[c, 3]
+    coarse.displacement[c] = x[0], x[1], x[2]
 
 
-@numba.njit(cache=True, **FLAGS)
-def follow(finer, parents, parts, moved):
-    """Move the finer particles by the weighted displacements of their parents."""
-    for i in range(len(finer)):
-        shift(i, finer, parents, parts, moved)
+@kernel
+def displace(c, coarse: Coarse, level: Particles):
+    """Replace the position before the sweep by the displacement."""
+    coarse.displacement[c] = sub(level.x[c], coarse.displacement[c])
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def follow_parallel(finer, parents, parts, moved):
-    """`follow` on all threads."""
-    for i in numba.prange(len(finer)):
-        shift(i, finer, parents, parts, moved)
+@cache
+def follow(links_type: type[Record]) -> Kernel:
+    """Kernel that moves a finer particle by the weighted displacement of its four parents."""
+
+    @kernel
+    def follow_parents(i, finer: Particles, links: links_type, coarse: Coarse):
+        p, q, r, s = links.parent[i]
+        m = links.part[i]
+        a, b, c, d = PART * np.float32(m[0]), PART * np.float32(m[1]), PART * np.float32(m[2]), PART * np.float32(m[3])
+        moved = coarse.displacement
+        by = add(add(scale(moved[p], a), scale(moved[q], b)), add(scale(moved[r], c), scale(moved[s], d)))
+        x = finer.x[i]
+        finer.x[i] = x[0] + by[0], x[1] + by[1], x[2] + by[2], x[3]
+
+    return follow_parents

@@ -13,34 +13,39 @@ z(k+1) = omega (z^ - z(k-1)) + z(k-1), with omega from the spectral radius rho: 
 4 / (4 - rho^2 omega). Multipliers are extrapolated like positions, as they belong together.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS
+from shinari.compute import Field, Record, kernel
+from shinari.solver.particles import Particles
+from shinari.solver.projection import Corrections, Relaxation
 
 PLAIN_ITERATIONS = 3
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def gather_corrections(entries, offsets, corrections, weights, x):
-    """Move each particle by its weight, its inverse mass and the sum of its corrections.
+class Corners(Record):
+    """Which corrections belong to which particle, one after the other."""
 
-    Args:
-        entries: Places in `corrections` of each particle, one after the other, (K,).
-        offsets: Where the places of each particle start, (N + 1,).
-        corrections: Gradient times change of the multiplier for each point of each row, (K, 3).
-        weights: Relaxation of each particle, (N,).
-        x: Positions and inverse mass, (N, 4).
-    """
-    for i in numba.prange(len(x)):
-        a, b, c = x[i, 0], x[i, 1], x[i, 2]
-        s = weights[i] * x[i, 3]
-        for at in range(offsets[i], offsets[i + 1]):
-            e = entries[at]
-            a += s * corrections[e, 0]
-            b += s * corrections[e, 1]
-            c += s * corrections[e, 2]
-        x[i, 0], x[i, 1], x[i, 2] = a, b, c
+    correction = Field(np.uint32, doc="row of the corrections")
+
+
+class Offsets(Record):
+    """Where the entries of each particle start in a list, N + 1 rows."""
+
+    start = Field(np.int64)
+
+
+@kernel
+def gather_corrections(
+    i, corners: Corners, offsets: Offsets, corrections: Corrections, relaxation: Relaxation, particles: Particles
+):
+    """Move a particle by its weight, its inverse mass and the sum of its corrections."""
+    x = particles.x[i]
+    a, b, c = x[0], x[1], x[2]
+    s = relaxation.weight[i] * x[3]
+    for k in range(offsets.start[i], offsets.start[i + 1]):
+        d = corrections.value[corners.correction[k]]
+        a, b, c = a + s * d[0], b + s * d[1], c + s * d[2]
+    particles.x[i] = a, b, c, x[3]
 
 
 def relaxation_weights(rows_at: np.ndarray, averaged: bool, factor: float | None, real: type) -> np.ndarray:

@@ -8,15 +8,9 @@ import math
 
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
-
 from shinari.model import Model
-from shinari.scene import check
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
-from shinari.solver.air import corner_kicks, gather_kicks
-from shinari.solver.compiling import uncompilable
-from shinari.solver.integrate import predict, publish, take_in, update_velocities
 from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.workspace import Workspace
 from shinari.state import State
@@ -30,11 +24,14 @@ TOLERATED = 0.02
 
 def step(model: Model, state: State, work: Workspace, settings: Settings) -> bool:
     """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
-    real, h, x, v = model.real, settings.substep, state.x, state.v
+    h, x, v = settings.substep, state.x, state.v
     time = state.frame * settings.dt
-    kick, decay = (h * model.gravity).astype(real), real(math.exp(-model.damping * h))
-    take_in(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v, real(1 / settings.dt))
     threads = numba.get_num_threads()
+    work.read(threads)
+    ends = time + h * np.arange(1, settings.substeps + 1)
+    work.times.end[...] = ends
+    if work.air is not None:
+        work.air.begin(ends)
     if work.emission is not None:
         work.emission.begin(time)
     work.follow_tears(model, state, settings)
@@ -45,22 +42,22 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     for grab in work.grabs:
         grab.begin(settings.dt)
     for substep in range(settings.substeps):
-        end = time + (substep + 1) * h
-        apply_forces(model, state, work, end, h)
+        end = ends[substep]
+        work.clock.substep[0] = substep
+        work.forces(threads)
         for family in work.contacts:
             family.prepare(end, threads)
-        predict(x, work.predicted, v, kick, real(h))
+        work.predict(threads)
         if work.bodies is not None:
             work.bodies.predict(end, threads)
         for part in work.parts:
             part.predict(h)
         drive_targets(model, state, work, end)
-        if work.hierarchy is not None:
-            work.hierarchy.project(threads, substep)
+        work.coarse(threads)
         project(state, work, settings, threads, substep)
         for family in work.contacts:
             family.settle(threads)
-        update_velocities(x, work.predicted, v, decay, real(1 / h))
+        work.velocities(threads)
         for part in work.parts:
             part.finish(threads)
         if work.bodies is not None:
@@ -80,7 +77,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         return False
     if work.bodies is not None and not work.bodies.publish():
         return False
-    publish(state.positions, state.velocities, model.slots, model.groups, state.origins, x, v)
+    work.write(threads)
     state.frame += 1
     state.external_work += sum(grab.work for grab in work.grabs)
     if work.bodies is not None:
@@ -93,8 +90,7 @@ def project(state: State, work: Workspace, settings: Settings, threads: int, sub
     accelerated = settings.sweep == "chebyshev"
     history = Chebyshev(state) if accelerated else None
     for iteration in range(settings.iterations):
-        for solver in work.solvers:
-            solver.project(threads, iteration == 0)
+        work.project[iteration == 0](threads)
         for part in work.parts:
             part.project(threads, iteration == 0)
         if history is not None:
@@ -132,29 +128,6 @@ class Chebyshev:
                 value *= value.dtype.type(self._weight)
                 value += before
         self._before, self._last = self._last, [value.copy() for value in values]
-
-
-def apply_forces(model: Model, state: State, work: Workspace, time: float, h: float) -> None:
-    """Forces that are not constraints: force fields, wind and drag."""
-    real = model.real
-    for push in work.force_fields:
-        try:
-            push(state.x, state.v, model.groups, state.origins.astype(real), real(time), real(h))
-        except NumbaError as error:
-            raise uncompilable("force field: function f(x, v, m, t) -> (fx, fy, fz)", error) from error
-    if model.air is not None:
-        wind = check.vector("wind", f"at t = {time:g} s", model.wind(time)) if callable(model.wind) else model.wind
-        corner_kicks(
-            model.air.triangles,
-            work.drag,
-            model.air.corner_offsets,
-            state.x,
-            state.v,
-            np.asarray(wind, real),
-            real(h),
-            work.kicks,
-        )
-        gather_kicks(model.air.corners, model.air.corner_offsets, work.kicks, state.v)
 
 
 def drive_targets(model: Model, state: State, work: Workspace, time: float) -> None:

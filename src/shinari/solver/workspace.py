@@ -1,31 +1,38 @@
 """What a step needs beside model and state: scratch arrays, and the kernels a scene uses, bound to their arrays."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba.core.errors import NumbaError
-
-from shinari.build.colouring import incidence
 from shinari.contact.family import Family
 from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.contact.surface.participants import participants
 from shinari.contact.surface.surfaces import Surfaces
-from shinari.model import ConstraintBlock, Model
+from shinari.compute import Program
+from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.shape_matching.impacts import Impacts
 from shinari.shape_matching.part import ShapeMatching
-from shinari.solver.compiling import uncompilable
+from shinari.solver.air import Air
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
-from shinari.solver.jacobi import gather_corrections, relaxation_weights
-from shinari.solver.lanes import Batches
-from shinari.solver.lift import Variant, projection
-from shinari.solver.plastic import Flows, parameters_now
+from shinari.solver.particles import (
+    Clock,
+    Groups,
+    Particles,
+    Times,
+    UserState,
+    predict,
+    publish,
+    read_user_state,
+    update_velocities,
+)
+from shinari.solver.plastic import Flows
+from shinari.solver.rows import BlockSolver
+from shinari.solver.segment import Segment
 from shinari.solver.tearing import Tears, air_left
 from shinari.solver.volume import Volumes
 from shinari.state import State
@@ -57,15 +64,19 @@ class Workspace:
         flows: What can flow, or None.
         grabs: What a user holds; the simulation's own list.
         loosened: Whether rows have let go by force since the last step.
-        drag: Coefficients of the air for each triangle, see `AirSurface`; 0 where it is gone.
-        kicks: Changes of velocity by the air at each corner of a triangle, (3 F, 3).
-        force_fields: Compiled kernels of the force fields.
+        air: Triangles in the air, or None.
+        force_fields: Kernels of the force fields.
     """
 
     def __init__(self, scene: Scene, model: Model, state: State, settings: Settings) -> None:
         real = model.real
         self.predicted = np.zeros((model.particle_count, 3), real)
-        self.solvers = [BlockSolver(block, model, state, settings, self) for block in model.blocks.values()]
+        self._settings, self._model = settings, model
+        self.particles = Particles(real, x=state.x, v=state.v, predicted=self.predicted, group=model.groups)
+        self.user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
+        self.groups = Groups(real, origin=state.origins)
+        self.clock, self.times = Clock.zeros(1, real), Times.zeros(settings.substeps, real)
+        self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
         self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self.tears = Tears(model, state, by_name) if model.tearings else None
@@ -78,19 +89,49 @@ class Workspace:
 
             self.bodies = Bodies(model, model.rigid, state, settings)
         self.held = self._join_attachments()
-        self.hierarchy = Hierarchy(scene, model, state, settings) if settings.hierarchy else None
+        self.hierarchy = Hierarchy(scene, model, self.particles, settings) if settings.hierarchy else None
         self.emission = self._bind_emission(scene, model, state)
         self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
         self.contacts: list[Family] = []
         self.grabs: list[Grab] = []
         self.loosened = False
         self._scene = scene
-        faces = 0 if model.air is None else len(model.air.triangles)
-        self.kicks = np.zeros((3 * faces, 3), real)
-        self.drag = np.zeros((0, 2), real) if model.air is None else model.air.drag
+        self.air = None if model.air is None else Air(model, settings, self.particles, self.clock)
         self._meet(model, state, settings)
         self.fluid = self._wet(scene, model)
         self.force_fields = [force_kernel(function) for function in model.force_fields]
+        self.read, self.write = Segment(self._record_read), Segment(self._record_write)
+        self.forces, self.predict = Segment(self._record_forces), Segment(self._record_predict)
+        self.velocities = Segment(self._record_velocities)
+        self.project = {first: Segment(lambda p, first=first: self._record_rows(p, first)) for first in (True, False)}
+        self.coarse = Segment(lambda p: self.hierarchy.record_project(p, self.clock) if self.hierarchy else None)
+
+    def _record_read(self, p: Program) -> None:
+        records = self.user, self.particles, self.groups
+        p.launch(read_user_state, *records, 1 / self._settings.dt, count=len(self.user))
+
+    def _record_write(self, p: Program) -> None:
+        p.launch(publish, self.user, self.particles, self.groups, count=len(self.user))
+
+    def _record_forces(self, p: Program) -> None:
+        h, count = self._settings.substep, len(self.particles)
+        for kernel in self.force_fields:
+            p.launch(kernel, self.particles, self.groups, self.clock, self.times, h, count=count)
+        if self.air is not None:
+            self.air.record_forces(p)
+
+    def _record_predict(self, p: Program) -> None:
+        h = self._settings.substep
+        p.launch(predict, self.particles, *(h * self._model.gravity), h, count=len(self.particles))
+
+    def _record_velocities(self, p: Program) -> None:
+        h = self._settings.substep
+        decay = math.exp(-self._model.damping * h)
+        p.launch(update_velocities, self.particles, decay, 1 / h, count=len(self.particles))
+
+    def _record_rows(self, p: Program, first: bool) -> None:
+        for solver in self.solvers:
+            solver.record_project(p, first)
 
     def _join_attachments(self) -> "Attachments | None":
         """Let the attachments of particles to bodies know the bodies; None when there are none."""
@@ -156,7 +197,8 @@ class Workspace:
             lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
             self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
         if model.air is not None and model.fabrics:
-            self.drag = np.where(air_left(self._scene, model, state)[:, None], model.air.drag, model.real(0.0))
+            assert self.air is not None
+            self.air.keep(air_left(self._scene, model, state))
 
     def follow_tears(self, model: Model, state: State, settings: Settings) -> None:
         """What has torn since the last step keeps nothing off and feels no air; what has come loose may touch."""
@@ -171,99 +213,3 @@ class Workspace:
                 volumes.follow_tears(model, state)
             self._meet(model, state, settings)
             self.fluid = self._wet(self._scene, model)
-
-
-class BlockSolver:
-    """Projects all rows of a block once.
-
-    Attributes:
-        block: The block.
-        parameters: Its parameters; driven targets change, and places when the origin of their group does.
-        softness: Its softness; a row that breaks becomes infinitely soft.
-    """
-
-    def __init__(self, block: ConstraintBlock, model: Model, state: State, settings: Settings, work: Workspace) -> None:
-        self.block = block
-        self.parameters = parameters_now(model, state, block)
-        if block.type.places:
-            self.parameters = self.parameters.copy()
-        self._batches: Batches | None = None
-        # group of each row, for rows that hold places
-        self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
-        self.place(model, state)
-        self.softness = block.softness.copy() if block.type.name in state.broken else block.softness
-        self._absent = np.inf if settings.method == "xpbd" else 0.0
-        if block.type.name in state.broken:
-            self.release(np.flatnonzero(state.broken[block.type.name]))
-        real, h = model.real, settings.substep
-        damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
-        in_lanes = block.type.lanes and not gathers
-        self._batches = Batches(block.indices, block.offsets) if in_lanes else None
-        variant = Variant(settings.method, block.softness.shape[1] == 2, damped, gathers, lanes=in_lanes)
-        self._first = projection(block.type, variant)
-        self._again = projection(block.type, replace(variant, first=False)) if settings.iterations > 1 else self._first
-        self._tail: tuple = (real(1.0 if settings.method == "pbd" else 1.0 / h**2),)
-        batches = self._batches
-        if batches is not None:
-            # the parameters and the softness that the kernel sees are those of the batches
-            self._packed = batches.packed(self.parameters), batches.packed(self.softness)
-            arguments: list = [batches.offsets, batches.rows, batches.indices, *self._packed]
-        else:
-            arguments = [block.offsets, block.indices, self.parameters, self.softness]
-        if damped:
-            arguments += [block.damping if batches is None else batches.packed(block.damping)]
-            arguments += [work.predicted, state.v]
-            self._tail += (real(h),)
-        arguments.append(state.multipliers[block.type.name])
-        self._gather: Callable[[], None] | None = None
-        if gathers:
-            arguments += self._jacobi(model, state, settings)
-        self._arguments = (*arguments, state.x)
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve every row once on so many threads; `first` in the first iteration of a substep."""
-        kernel = self._first if first else self._again
-        try:
-            kernel(threads, *self._arguments, *self._tail)
-        except NumbaError as error:
-            raise uncompilable(f"constraint {self.block.type.name!r}: evaluate", error) from error
-        if self._gather is not None:
-            self._gather()
-
-    def place(self, model: Model, state: State) -> None:
-        """Bring the parameters that are places to the origins of the groups as they are now."""
-        for columns in self.block.type.place_columns:
-            moved = (state.origins - model.origins)[self._groups]
-            self.parameters[:, columns] = self.block.parameters[:, columns] - moved
-        self._repack()
-
-    def drive(self, rows: np.ndarray, target: np.ndarray, state: State) -> None:
-        """Put the target of rows (K,) to a place in the world [m], (3,)."""
-        for columns in self.block.type.place_columns:
-            self.parameters[rows, columns] = target - state.origins[self._groups[rows]]
-        self._repack()
-
-    def release(self, rows: np.ndarray) -> None:
-        """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
-        self.softness[rows] = self._absent
-        self._repack()
-
-    def set_parameters(self, rows: np.ndarray, columns: slice, values: np.ndarray) -> None:
-        """Change parameters of rows (K,), for those that flow."""
-        self.parameters[rows, columns] = values
-        self._repack()
-
-    def _repack(self) -> None:
-        """Bring the batches to the parameters and the softness as they are."""
-        if self._batches is not None:
-            self._packed[0][...] = self._batches.packed(self.parameters)
-            self._packed[1][...] = self._batches.packed(self.softness)
-
-    def _jacobi(self, model: Model, state: State, settings: Settings) -> list:
-        offsets, entries = incidence(self.block.indices, model.particle_count)
-        averaged = settings.sweep == "jacobi-averaged"
-        weights = relaxation_weights(np.diff(offsets), averaged, settings.relaxation, model.real)
-        corrections = np.zeros((self.block.indices.size, 3), model.real)
-        places = entries.astype(np.uint32)
-        self._gather = lambda: gather_corrections(places, offsets, corrections, weights, state.x)
-        return [corrections, weights]

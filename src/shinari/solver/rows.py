@@ -1,0 +1,127 @@
+"""Rows of one constraint type, bound to the arrays of one simulation."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shinari.build.colouring import incidence
+from shinari.compute import Program, Record
+from shinari.model import ConstraintBlock, Model
+from shinari.settings import Settings
+from shinari.solver.batches import Batches
+from shinari.solver.jacobi import Corners, Offsets, gather_corrections, relaxation_weights
+from shinari.solver.particles import Particles
+from shinari.solver.plastic import parameters_now
+from shinari.solver.projection import (
+    Corrections,
+    Relaxation,
+    Variant,
+    batches_record,
+    multipliers_record,
+    projection,
+    rows_record,
+)
+from shinari.state import State
+
+# Batches below which a part is not worth sharing with another thread.
+GRAIN = 8
+
+
+class BlockSolver:
+    """Projects all rows of a block once.
+
+    Attributes:
+        block: The block.
+        parameters: Its parameters; driven targets change, and places when the origin of their group does.
+        softness: Its softness; a row that breaks becomes infinitely soft.
+    """
+
+    def __init__(
+        self, block: ConstraintBlock, model: Model, state: State, settings: Settings, particles: Particles
+    ) -> None:
+        self.block, self._particles = block, particles
+        self.parameters = parameters_now(model, state, block)
+        if block.type.places:
+            self.parameters = self.parameters.copy()
+        self.softness = block.softness.copy() if block.type.name in state.broken else block.softness
+        # group of each row, for rows that hold places
+        self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
+        self._absent = np.inf if settings.method == "xpbd" else 0.0
+        damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
+        batched = block.type.lanes and not gathers
+        sides = block.softness.shape[1]
+        self._variant = Variant(settings.method, sides == 2, damped, gathers, batched=batched)
+        self._scalars = (1.0 if settings.method == "pbd" else 1.0 / settings.substep**2, settings.substep)
+        self._batches = Batches(block.indices, block.offsets) if batched else None
+        multipliers = state.multipliers[block.type.name]
+        self._records = self._bind(sides, damped, multipliers, model.real)
+        self._jacobi = self._bind_jacobi(model, settings) if gathers else ()
+        self.place(model, state)
+        if block.type.name in state.broken:
+            self.release(np.flatnonzero(state.broken[block.type.name]))
+
+    def _bind(self, sides: int, damped: bool, multipliers: np.ndarray, precision: type) -> tuple[Record, ...]:
+        block, batches = self.block, self._batches
+        tables: dict[str, np.ndarray] = {"softness": self.softness}
+        tables |= {"parameters": self.parameters} if block.type.width else {}
+        tables |= {"damping": block.damping} if damped else {}
+        if batches is None:
+            kind = rows_record(block.type.points, block.type.width, sides, block.type.rows, damped)
+            return (kind(precision, points=block.indices, multiplier=multipliers, **tables),)
+        arranged = {name: batches.arranged(table) for name, table in tables.items()}
+        self._arranged = arranged
+        kind = batches_record(block.type.points, block.type.width, sides, damped)
+        rows = kind(precision, rows=batches.rows, points=batches.indices, **arranged)
+        return rows, multipliers_record(block.type.rows)(precision, multiplier=multipliers)
+
+    def _bind_jacobi(self, model: Model, settings: Settings) -> tuple[Record, ...]:
+        offsets, entries = incidence(self.block.indices, model.particle_count)
+        averaged = settings.sweep == "jacobi-averaged"
+        weights = relaxation_weights(np.diff(offsets), averaged, settings.relaxation, model.real)
+        self._corners = Corners(model.real, correction=entries.astype(np.uint32))
+        self._offsets = Offsets(model.real, start=offsets.astype(np.int64))
+        return Corrections.zeros(self.block.indices.size, model.real), Relaxation(model.real, weight=weights)
+
+    def record_project(self, p: Program, first: bool) -> None:
+        """Solve every row once; `first` in the first iteration of a substep."""
+        kernel = projection(self.block.type, replace(self._variant, first=first))
+        arguments = (*self._records, self._particles, *self._jacobi, *self._scalars)
+        if self._jacobi:
+            p.launch(kernel, *arguments, count=self.block.row_count)
+            relaxed = (*self._jacobi, self._particles)
+            p.launch(gather_corrections, self._corners, self._offsets, *relaxed, count=len(self._particles))
+        elif self._batches is not None:
+            p.launch(kernel, *arguments, colours=self._batches.offsets, grain=GRAIN)
+        else:
+            p.launch(kernel, *arguments, colours=self.block.offsets)
+
+    def place(self, model: Model, state: State) -> None:
+        """Bring the parameters that are places to the origins of the groups as they are now."""
+        for columns in self.block.type.place_columns:
+            moved = (state.origins - model.origins)[self._groups]
+            self.parameters[:, columns] = self.block.parameters[:, columns] - moved
+        self._rearrange()
+
+    def drive(self, rows: np.ndarray, target: np.ndarray, state: State) -> None:
+        """Put the target of rows (K,) to a place in the world [m], (3,)."""
+        for columns in self.block.type.place_columns:
+            self.parameters[rows, columns] = target - state.origins[self._groups[rows]]
+        self._rearrange()
+
+    def release(self, rows: np.ndarray) -> None:
+        """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
+        self.softness[rows] = self._absent
+        self._rearrange()
+
+    def set_parameters(self, rows: np.ndarray, columns: slice, values: np.ndarray) -> None:
+        """Change parameters of rows (K,), for plastic flow."""
+        self.parameters[rows, columns] = values
+        self._rearrange()
+
+    def _rearrange(self) -> None:
+        """Bring the batches to the parameters and the softness as they are."""
+        if self._batches is not None:
+            self._arranged["softness"][...] = self._batches.arranged(self.softness)
+            if self.block.type.width:
+                self._arranged["parameters"][...] = self._batches.arranged(self.parameters)
