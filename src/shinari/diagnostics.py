@@ -12,9 +12,7 @@ from shinari.scene import check
 from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
-from shinari.compute import Program
-from shinari.solver.particles import Particles
-from shinari.solver.projection import measured_record, measurement, measures_record
+from shinari.solver.projection import measure
 from shinari.solver.plastic import parameters_now
 from shinari.state import State
 
@@ -304,19 +302,8 @@ class Diagnostics:
         self, block: ConstraintBlock, state: State, parameters: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """C of all rows, (M, rows), and h^2 times the forces at their points, (M, points), in solver order."""
-        values = np.empty((block.row_count, block.type.rows))
-        pulls = np.empty(block.indices.shape)
-        multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
-        measures = measures_record(block.type.points, block.type.rows)(np.float64, value=values, force=pulls)
-        tables = {"parameters": parameters} if block.type.width else {}
-        multipliers = multipliers[:, 0].copy() if block.type.rows == 1 else multipliers
-        rows = measured_record(block.type)(np.float64, points=block.indices, multiplier=multipliers, **tables)
-        particles = Particles.zeros(len(x), np.float64)
-        particles.bind(x=x)
-        p = Program()
-        p.launch(measurement(block.type), rows, measures, particles, count=block.row_count)
-        p.run()
-        return values, pulls
+        multipliers = state.multipliers[block.type.name]
+        return measure(block.type, block.indices, parameters, x, multipliers)
 
     def _compliance(self, block: ConstraintBlock, values: np.ndarray, state: State) -> np.ndarray:
         """Compliance of each row for the side on which it is, (M,); infinite where it has let go."""

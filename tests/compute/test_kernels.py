@@ -1,5 +1,7 @@
 """Kernels compiled and as plain Python agree; what they may not do is refused with their name."""
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,27 @@ def test_a_kernel_made_by_a_function_keeps_its_constants(precision):
             before = made.weight.copy()
             run(make(power, law), made, count=len(made))
             np.testing.assert_allclose(made.weight, expected(before) * power, rtol=4 * np.finfo(precision).eps)
+
+
+def test_constants_and_functions_of_other_modules_are_part_of_the_name():
+    module = ModuleType("elsewhere")
+
+    @function
+    def double(w):
+        return w + w
+
+    def body(i, points: Points):
+        points.weight[i] = module.change(points.weight[i]) * module.SCALE
+
+    names = []
+    for module.SCALE, module.change in ((HALF, double), (ZERO, double), (HALF, dot), (HALF, double)):
+        names.append(kernel(body).native(np.float32).symbol)
+    assert len(set(names)) == 3
+    assert names[0] == names[3]
+    made = points(np.float32)
+    before = made.weight.copy()
+    run(kernel(body), made, count=len(made))
+    np.testing.assert_array_equal(made.weight, before)
 
 
 def test_names_of_machine_code_tell_what_matters():

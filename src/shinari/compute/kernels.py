@@ -15,6 +15,7 @@ called as plain Python runs its body, for tests and debugging.
 import hashlib
 import importlib.metadata
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from types import BuiltinFunctionType, CodeType, ModuleType
@@ -286,11 +287,18 @@ def _code_text(code: CodeType) -> str:
 
 
 def referenced(python_function: Callable) -> list[tuple[str, Any]]:
-    """Names and values of the globals, and variables of enclosing functions, that a function reads."""
+    """Names and values that a function reads: globals, variables of enclosing functions, attributes of modules."""
     scope, code = python_function.__globals__, python_function.__code__  # type: ignore[attr-defined]
     closure = zip(code.co_freevars, python_function.__closure__ or (), strict=True)  # type: ignore[attr-defined]
     found = [(name, scope[name]) for name in code.co_names if name in scope]
-    return found + [(name, cell.cell_contents) for name, cell in closure]
+    found += [(name, cell.cell_contents) for name, cell in closure]
+    modules = [value for _, value in found if isinstance(value, ModuleType) and value not in (np, math)]
+    for module in modules:
+        # which name belongs to which module does not matter: one too many only makes the hash more careful
+        inside = [(f"{module.__name__}.{name}", vars(module)[name]) for name in code.co_names if name in vars(module)]
+        modules += [value for _, value in inside if isinstance(value, ModuleType) and value not in (*modules, np, math)]
+        found += inside
+    return found
 
 
 def shared_callees(python_function: Callable, precision: type, seen: set[int]) -> Iterator[Native]:

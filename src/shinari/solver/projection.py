@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute import Field, Kernel, Record, kernel, real, scratch
+from shinari.compute import Field, Kernel, Program, Record, kernel, real, scratch
 from shinari.constraints.registry import ConstraintType
 from shinari.maths.vec3 import dot, reciprocal
 from shinari.solver.batches import WIDTH
@@ -104,11 +104,6 @@ def measures_record(points: int, equations: int) -> type[Record]:
     return type("Measures", (Record,), {"value": Field(real, equations), "force": Field(real, points)})
 
 
-def measured_record(kind: ConstraintType) -> type[Record]:
-    """Record of the rows that `measurement` reads."""
-    return rows_record(kind.points, kind.width, 0, kind.rows, False)
-
-
 @cache
 def projection(kind: ConstraintType, variant: Variant) -> Kernel:
     """Kernel that solves one row of a type, or one batch of them.
@@ -140,7 +135,7 @@ def projection(kind: ConstraintType, variant: Variant) -> Kernel:
 def measurement(kind: ConstraintType) -> Kernel:
     """Kernel that fills C of a row, and |sum_a lambda_a grad_i C_a| at each of its points, for diagnostics."""
     equations = kind.rows
-    records: dict[str, Any] = {"rows": measured_record(kind)}
+    records: dict[str, Any] = {"rows": rows_record(kind.points, kind.width, 0, equations, False)}
     records |= {"measures": measures_record(kind.points, equations), "particles": Particles}
     body = _gather(kind) + _evaluate(kind)
     body += [f"measures.value[r, {k}] = {name}" for k, name in enumerate(_value_names(kind))]
@@ -152,6 +147,31 @@ def measurement(kind: ConstraintType) -> Kernel:
             body.append(f"f{k} = {' + '.join(terms)}")
         body.append(f"measures.force[r, {i}] = np.sqrt(f0 * f0 + f1 * f1 + f2 * f2)")
     return _kernel(kind, f"measure_{kind.name}", "r", records, body, False)
+
+
+def measure(
+    kind: ConstraintType, indices: np.ndarray, parameters: np.ndarray, x: np.ndarray, multipliers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """C of all rows (M, rows), and |sum_a lambda_a grad_i C_a| at each of their points (M, points), in float64.
+
+    Args:
+        kind: Their type.
+        indices: Particles, (M, points) uint32.
+        parameters: Parameters, (M, width).
+        x: Positions and inverse mass, (N, 4) float64.
+        multipliers: Multipliers, (M, rows) float64.
+    """
+    double, count = np.float64, len(indices)
+    measures = measures_record(kind.points, kind.rows).zeros(count, double)
+    tables = {"parameters": np.ascontiguousarray(parameters, double)} if kind.width else {}
+    flat = multipliers.reshape((count,) if kind.rows == 1 else (count, kind.rows)).astype(double)
+    rows = rows_record(kind.points, kind.width, 0, kind.rows, False)(double, points=indices, multiplier=flat, **tables)
+    particles = Particles.zeros(len(x), double)
+    particles.bind(x=np.ascontiguousarray(x, double))
+    p = Program()
+    p.launch(measurement(kind), rows, measures, particles, count=count)
+    p.run()
+    return measures.value, measures.force
 
 
 def _kernel(kind: ConstraintType, name: str, item: str, parameters: dict, body: list[str], vector: bool) -> Kernel:

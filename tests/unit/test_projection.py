@@ -1,8 +1,8 @@
-"""The rendered projections against the formulas of `lift.py`, one row at a time in float64 NumPy."""
+"""The rendered projections against the formulas of `projection.py`, one row at a time in float64 NumPy."""
 
+import inspect
 import itertools
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ import pytest
 import shinari as sn
 import shinari.constraints
 from shinari.constraints.registry import ConstraintType, constraint_type, constraint_types
-from shinari.solver.lift import SERIAL, Variant, projection
+from shinari.solver.projection import Variant, projection
+from sweeps import sweep
 
 ROWS = 6
 FIXED_POINT, ALL_FIXED, STIFF, SOFT, ABSENT = 1, 2, 3, 4, 5
@@ -104,14 +105,11 @@ class Case:
 
     def project(self, *, first: bool) -> None:
         variant = Variant(**{**vars(self.variant), "first": first})
-        # the serial half of a sweep: the other half calls it from several threads, see tests/golden
-        kernel = projection(self.kind, variant).py_func.__globals__["project"]
-        damped = [self.damping, self.predicted, self.velocities] if variant.damped else []
-        gathers = [self.corrections, self.weights] if variant.gathers else []
-        tail = [self.real(H)] if variant.damped else []
-        kernel(
-            0, ROWS, self.indices, self.parameters, self.softness, *damped, self.multipliers, *gathers, self.x,
-            self.scale, *tail,
+        damped = {"damping": self.damping, "predicted": self.predicted, "velocities": self.velocities}
+        gathers = {"corrections": self.corrections, "weights": self.weights}
+        sweep(
+            self.kind, variant, [0, ROWS], self.indices, self.parameters, self.softness, self.multipliers, self.x,
+            self.scale, h=H, **(damped if variant.damped else {}), **(gathers if variant.gathers else {}),
         )  # fmt: skip
 
     def row(self, r: int, old: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -119,7 +117,7 @@ class Case:
         index = self.indices[r]
         x, w = self.x[index, :3].astype(float), self.x[index, 3].astype(float)
         parameters = self.parameters[r].astype(float)
-        c, g = self.kind.evaluate(tuple(map(tuple, x.tolist())), tuple(parameters.tolist()))
+        c, g = self.kind.evaluate(tuple(map(tuple, x)), tuple(parameters))
         c, g = np.atleast_1d(c), np.reshape(g, (self.kind.rows, self.kind.points, 3))
         matrix = np.einsum("ani,n,bni->ab", g, w, g)
         rounding = np.abs(c) + np.abs(g).sum(axis=(1, 2)) * np.abs(x).max() + np.abs(parameters).max(initial=0.0)
@@ -196,15 +194,13 @@ def test_absent_rows_have_no_force_at_all(kind, real):
 @every_type
 def test_every_write_of_a_point_is_guarded_by_its_mass(kind):
     """Rows of one colour may share a fixed point: even writing back what was read would be a race."""
-    sweep = projection(kind, Variant("xpbd", False, False, False))
-    lines = Path(sweep.py_func.__code__.co_filename).read_text().splitlines()
-    writes = [k for k, line in enumerate(lines) if re.match(r" +x\[i\d, \d\] = ", line)]
-    assert len(writes) == 3 * kind.points
+    body = projection(kind, Variant("xpbd", False, False, False)).python_function
+    lines = inspect.getsource(body).splitlines()
+    writes = [k for k, line in enumerate(lines) if re.match(r" +particles\.x\[i\d\] = ", line)]
+    assert len(writes) == kind.points
     for k in writes:
         point = re.search(r"x\[i(\d)", lines[k]).group(1)
-        indent = len(lines[k]) - len(lines[k].lstrip())
-        guard = next(line for line in reversed(lines[:k]) if len(line) - len(line.lstrip()) < indent)
-        assert guard.strip() == f"if w{point} > ZERO:"
+        assert lines[k - 1].strip() == f"if w{point} > ZERO:"
 
 
 @pytest.mark.parametrize("method", ["xpbd", "pbd"])
@@ -259,8 +255,8 @@ def test_rows_of_a_system_are_solved_together(real):
     x = np.array([[0.3, -0.2, 0.1, 1.0], [0.9, 0.4, -0.3, 0.5]], real)
     indices, parameters = np.array([[0, 1]], np.uint32), np.array([[0.7, -0.4]], real)
     multipliers = np.zeros((1, 2), real)
-    sweep = projection(coupled, Variant("xpbd", False, False, False))
-    sweep(1, np.array([0, 1]), indices, parameters, np.zeros((1, 1), real), multipliers, x, real(1.0))
+    variant = Variant("xpbd", False, False, False)
+    sweep(coupled, variant, [0, 1], indices, parameters, np.zeros((1, 1), real), multipliers, x, 1.0)
     values, _ = _coupled.py_func(x[:, :3].astype(float), parameters[0].astype(float))
     np.testing.assert_allclose(values, 0.0, atol=OPERATIONS * np.finfo(real).eps)
 
@@ -300,24 +296,24 @@ def test_rows_of_one_colour_follow_each_other_colour_by_colour(method, real):
         step = -0.7 * c / w if method == "pbd" else -c / (w + 0.7)
         expected[i, :3] += expected[i, 3] * step * arm / length
         expected[j, :3] -= expected[j, 3] * step * arm / length
-    sweep = projection(kind, Variant(method, False, False, False))
-    sweep(1, offsets, indices, rest, softness, np.zeros(11, real), x, real(1.0))
+    variant = Variant(method, False, False, False)
+    sweep(kind, variant, offsets, indices, rest, softness, np.zeros(11, real), x, 1.0)
     np.testing.assert_allclose(x, expected, atol=OPERATIONS * 11 * np.finfo(real).eps)
 
 
 def test_threads_split_a_colour_without_gap_or_overlap():
     """A colour that is worth several threads, of a length that no thread count divides."""
     kind = constraint_type("distance")
-    m = SERIAL + 333
+    m = 845
     results = []
     for threads in (1, 2, 3, 7):
         x = np.ones((2 * m, 4))
         x[:, :3] = np.random.default_rng(2).normal(size=(2 * m, 3))
         multipliers = np.full(m, np.nan)
         indices = np.arange(2 * m, dtype=np.uint32).reshape(m, 2)
-        sweep = projection(kind, Variant("xpbd", False, False, False))
         rest, softness = np.full((m, 1), 0.5), np.zeros((m, 1))
-        sweep(threads, np.array([0, m]), indices, rest, softness, multipliers, x, 1.0)
+        variant = Variant("xpbd", False, False, False)
+        sweep(kind, variant, [0, m], indices, rest, softness, multipliers, x, 1.0, threads=threads)
         assert np.isfinite(multipliers).all()
         np.testing.assert_allclose(np.linalg.norm(x[::2, :3] - x[1::2, :3], axis=1), 0.5, atol=1e-13)
         results.append((x, multipliers))

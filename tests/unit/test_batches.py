@@ -2,7 +2,6 @@
 
 import itertools
 
-import numba
 import numpy as np
 import pytest
 
@@ -10,8 +9,9 @@ import shinari.constraints  # noqa: F401
 from shinari.build.colouring import colour
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_types
-from shinari.solver.lanes import LANES, SERIAL, Batches
-from shinari.solver.lift import Variant, projection
+from shinari.solver.batches import WIDTH, Batches
+from shinari.solver.projection import Variant
+from sweeps import sweep
 
 TETRAHEDRAL = [kind for kind in constraint_types() if kind.lanes and kind.points == 4]
 H = 1.0 / 600.0
@@ -41,24 +41,15 @@ class Block:
         self.multipliers = rng.normal(scale=0.1, size=(len(self.indices), kind.rows)).astype(real)
         if kind.rows == 1:
             self.multipliers = self.multipliers[:, 0]
-        self.tail = (real(1.0 / H**2),)
 
     def solved(self, kind, variant, threads=1):
         """Positions and multipliers after a sweep."""
         x, multipliers = self.x.copy(), self.multipliers.copy()
-        tables = [self.indices, self.parameters, self.softness]
-        motion = [self.damping, self.predicted, self.velocities] if variant.damped else []
-        offsets = self.offsets
-        if variant.lanes:
-            batches = Batches(self.indices, offsets)
-            offsets = batches.offsets
-            tables = [batches.rows, batches.indices, batches.packed(self.parameters), batches.packed(self.softness)]
-            motion[:1] = [batches.packed(self.damping)] if variant.damped else []
-        tail = (*self.tail, x.dtype.type(H)) if variant.damped else self.tail
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        projection(kind, variant)(threads, offsets, *tables, *motion, multipliers, x, *tail)
-        numba.set_num_threads(before)
+        motion = {"damping": self.damping, "predicted": self.predicted, "velocities": self.velocities}
+        sweep(
+            kind, variant, self.offsets, self.indices, self.parameters, self.softness, multipliers, x, 1.0 / H**2,
+            h=H, threads=threads, **(motion if variant.damped else {}),
+        )  # fmt: skip
         return x, multipliers
 
 
@@ -73,11 +64,11 @@ def test_lanes_give_what_single_rows_give(kind, damped, first):
     block = Block(kind, (5, 5, 6), np.float64)
     # one colour: what follows would carry rounding on, and nearly flat tetrahedra would enlarge it
     block.offsets = block.offsets[:2]
-    assert block.offsets[1] > LANES
-    assert block.offsets[1] % LANES
+    assert block.offsets[1] > WIDTH
+    assert block.offsets[1] % WIDTH
     variant = Variant("xpbd", False, damped, False, first=first)
     rows = block.solved(kind, variant)
-    lanes = block.solved(kind, Variant("xpbd", False, damped, False, first=first, lanes=True))
+    lanes = block.solved(kind, Variant("xpbd", False, damped, False, first=first, batched=True))
     moved = np.abs(rows[0] - block.x).max()
     assert moved > 1e-4
     # a few hundred operations, each of half an eps of the largest number in it
@@ -85,14 +76,13 @@ def test_lanes_give_what_single_rows_give(kind, damped, first):
     np.testing.assert_allclose(lanes[1], rows[1], atol=1e-12 * np.abs(rows[1]).max())
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 def test_one_thread_and_two_give_the_same_bits(real):
     kind = next(kind for kind in TETRAHEDRAL if kind.name == "neo_hookean")
     block = Block(kind, (16, 16, 16), real)
-    assert np.diff(Batches(block.indices, block.offsets).offsets).max() > SERIAL
+    assert np.diff(Batches(block.indices, block.offsets).offsets).max() > 16
     for damped in (False, True):
-        variant = Variant("xpbd", False, damped, False, lanes=True)
+        variant = Variant("xpbd", False, damped, False, batched=True)
         one, two = (block.solved(kind, variant, threads) for threads in (1, 2))
         for a, b in zip(one, two, strict=True):
             assert a.tobytes() == b.tobytes()
@@ -104,5 +94,5 @@ def test_the_last_batch_of_a_colour_repeats_its_last_row():
     assert batches.offsets.tolist() == [0, 3, 3, 6]
     assert np.unique(batches.rows[:3]).tolist() == list(range(33))
     assert (batches.rows[2, 1:] == 32).all()
-    for b, lane in itertools.product(range(6), range(LANES)):
+    for b, lane in itertools.product(range(6), range(WIDTH)):
         assert batches.indices[b, :, lane].tolist() == indices[batches.rows[b, lane]].tolist()

@@ -1,0 +1,61 @@
+"""Sweeps over rows given as plain arrays, as one launch."""
+
+import numpy as np
+
+from shinari.compute import Program
+from shinari.constraints.registry import ConstraintType
+from shinari.solver.batches import Batches
+from shinari.solver.particles import Particles
+from shinari.solver.projection import (
+    Corrections,
+    Relaxation,
+    Variant,
+    batches_record,
+    multipliers_record,
+    projection,
+    rows_record,
+)
+
+
+def sweep(
+    kind: ConstraintType,
+    variant: Variant,
+    offsets,
+    indices,
+    parameters,
+    softness,
+    multipliers,
+    x,
+    scale,
+    *,
+    damping=None,
+    predicted=None,
+    velocities=None,
+    corrections=None,
+    weights=None,
+    h=0.0,
+    threads=1,
+) -> None:
+    """Solve rows (M, ...) colour after colour; multipliers, x (N, 4) and corrections are written."""
+    real, sides = x.dtype.type, softness.shape[1]
+    tables = {"softness": softness}
+    tables |= {"parameters": parameters} if kind.width else {}
+    tables |= {"damping": damping} if variant.damped else {}
+    if variant.batched:
+        batches = Batches(indices, offsets)
+        offsets = batches.offsets
+        tables = {name: batches.arranged(table) for name, table in tables.items()}
+        record = batches_record(kind.points, kind.width, sides, variant.damped)
+        rows = [record(real, rows=batches.rows, points=batches.indices, **tables)]
+        rows.append(multipliers_record(kind.rows)(real, multiplier=multipliers))
+    else:
+        record = rows_record(kind.points, kind.width, sides, kind.rows, variant.damped)
+        rows = [record(real, points=indices, multiplier=multipliers, **tables)]
+    particles = Particles.zeros(len(x), real)
+    particles.bind(x=x)
+    if variant.damped:
+        particles.bind(predicted=predicted, v=velocities)
+    jacobi = [Corrections(real, value=corrections), Relaxation(real, weight=weights)] if variant.gathers else []
+    p = Program()
+    p.launch(projection(kind, variant), *rows, particles, *jacobi, scale, h, colours=np.asarray(offsets), grain=8)
+    p.run(threads)
