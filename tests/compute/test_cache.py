@@ -16,7 +16,7 @@ class Points(Record):
     x = Field(real, 3)
 
 @shared
-def far(x: (real, real, real)) -> real:
+def far(x: tuple[real, real, real]) -> real:
     return np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
 
 @kernel

@@ -43,7 +43,9 @@ def compare(kernel, precision, *arguments, exact=False):
     for i in range(len(plain)):
         kernel(i, plain, *(precision(value) for value in arguments))
     for name in Points.fields:
-        np.testing.assert_allclose(compiled.arrays[name], plain.arrays[name], rtol=0 if exact else 4 * np.finfo(precision).eps)
+        np.testing.assert_allclose(
+            compiled.arrays[name], plain.arrays[name], rtol=0 if exact else 4 * np.finfo(precision).eps
+        )
     return compiled
 
 

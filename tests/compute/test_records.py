@@ -49,7 +49,7 @@ def test_growing_keeps_contents_and_table():
     ids=["dtype", "shape", "strided", "list", "rows"],
 )
 def test_an_array_that_does_not_fit_is_refused(array):
-    with pytest.raises(TypeError, match="Rows: .*rest"):
+    with pytest.raises(TypeError, match=r"Rows: .*rest"):
         Rows.zeros(4).bind(rest=array)
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import shinari.constraints  # noqa: F401
 from shinari.build.colouring import colour
@@ -11,7 +12,6 @@ from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_types
 from shinari.solver.batches import WIDTH, Batches
 from shinari.solver.projection import Variant
-from sweeps import sweep
 
 TETRAHEDRAL = [kind for kind in constraint_types() if kind.lanes and kind.points == 4]
 H = 1.0 / 600.0

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shinari.solver.lift import Variant, projection
 
 import shinari as sn
 from shinari.constraints.distance import DISTANCE
 from shinari.constraints.registry import constraint_type
-from shinari.solver.lift import Variant, projection
 from shinari.solver.rendered import _writable_folder, kernel_folder, render
 
 pytestmark = pytest.mark.ordinary_kernels

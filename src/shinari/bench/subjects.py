@@ -55,8 +55,7 @@ class Ours:
 
     def sweep(self) -> None:
         """Solve every row once."""
-        for solver in self.simulation._work.solvers:
-            solver.project(self._threads, True)
+        self.simulation._work.project[True](self._threads)
 
     def positions(self) -> np.ndarray:
         """Positions [m], (N, 3)."""

@@ -14,26 +14,34 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+import numba.core.imputils
+import numba.core.registry
+import numba.core.types
+import numba.core.typing.templates
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, codegen, compiler, types
+from numba.core import cgutils, codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.datamodel import models, register_default
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
 from numba.core.errors import NumbaError, TypingError
-from numba.extending import intrinsic
-from numba.core.imputils import builtin_registry as lowering
-from numba.core.imputils import lower_getattr_generic
-from numba.core.registry import cpu_target
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
-from numba.core.typing.templates import builtin_registry as typing
 from numba.core.typing.typeof import typeof_impl
+from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from shinari.compute import cache as objects
-from shinari.compute.kernels import Function, Kernel, Native, Shared
 from shinari.compute import bounds, primitives
+from shinari.compute import cache as objects
 from shinari.compute.entries import entry
+from shinari.compute.kernels import Function, Kernel, Native, Shared
 from shinari.compute.records import Record, View, concrete
+
+# Numba does not declare the types of these.
+types: Any = numba.core.types
+lowering: Any = numba.core.imputils.builtin_registry
+lower_getattr_generic: Any = numba.core.imputils.lower_getattr_generic
+cpu_target: Any = numba.core.registry.cpu_target
+typing: Any = numba.core.typing.templates.builtin_registry
 
 I64 = ir.IntType(64)
 WORDS = 16
@@ -122,7 +130,9 @@ class _RecordAttributes(AttributeTemplate):
 
     def generic_resolve(self, kind: RecordType, name: str) -> Any:
         if name not in kind.cls.fields:
-            raise TypingError(OURS + f"{kind.cls.__name__}: {name}: no such field; fields: {', '.join(kind.cls.fields)}")
+            raise TypingError(
+                OURS + f"{kind.cls.__name__}: {name}: no such field; fields: {', '.join(kind.cls.fields)}"
+            )
         return kind.field(name)
 
 
@@ -179,7 +189,9 @@ class _SetItem(AbstractTemplate):
             return None
         item = view.item(len(indices))
         if item is None or isinstance(item, ViewType):
-            raise TypingError(OURS + f"{view}: {len(indices)} indices; expected {len(view.shape)} or {len(view.shape) + 1}")
+            raise TypingError(
+                OURS + f"{view}: {len(indices)} indices; expected {len(view.shape)} or {len(view.shape) + 1}"
+            )
         if isinstance(item, types.BaseTuple) and getattr(value, "count", 1) != item.count:
             raise TypingError(OURS + f"{view}: got {value}; expected {item}")
         return signature(types.none, view, index, item)
@@ -207,8 +219,10 @@ def _checked(builder: Any, view: ViewType, index: Any, limit: Any) -> Any:
     inside = builder.icmp_unsigned("<", index, limit)
     with builder.if_then(builder.not_(inside), likely=False):
         text = f"{builder.function.name.split('shinari')[-1][:80]}: {view}"
-        where = builder.bitcast(cgutils.global_constant(builder, "where", cgutils.make_bytearray(text.encode() + b"\0")),
-                                ir.IntType(8).as_pointer())
+        where = builder.bitcast(
+            cgutils.global_constant(builder, "where", cgutils.make_bytearray(text.encode() + b"\0")),
+            ir.IntType(8).as_pointer(),
+        )
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), I64, I64])
         builder.call(cgutils.get_or_insert_function(builder.module, kind, bounds.SYMBOL), [where, index, limit])
     return builder.select(inside, index, I64(0))
@@ -249,14 +263,9 @@ def _typeof_function(function: Function, _: Any) -> Any:
 
 def dispatcher(function: Function) -> Any:
     """What Numba calls a function by."""
-    return numba.njit(
-        forceinline=True,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        fastmath=set(function.fastmath),
-        error_model="numpy",
-        boundscheck=False,
-    )(function.python_function)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    options |= {"fastmath": set(function.fastmath), "error_model": "numpy", "boundscheck": False}
+    return numba.njit(**options)(function.python_function)
 
 
 # ---- primitives ----
@@ -499,7 +508,7 @@ def compile_object(native: Native) -> bytes:
     else:
         python_function = source.python_function
         sig = numba_type(source.returns, precision)(*(numba_type(kind, precision) for _, kind in source.parameters))
-    flags = compiler.Flags()
+    flags: Any = compiler.Flags()
     options = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
     options |= {"fastmath": set(source.fastmath), "boundscheck": False}
     cpu_target.options.parse_as_flags(flags, options)

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class Function:
         self.__wrapped__ = python_function
 
     def __call__(self, *arguments: Any) -> Any:
+        """Run it as plain Python."""
         return self.python_function(*arguments)
 
     @property
@@ -113,6 +114,7 @@ class Shared:
         self._natives: dict[type, Native] = {}
 
     def __call__(self, *arguments: Any) -> Any:
+        """Run it as plain Python."""
         return self.python_function(*arguments)
 
     def native(self, precision: type) -> Native:
@@ -130,8 +132,8 @@ class Shared:
 def shared(python_function: Callable | None = None, *, fastmath: frozenset[str] = FAST) -> Any:
     """Compile a large function once and call it by its symbol.
 
-    All parameters and the result are annotated: scalar types, `real`, tuples of them such as `(real, real, real)`,
-    records and `View`.
+    All parameters and the result are annotated: scalar types (`int` is int64), `real`, tuples of them such as
+    `tuple[real, real, real]`, records and `Annotated[Any, View(...)]`.
     """
     if python_function is None:
         return lambda given: Shared(given, fastmath)
@@ -216,7 +218,17 @@ def signature(python_function: Callable) -> tuple[list[tuple[str, Any]], Any]:
     """Names and annotated types of the parameters, and of the result."""
     parameters = inspect.signature(python_function).parameters
     annotations = python_function.__annotations__
-    return [(name, annotations.get(name, np.int64)) for name in parameters], annotations.get("return")
+    kinds = [(name, declared(annotations.get(name, int))) for name in parameters]
+    return kinds, declared(annotations.get("return"))
+
+
+def declared(annotation: Any) -> Any:
+    """The type that an annotation declares: tuples are written `tuple[real, real]`, others `Annotated[Any, type]`."""
+    if get_origin(annotation) is Annotated:
+        return annotation.__metadata__[0]
+    if get_origin(annotation) is tuple:
+        return tuple(map(declared, get_args(annotation)))
+    return tuple(map(declared, annotation)) if isinstance(annotation, tuple) else annotation
 
 
 def has_real(record: type[Record]) -> bool:
@@ -309,4 +321,3 @@ def shared_callees(python_function: Callable, precision: type, seen: set[int]) -
         elif isinstance(value, Function) and id(value) not in seen:
             seen.add(id(value))
             yield from shared_callees(value.python_function, precision, seen)
-

@@ -34,7 +34,6 @@ FINISHED, STOPPED = -1, -2
 # Parts of the region of a thread.
 PARTS = 4
 
-i64 = np.int64
 Cell = int | tuple[np.ndarray, int]
 
 
@@ -49,8 +48,8 @@ class Lines(Record):
 
 
 @shared
-def launch(lines: Lines, pool: Pool, at: i64, threads: i64) -> i64:
-    """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, .. 4096 launches."""
+def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
+    """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, ... launches."""
     _, entry, arguments, first, last, grain = lines.code[at]
     begin, end = load_address(first), load_address(last)
     if end <= begin:
@@ -83,7 +82,7 @@ def launch(lines: Lines, pool: Pool, at: i64, threads: i64) -> i64:
 
 
 @shared
-def replay(lines: Lines, pool: Pool, at: i64, threads: i64) -> i64:
+def replay(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     """Run from a line to the end.
 
     Returns:
@@ -241,7 +240,7 @@ class Program:
         return at == FINISHED
 
     def _make_room(self, at: int) -> None:
-        record, room, (array, index) = self._lists[at]
+        record, _, (array, index) = self._lists[at]
         record.grow(int(array[index]) * 3 // 2)
         for other, its_room, _ in self._lists.values():
             if other is record:
@@ -261,7 +260,14 @@ class Program:
         return array.ctypes.data + 8 * index
 
     def _line(
-        self, operation: int, first: int = 0, second: int = 0, begin: int = 0, end: int = 0, grain: int = 0, name: str = ""
+        self,
+        operation: int,
+        first: int = 0,
+        second: int = 0,
+        begin: int = 0,
+        end: int = 0,
+        grain: int = 0,
+        name: str = "",
     ) -> int:
         if self._run is not None:
             raise RuntimeError("program: was prepared; record all launches before the first run")

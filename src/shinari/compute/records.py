@@ -6,20 +6,23 @@
 
     rows = Rows.zeros(100, np.float32)
 
-In a kernel `rows.points[r]` is a tuple of two, `rows.points[r, 0]` a scalar, and `rows.points[r] = i, j` writes a row. A
-record reaches compiled code as one pointer to a table of addresses, one for each field. The table stays where it is
+In a kernel `rows.points[r]` is a tuple of two, `rows.points[r, 0]` a scalar, and `rows.points[r] = i, j` writes a row.
+A record reaches compiled code as one pointer to a table of addresses, one for each field. The table stays where it is
 when an array is replaced by a longer one, so recorded launches stay valid.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
+if TYPE_CHECKING:
+    real = float
+else:
 
-class real:
-    """Stands for the floating point type of a simulation, float32 or float64, in fields and signatures."""
+    class real:
+        """Stands for the floating point type of a simulation, float32 or float64, in fields and signatures."""
 
 
 def concrete(dtype: Any, precision: Any) -> np.dtype:
@@ -137,6 +140,8 @@ class Record:
 @dataclass(frozen=True)
 class View:
     """Type of a parameter of a shared function: rows of memory, such as a field of a record or scratch.
+
+    It is written `Annotated[Any, View(real, 3)]`.
 
     Attributes:
         dtype: Scalar type, or `real`.

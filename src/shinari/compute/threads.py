@@ -13,7 +13,7 @@ import ctypes
 import os
 import threading
 import time
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -39,8 +39,6 @@ MASK = (1 << SHIFT) - 1
 # Time for which a thread without work stays awake [s].
 AWAKE = 1e-4
 
-i64 = np.int64
-
 
 class Pool(Record):
     """What the threads share; a row fills the two cache lines that a processor fetches together."""
@@ -49,7 +47,7 @@ class Pool(Record):
 
 
 @shared
-def take_parts(word: View(np.int64, WORDS), me: i64, number: i64) -> i64:
+def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int) -> int:
     """Work on parts of a job until none is left."""
     regions = word[JOB, REGIONS]
     for k in range(regions):
@@ -63,13 +61,15 @@ def take_parts(word: View(np.int64, WORDS), me: i64, number: i64) -> i64:
                 break
             if compare_exchange(word, TICKETS + region, 0, ticket, ticket + 1):
                 at = region * parts + part
-                call_entry(entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total)
+                call_entry(
+                    entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total
+                )
                 atomic_add(word, DONE, 0, 1)
     return 0
 
 
 @shared
-def share(pool: Pool, entry: i64, launch: i64, begin: i64, end: i64, regions: i64, parts: i64) -> i64:
+def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: int, parts: int) -> int:
     """Run a launch on all threads that are awake; returns when all of it is done."""
     word = pool.word
     number = word[NUMBER, 0] + 1
@@ -86,7 +86,7 @@ def share(pool: Pool, entry: i64, launch: i64, begin: i64, end: i64, regions: i6
 
 
 @shared
-def work(pool: Pool, me: i64, patience: i64) -> i64:
+def work(pool: Pool, me: int, patience: int) -> int:
     """The life of a thread of the pool, until there has been no work for so many cycles."""
     word = pool.word
     seen, last = atomic_load(word, NUMBER, 0), cycles()
@@ -102,7 +102,7 @@ def work(pool: Pool, me: i64, patience: i64) -> i64:
 
 
 class Team:
-    """The threads of this process beside those that call: one for each further core, started when they are first needed.
+    """The threads of this process beside those that call: one for each further core, started when first needed.
 
     Attributes:
         pool: What they share.
@@ -154,7 +154,7 @@ class Team:
 
 
 @shared
-def read_cycles() -> i64:
+def read_cycles() -> int:
     """The counter, for Python."""
     return cycles()
 

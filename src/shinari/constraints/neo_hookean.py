@@ -45,7 +45,7 @@ invariant I2 and I3, it is c m^2 + (2 m tr E - 8 I2 - 16 I3) / (J + 1), every te
 import numpy as np
 
 from shinari.constraints.registry import register
-from shinari.maths.function import function, inlined
+from shinari.maths.function import function
 from shinari.maths.mat3 import cofactors, inner
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
 from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, scale
@@ -94,7 +94,7 @@ def evaluate(x, p):
     return values, (tetrahedron_gradients(shear, p), tetrahedron_gradients(bulk, p))
 
 
-@inlined
+@function
 def nudged(a, s):
     """Matrix a + s diag(4, 2, 1): no two directions are equal, so that no symmetry is left."""
     x, y, z = a

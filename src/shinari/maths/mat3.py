@@ -15,7 +15,7 @@ rotations are equally near (an inverted F whose two smaller singular values are 
 
 import numpy as np
 
-from shinari.maths.function import function, inlined
+from shinari.maths.function import function, steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, reciprocal, scale
 
 TWO = np.float32(2.0)
@@ -31,19 +31,19 @@ VANISHING = np.float32(1e-4)
 MOST_STEPS = 24
 
 
-@inlined
+@steady
 def determinant(a):
     """Determinant of a."""
     return dot(a[0], cross(a[1], a[2]))
 
 
-@inlined
+@steady
 def cofactors(a):
     """Cofactor matrix, the derivative of the determinant."""
     return cross(a[1], a[2]), cross(a[2], a[0]), cross(a[0], a[1])
 
 
-@inlined
+@steady
 def times(a, b):
     """Product a b, with b as nine numbers by rows."""
     return (
@@ -53,7 +53,7 @@ def times(a, b):
     )
 
 
-@inlined
+@steady
 def times_transposed(a, b):
     """Product a b^T, with b as nine numbers by rows."""
     return (
@@ -63,13 +63,13 @@ def times_transposed(a, b):
     )
 
 
-@inlined
+@steady
 def inner(a, b):
     """Inner product of two matrices, tr(a^T b)."""
     return dot(a[0], b[0]) + dot(a[1], b[1]) + dot(a[2], b[2])
 
 
-@inlined
+@steady
 def matrix_of(q):
     """Rotation matrix of a unit quaternion w x y z."""
     w, x, y, z = q
@@ -106,19 +106,19 @@ def rotation_part(f):
     return matrix_of(q)
 
 
-@inlined
+@steady
 def largest(a, b):
     """The larger of two numbers."""
     return a if a > b else b
 
 
-@inlined
+@steady
 def extent(a):
     """Largest magnitude of three numbers."""
     return largest(largest(abs(a[0]), abs(a[1])), abs(a[2]))
 
 
-@inlined
+@steady
 def unit(a, b, c):
     """Matrix of these columns over its norm."""
     s = reciprocal(np.sqrt(dot(a, a) + dot(b, b) + dot(c, c)))

@@ -8,61 +8,61 @@ Constants are float32: they serve float64 arrays as well, while an untyped const
 
 import numpy as np
 
-from shinari.maths.function import inlined
+from shinari.maths.function import steady
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
 
 
-@inlined
+@steady
 def add(a, b):
     """Sum a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@inlined
+@steady
 def sub(a, b):
     """Difference a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@inlined
+@steady
 def neg(a):
     """Opposite -a."""
     return -a[0], -a[1], -a[2]
 
 
-@inlined
+@steady
 def scale(a, s):
     """Multiple s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@inlined
+@steady
 def dot(a, b):
     """Inner product a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inlined
+@steady
 def cross(a, b):
     """Vector product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@inlined
+@steady
 def norm(a):
     """Length |a|."""
     return np.sqrt(dot(a, a))
 
 
-@inlined
+@steady
 def reciprocal(s):
     """1 / s, and 0 where s is 0: a degenerate stencil then yields no correction."""
     return ONE / s if s > ZERO else ZERO
 
 
-@inlined
+@steady
 def direction_and_length(a):
     """Unit vector a / |a| (zero for a zero vector) and the length |a|."""
     length = norm(a)

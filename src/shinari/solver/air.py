@@ -27,7 +27,9 @@ class Triangles(Record):
     """Triangles in the air, F rows."""
 
     particles = Field(np.uint32, 3)
-    drag = Field(real, 2, unit="kg/m^3", doc="half the air density times the drag coefficients along and across the normal")
+    drag = Field(
+        real, 2, unit="kg/m^3", doc="half the air density times the drag coefficients along and across the normal"
+    )
 
 
 class Corners(Record):

@@ -1,6 +1,7 @@
 """The coarse levels at work: solve the coarsest first, then let each finer level follow; see `build.hierarchy`."""
 
 from functools import cache
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -135,7 +136,7 @@ def follow(links_type: type[Record]) -> Kernel:
     """Kernel that moves a finer particle by the weighted displacement of its four parents."""
 
     @kernel
-    def follow_parents(i, finer: Particles, links: links_type, coarse: Coarse):
+    def follow_parents(i, finer: Particles, links: Annotated[Any, links_type], coarse: Coarse):
         p, q, r, s = links.parent[i]
         m = links.part[i]
         a, b, c, d = PART * np.float32(m[0]), PART * np.float32(m[1]), PART * np.float32(m[2]), PART * np.float32(m[3])

@@ -52,7 +52,7 @@ class Times(Record):
 
 @kernel
 def predict(i, particles: Particles, gx: real, gy: real, gz: real, h: real):
-    """Advance velocity and position by gravity's change of velocity (gx, gy, gz); a fixed particle keeps its velocity."""
+    """Advance velocity and position; (gx, gy, gz) is gravity's change of velocity, which fixed particles do not get."""
     x, v = particles.x[i], particles.v[i]
     if x[3] > ZERO:
         v = v[0] + gx, v[1] + gy, v[2] + gz

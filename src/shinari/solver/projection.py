@@ -236,7 +236,7 @@ def _read_row(kind: ConstraintType, variant: Variant) -> list[str]:
 
 
 def _displacement(i: int) -> list[str]:
-    """x - x_n = (x - predicted) + h v of point i, as m0_i, m1_i, m2_i."""
+    """X - x_n = (x - predicted) + h v of point i, as m0_i, m1_i, m2_i."""
     lines = [f"was{i}, speed{i} = particles.predicted[i{i}], particles.v[i{i}]"]
     return lines + [f"m{k}_{i} = q{i}[{k}] - was{i}[{k}] + h * speed{i}[{k}]" for k in range(3)]
 

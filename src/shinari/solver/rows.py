@@ -1,7 +1,6 @@
 """Rows of one constraint type, bound to the arrays of one simulation."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 

@@ -8,6 +8,7 @@ import math
 
 import numba
 import numpy as np
+
 from shinari.model import Model
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings

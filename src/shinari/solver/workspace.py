@@ -4,13 +4,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from shinari.compute import Program
 from shinari.contact.family import Family
 from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.contact.surface.participants import participants
 from shinari.contact.surface.surfaces import Surfaces
-from shinari.compute import Program
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
