@@ -48,8 +48,9 @@ class Function:
         self.__wrapped__ = python_function
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it as plain Python."""
-        return self.python_function(*arguments)
+        """Run it as plain Python, with the arithmetic of compiled code: a float is float64, 1 / 0 is infinite."""
+        with np.errstate(all="ignore"):
+            return self.python_function(*map(_doubles, arguments))
 
     @property
     def py_func(self) -> Callable:
@@ -62,6 +63,13 @@ class Function:
         from shinari.compute.backend import dispatcher
 
         return dispatcher(self)
+
+
+def _doubles(value: Any) -> Any:
+    """Floats of Python as float64, also in tuples: NumPy would let a float32 beside them decide."""
+    if type(value) is float:
+        return np.float64(value)
+    return tuple(map(_doubles, value)) if type(value) is tuple else value
 
 
 def function(python_function: Callable | None = None, *, fastmath: frozenset[str] = FAST) -> Any:

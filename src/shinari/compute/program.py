@@ -26,7 +26,7 @@ from shinari.compute.primitives import call_entry, cycles, load_address, store_a
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import Pool, share, team
 
-LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, REQUIRE = range(7)
+LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
 # Columns of a line: operation | entry, or address of a value | launch, or where to go | addresses of begin, end | grain
 OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
 # What the replay returns where it does not stop at a line.
@@ -116,6 +116,8 @@ def replay(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         elif operation == STOP:
             if load_address(first) != 0:
                 return STOPPED
+        elif operation == COPY:
+            store_address(second, load_address(first))
         elif load_address(first) > load_address(second):
             return at
         at += 1
@@ -173,6 +175,10 @@ class Program:
     def serial(self, kernel: Kernel, *arguments: Any) -> None:
         """Run a kernel for a single item, 0: sums, scans, decisions."""
         self.launch(kernel, *arguments, count=1)
+
+    def copy(self, source: Cell, target: tuple[np.ndarray, int]) -> None:
+        """Copy a number or a cell to a cell."""
+        self._line(COPY, self._cell(source), self._cell(target))
 
     @contextmanager
     def loop(self, count: Cell, index: tuple[np.ndarray, int] | None = None) -> Iterator[int]:

@@ -1,0 +1,64 @@
+"""Sums and maxima in blocks."""
+
+import numpy as np
+import pytest
+
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.scan import BLOCK, Maximum, Offsets, Scan, Values
+
+SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 17]
+
+
+class Count(Record):
+    """One row."""
+
+    items = Field(np.int64)
+
+
+@pytest.mark.parametrize("items", SIZES)
+@pytest.mark.parametrize("from_cell", [False, True])
+def test_a_scan_is_the_cumulative_sum(items, from_cell):
+    counts = np.random.default_rng(items).integers(0, 9, items)
+    offsets, number = Offsets.zeros(6 * BLOCK), Count.zeros(1)
+    offsets.start[:items] = counts
+    scan, p = Scan(offsets), Program()
+    number.items[0] = items
+    scan.record(p, (number.items, 0) if from_cell else items)
+    p.run(threads=2)
+    assert np.array_equal(offsets.start[: items + 1], np.concatenate([[0], np.cumsum(counts)]))
+    assert scan.total[0][0] == counts.sum()
+
+
+@pytest.mark.parametrize("items", SIZES)
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_the_maximum_is_that_of_numpy_and_keeps_nan(items, precision):
+    values = Values.zeros(6 * BLOCK, precision)
+    values.value[:] = np.random.default_rng(items).normal(size=len(values))
+    largest, p = Maximum(values, least=-10.0), Program()
+    largest.record(p, items)
+    p.run(threads=2)
+    assert largest.result[0] == values.value[:items].max(initial=-10.0)
+    if items:
+        values.value[items // 2] = np.nan
+        p.run()
+        assert np.isnan(largest.result[0])
+
+
+@kernel
+def write_one(i, offsets: Offsets):
+    """One entry for each item."""
+    offsets.start[i] = 1
+
+
+def test_a_scan_makes_room_for_a_list_and_goes_on():
+    class Entries(Record):
+        value = Field(np.int64)
+
+    offsets, entries = Offsets.zeros(1001), Entries.zeros(10)
+    scan, p = Scan(offsets), Program()
+    p.launch(write_one, offsets, count=1000)
+    scan.record(p, 1000)
+    p.require(entries, scan.total)
+    p.run()
+    assert p.grown == 1
+    assert len(entries) >= 1000
