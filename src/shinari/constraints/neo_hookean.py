@@ -58,6 +58,7 @@ EIGHT = np.float32(8.0)
 CORE = np.float32(1.6)  # |F| below which the energy differs from the paper's
 SHARE = np.float32(0.8)  # of s^2 that C1 takes at most
 NEAR = np.float32(12.0)  # |F|^2 above which the expansion around rest has larger terms than the sum itself
+ROUNDING = np.float32(1e-30)  # C1^2 that is rounding in any precision: gradients over it would overflow
 DEGENERATE = np.float32(5e-4)  # |cof F| of what has rank one in single precision
 
 
@@ -81,7 +82,7 @@ def evaluate(x, p):
     short = short if short > ZERO else ZERO
     near = volume > ZERO and norm_square < NEAR
     square = share * m * m + short * short + (shear_excess(f, m) if near else norm_square - TWO * volume - ONE)
-    size = np.sqrt(square if square > ZERO else ZERO)
+    size = np.sqrt(square if square > ROUNDING else ZERO)
     over = reciprocal(size)
     along, turn = (ONE - short * reciprocal(norm)) * over, (share * m - ONE) * over
     shear = (

@@ -93,14 +93,18 @@ def apply_kicks(i, corners: Corners, offsets: Offsets, particles: Particles):
 
 
 class Air:
-    """Triangles of one simulation in the air."""
+    """Triangles of one simulation in the air.
+
+    Attributes:
+        triangles: The triangles; one that is gone has no drag.
+    """
 
     def __init__(self, model: Model, settings: Settings, particles: Particles, clock: Clock) -> None:
         air = model.air
         assert air is not None
         self._model, self._settings, self._particles, self._clock = model, settings, particles, clock
         real = model.real
-        self._triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
+        self.triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
         kicks = np.zeros((3 * len(air.triangles), 3), real)
         self._corners = Corners(real, kick=kicks, by_particle=air.corners)
         self._offsets = Offsets(real, start=air.corner_offsets)
@@ -116,11 +120,11 @@ class Air:
         """Take triangles out of the air that are gone, (F,)."""
         air = self._model.air
         assert air is not None
-        self._triangles.drag[...] = np.where(left[:, None], air.drag, 0)
+        self.triangles.drag[...] = np.where(left[:, None], air.drag, 0)
 
     def record_forces(self, p: Program) -> None:
         """Wind and drag change the velocities."""
-        records = self._triangles, self._corners, self._offsets, self._particles
-        count, h = len(self._triangles), self._settings.substep
+        records = self.triangles, self._corners, self._offsets, self._particles
+        count, h = len(self.triangles), self._settings.substep
         p.launch(find_kicks, *records, self._wind, self._clock, h, count=count)
         p.launch(apply_kicks, self._corners, self._offsets, self._particles, count=len(self._particles))

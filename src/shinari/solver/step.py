@@ -10,9 +10,7 @@ import numba
 import numpy as np
 
 from shinari.model import Model
-from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
-from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.workspace import Workspace
 from shinari.state import State
 
@@ -31,6 +29,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     work.read(threads)
     ends = time + h * np.arange(1, settings.substeps + 1)
     work.times.end[...] = ends
+    work.drivers.begin(ends)
     if work.air is not None:
         work.air.begin(ends)
     if work.emission is not None:
@@ -53,9 +52,9 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
             work.bodies.predict(end, threads)
         for part in work.parts:
             part.predict(h)
-        drive_targets(model, state, work, end)
+        work.drive(threads)
         work.coarse(threads)
-        project(state, work, settings, threads, substep)
+        project(work, settings, threads, substep)
         for family in work.contacts:
             family.settle(threads)
         work.velocities(threads)
@@ -67,11 +66,7 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
             grab.finish()
         for family in work.contacts:
             family.bounce(threads)
-        break_rows(model, state, work, h)
-        if work.flows is not None:
-            work.flows.advance(threads)
-        if work.tears is not None:
-            work.tears.check(threads)
+        work.fail(threads)
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(x.sum()) + float(v.sum())
     if not math.isfinite(total):
@@ -86,16 +81,14 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
     return True
 
 
-def project(state: State, work: Workspace, settings: Settings, threads: int, substep: int) -> None:
+def project(work: Workspace, settings: Settings, threads: int, substep: int) -> None:
     """The solver loop of a substep: every block, the parts, what is held, then the contacts, once per iteration."""
-    accelerated = settings.sweep == "chebyshev"
-    history = Chebyshev(state) if accelerated else None
     for iteration in range(settings.iterations):
+        work.clock.iteration[0] = iteration
         work.project[iteration == 0](threads)
         for part in work.parts:
             part.project(threads, iteration == 0)
-        if history is not None:
-            history.extrapolate(iteration, settings.spectral_radius)
+        work.accelerate(threads)
         for grab in work.grabs:
             grab.project(substep, settings, iteration == 0)
         least = TURNS if len(work.contacts) > 1 else ALONE
@@ -108,44 +101,3 @@ def project(state: State, work: Workspace, settings: Settings, threads: int, sub
                 work.bodies.project(threads, iteration == 0 and turn == 0)
             if turn + 1 >= least and max(overlaps, default=0.0) <= TOLERATED:
                 break
-
-
-class Chebyshev:
-    """Positions and multipliers of the last two iterations, and their extrapolation."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._last: list[np.ndarray] | None = None
-        self._before: list[np.ndarray] | None = None
-        self._weight = 1.0
-
-    def extrapolate(self, iteration: int, spectral_radius: float) -> None:
-        """Replace the result of a plain iteration by the accelerated one."""
-        values = [self._state.x, *self._state.multipliers.values()]
-        self._weight = chebyshev_weight(iteration, self._weight, spectral_radius)
-        if self._before is not None and iteration >= PLAIN_ITERATIONS:
-            for value, before in zip(values, self._before, strict=True):
-                value -= before
-                value *= value.dtype.type(self._weight)
-                value += before
-        self._before, self._last = self._last, [value.copy() for value in values]
-
-
-def drive_targets(model: Model, state: State, work: Workspace, time: float) -> None:
-    """Move the targets of attachments to where they are at a time."""
-    for driver in model.drivers:
-        solver = next(s for s in work.solvers if s.block.type.name == driver.block)
-        solver.drive(driver.rows, pose_at(driver.motion, time, NO_ROTATION, "attach: second")[0], state)
-
-
-def break_rows(model: Model, state: State, work: Workspace, h: float) -> None:
-    """Let go of rows whose force is above their limit: they become infinitely soft."""
-    for item in model.breakables:
-        multipliers = state.multipliers[item.block][item.rows].reshape(len(item.rows), -1)
-        torn = np.linalg.norm(multipliers, axis=1) > item.force * h * h
-        if torn.any():
-            rows = item.rows[torn]
-            state.broken[item.block][rows] = True
-            solver = next(s for s in work.solvers if s.block.type.name == item.block)
-            solver.release(rows)
-            work.loosened = True

@@ -18,6 +18,8 @@ from shinari.settings import Settings
 from shinari.shape_matching.impacts import Impacts
 from shinari.shape_matching.part import ShapeMatching
 from shinari.solver.air import Air
+from shinari.solver.breaking import Breaking, Drivers
+from shinari.solver.chebyshev import Chebyshev
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.particles import (
@@ -61,8 +63,11 @@ class Workspace:
         fluid: The fluids, or None.
         contacts: Families of contacts, in the order in which they are solved.
         emission: Emitters and sinks of fluids, or None.
+        breaking: Rows that break.
+        drivers: Targets that move.
         tears: What can tear, or None.
         flows: What can flow, or None.
+        chebyshev: Acceleration of the sweeps, or None.
         grabs: What a user holds; the simulation's own list.
         loosened: Whether rows have let go by force since the last step.
         air: Triangles in the air, or None.
@@ -80,8 +85,14 @@ class Workspace:
         self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
         self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
         by_name = {solver.block.type.name: solver for solver in self.solvers}
-        self.tears = Tears(model, state, by_name) if model.tearings else None
-        self.flows = Flows(model, state, by_name, settings.substep) if model.flowings else None
+        self.breaking = Breaking(model.breakables, by_name, settings)
+        self.drivers = Drivers(model.drivers, by_name, self.groups, self.clock, settings)
+        self.tears = Tears(model, by_name, self.particles) if model.tearings else None
+        self.flows = Flows(model, state, by_name, self.particles, settings.substep) if model.flowings else None
+        self.chebyshev = None
+        if settings.sweep == "chebyshev":
+            multipliers = [solver.multipliers for solver in self.solvers]
+            self.chebyshev = Chebyshev(self.particles, multipliers, settings, self.clock)
         self.volumes = [part for part in self.parts if isinstance(part, Volumes)]
         self.bodies = None
         if model.rigid is not None:
@@ -104,6 +115,8 @@ class Workspace:
         self.read, self.write = Segment(self._record_read), Segment(self._record_write)
         self.forces, self.predict = Segment(self._record_forces), Segment(self._record_predict)
         self.velocities = Segment(self._record_velocities)
+        self.drive, self.accelerate = Segment(self.drivers.record_predict), Segment(self._record_acceleration)
+        self.fail = Segment(self._record_failure)
         self.project = {first: Segment(lambda p, first=first: self._record_rows(p, first)) for first in (True, False)}
         self.coarse = Segment(lambda p: self.hierarchy.record_project(p, self.clock) if self.hierarchy else None)
 
@@ -133,6 +146,17 @@ class Workspace:
     def _record_rows(self, p: Program, first: bool) -> None:
         for solver in self.solvers:
             solver.record_project(p, first)
+
+    def _record_acceleration(self, p: Program) -> None:
+        if self.chebyshev is not None:
+            self.chebyshev.record_project(p)
+
+    def _record_failure(self, p: Program) -> None:
+        self.breaking.record_finish(p)
+        if self.flows is not None:
+            self.flows.record_finish(p)
+        if self.tears is not None:
+            self.tears.record_finish(p)
 
     def _join_attachments(self) -> "Attachments | None":
         """Let the attachments of particles to bodies know the bodies; None when there are none."""
@@ -204,6 +228,8 @@ class Workspace:
     def follow_tears(self, model: Model, state: State, settings: Settings) -> None:
         """What has torn since the last step keeps nothing off and feels no air; what has come loose may touch."""
         torn = self.tears is not None and self.tears.changed
+        self.loosened = self.loosened or bool(self.breaking.changed.flag[0])
+        self.breaking.changed.flag[0] = 0
         if self.held is not None and self.held.loosened:
             self.held.loosened, self.loosened = False, True
         if torn or self.loosened:
