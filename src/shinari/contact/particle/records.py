@@ -5,7 +5,7 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 # Balls that one item of a sum takes: the same whatever the number of threads.
-CHUNK = 4096
+CHUNK = 512
 
 
 class Members(Record):
