@@ -44,6 +44,8 @@ def clouds():
         "lattice": (lattice, 1.0),
         "lattice diagonal": (lattice, 1.5),
         "one cell": (rng.random((700, 3)) * 0.01, 1.0),
+        "crowd in one cell": (rng.random((1500, 3)) * 0.01, 0.05),
+        "crowd, few in reach": (rng.random((1500, 3)) * 0.01, 0.002),
         "few in reach": (rng.random((700, 3)) * 0.01, 0.002),
         "line": (line, 0.05),
         "diagonal": (np.arange(800.0)[:, None] * [[1.0, 1.0, 1.0]], 2.0),
@@ -166,8 +168,8 @@ def test_memory_is_kept_and_grows():
 
     def addresses():
         offsets, indices = lists.find(points, 0.1, 2)
-        pairs = finder.find(points, 0.0, 2)
-        arrays = (offsets, indices, pairs, lists.grid.order, lists.grid.columns, lists.grid.starts)
+        finder.find(points, 0.0, 2)
+        arrays = (offsets, indices, finder._search.pairs.balls, lists.grid.order, lists.grid.columns, lists.grid.starts)
         return [array.ctypes.data for array in arrays]
 
     first = addresses()

@@ -209,9 +209,9 @@ def search_packet(
     for q in range(first, last):
         low, high = boxes.low[queries.box[q]], boxes.high[queries.box[q]]
         x0, y0, z0, x1, y1, z1 = joined((x0, y0, z0, x1, y1, z1), (low[0], low[1], low[2], high[0], high[1], high[2]))
-    box = x0, y0, z0, x1, y1, z1
-    near_x0, near_y0, near_z0 = scratch(1032, x0), scratch(1032, x0), scratch(1032, x0)
-    near_x1, near_y1, near_z1 = scratch(1032, x0), scratch(1032, x0), scratch(1032, x0)
+    box, like = (x0, y0, z0, x1, y1, z1), nodes.box[1, 0]
+    near_x0, near_y0, near_z0 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
+    near_x1, near_y1, near_z1 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
     near, close, kept = scratch(1032, np.uint32(0)), scratch(1032, np.uint8(0)), scratch(1032, np.uint32(0))
     stack, met = scratch(64, 0), 0
     depth = start_stack(stack, k if own else 0, count)

@@ -88,6 +88,10 @@ def gather(ordered, ranges, n, near_x, near_y, near_z, places):
         first = ranges[r, 0]
         count = ranges[r, 1] - first
         for k in range(count):
-            near_x[m + k], near_y[m + k], near_z[m + k] = ordered.x[first + k], ordered.y[first + k], ordered.z[first + k]
+            near_x[m + k], near_y[m + k], near_z[m + k] = (
+                ordered.x[first + k],
+                ordered.y[first + k],
+                ordered.z[first + k],
+            )
             places[m + k] = first + k
         m += count
