@@ -92,7 +92,9 @@ class Workspace:
         self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, self.particles, settings) if settings.hierarchy else None
         self.emission = self._bind_emission(scene, model, state)
-        self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
+        self.solids = None
+        if model.colliders:
+            self.solids = Solids(scene, model, state, settings, self.particles, self.groups, self.clock)
         self.contacts: list[Family] = []
         self.grabs: list[Grab] = []
         self.loosened = False

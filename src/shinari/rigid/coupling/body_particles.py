@@ -8,8 +8,8 @@ import numpy as np
 
 from shinari.contact.family import Touches
 from shinari.contact.solid.elements import elements_of
-from shinari.contact.solid.near import WORD, strayed
-from shinari.contact.solid.near_list import NearList
+from shinari.contact.solid.near import WORD
+from shinari.contact.solid.near_list import NearList, strayed
 from shinari.fluid.waiting import waiting
 from shinari.model import Model
 from shinari.rigid.coupling.bounce import bounce_elements, bounce_particles
