@@ -11,13 +11,16 @@ What the solver does on top of the prediction changes the pose; the momentum is 
 
 import math
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
-from shinari.maths.vec3 import add, scale
-from shinari.rigid.contact.vectors import cross
+from shinari.maths.vec3 import add, cross, scale, sub
+from shinari.rigid.frames import Driven, Frames, Motions, Path
+from shinari.rigid.progress import Flags, Pushed
+from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
 CLOSE = 1e-28
@@ -135,51 +138,95 @@ def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
         inverse_inertia[i, 5] = a * x[0] * x[1] + b * y[0] * y[1] + c * z[0] * z[1]
 
 
-@numba.njit(cache=True, **STEADY)
-def accelerate(v, inverse_mass, asleep, kick):
-    """Let gravity act on the velocities."""
-    for i in range(len(inverse_mass)):
-        if inverse_mass[i] > 0.0 and not asleep[i]:
-            for k in range(3):
-                v[i, k] += kick[k]
+@steady
+def is_free(frames, i):
+    """Whether a frame moves by forces."""
+    return frames.inverse_mass[i] > 0.0 and not frames.asleep[i]
 
 
-@numba.njit(cache=True, **STEADY)
-def predict(x, q, v, w, x0, q0, inverse_mass, moments, inverse_inertia, asleep, count, h):
-    """Move the first `count` frames on by a substep; those that are not pushed go evenly with their velocities."""
-    for i in range(count):
-        set_vector(x0, i, vector(x, i))
-        set_quaternion(q0, i, quaternion(q, i))
-        if asleep[i]:
-            continue
-        set_vector(x, i, add(vector(x, i), scale(vector(v, i), h)))
-        spin = vector(w, i)
-        if inverse_mass[i] > 0.0:
-            spin = mean_spin(quaternion(q, i), moments, i, spin, h)
-        set_quaternion(q, i, normalised(turned_by(quaternion(q, i), scale(spin, h))))
-        write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i)
+@steady
+def velocities_after(frames, i, h):
+    """Velocity and angular velocity of a body from its poses at both ends of the substep."""
+    a, b = frames.x[i], frames.x0[i]
+    speed = (a[0] - b[0]) / h, (a[1] - b[1]) / h, (a[2] - b[2]) / h
+    before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
+    free = normalised(turned_by(before, scale(mean_spin(before, frames.moments, i, spin, h), h)))
+    turn = scale(turn_between(free, after), 1.0 / h)
+    momentum = add(momentum_of(before, frames.moments, i, spin), momentum_of(free, frames.moments, i, turn))
+    return speed, spin_of(after, frames.moments, i, momentum)
 
 
-@numba.njit(cache=True, **STEADY)
-def write_inertia(inverse_inertia, inverse_mass, moments, q):
-    """Inverse inertia of all frames in world axes."""
-    for i in range(len(q)):
-        write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i)
+@kernel(fastmath=STEADY)
+def start_substep(i, frames: Frames, flags: Flags):
+    """Keep the pose at the start; a pose or velocity that is no finite number ends the motion of all bodies."""
+    x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
+    frames.x0[i], frames.q0[i] = x, q
+    total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+    if total - total != 0.0:
+        flags.finite[0] = 0
 
 
-@numba.njit(cache=True, **STEADY)
-def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h, decay):
-    """Velocities of the first `count` frames from their poses at both ends of the substep, and their damping."""
-    for i in range(count):
-        if inverse_mass[i] > 0.0 and not asleep[i]:
-            a, b = vector(x, i), vector(x0, i)
-            set_vector(v, i, ((a[0] - b[0]) / h, (a[1] - b[1]) / h, (a[2] - b[2]) / h))
-            before, after, spin = quaternion(q0, i), quaternion(q, i), vector(w, i)
-            free = normalised(turned_by(before, scale(mean_spin(before, moments, i, spin, h), h)))
-            turn = turn_between(free, after)
-            momentum = add(momentum_of(before, moments, i, spin), momentum_of(free, moments, i, scale(turn, 1.0 / h)))
-            set_vector(w, i, scale(spin_of(after, moments, i, momentum), decay))
-            set_vector(v, i, scale(vector(v, i), decay))
+@kernel(fastmath=STEADY)
+def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+    """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
+
+    An immovable one goes evenly with its velocities.
+    """
+    if frames.asleep[i]:
+        return
+    free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
+    if free:
+        v = v[0] + gx, v[1] + gy, v[2] + gz
+        frames.v[i] = v
+    frames.x[i] = add(frames.x[i], scale(v, h))
+    q = frames.q[i]
+    if free:
+        spin = mean_spin(q, frames.moments, i, spin, h)
+    frames.q[i] = normalised(turned_by(q, scale(spin, h)))
+    write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def drive_frame(d, driven: Driven, path: Path, frames: Frames, clock: Clock, h: np.float64):
+    """Put a driven frame where it is at the end of the substep, and give it the velocities that lead there."""
+    i, at = driven.frame[d], clock.substep[0] * len(driven) + d
+    frames.x[i], frames.q[i] = path.x[at], path.q[at]
+    frames.v[i] = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
+    spin = frames.w[i]
+    free = normalised(turned_by(frames.q0[i], scale(spin, h)))
+    frames.w[i] = add(spin, scale(turn_between(free, frames.q[i]), 1.0 / h))
+
+
+@kernel(fastmath=STEADY)
+def keep_prediction(i, frames: Frames, motions: Motions):
+    """The poses are predicted: nothing has been solved yet."""
+    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    motions.free_v[i], motions.free_w[i] = frames.v[i], frames.w[i]
+
+
+@kernel(fastmath=STEADY)
+def update_inertia(i, frames: Frames):
+    """Inverse inertia of a frame in world axes."""
+    write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def derive_velocities(i, frames: Frames, h: np.float64, decay: np.float64):
+    """Velocities of a body from its poses at both ends of the substep, and their damping."""
+    if is_free(frames, i):
+        v, w = velocities_after(frames, i, h)
+        frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
+
+
+@kernel(fastmath=STEADY)
+def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
+    """Decide whether something has pushed the bodies since the last time."""
+    total = 0.0
+    for i in range(len(frames)):
+        a = frames.impulses[i]
+        total += abs(a[0]) + abs(a[1]) + abs(a[2]) + abs(a[3]) + abs(a[4]) + abs(a[5])
+    flags.again[0] = 1 if total != pushed.total[0] else 0
+    pushed.total[0] = total
 
 
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:

@@ -22,25 +22,28 @@ def vector_at(numbers, j, at):
 
 
 @steady
-def quaternion_at(q, i):
-    """Row i of an array (N, 4)."""
-    return q[i, 0], q[i, 1], q[i, 2], q[i, 3]
+def quaternion_at(numbers, j, at):
+    """Four columns of row j."""
+    return numbers[j, at], numbers[j, at + 1], numbers[j, at + 2], numbers[j, at + 3]
+
+
+@steady
+def set_vector_at(rows, j, at, v):
+    """Write three columns of row j."""
+    rows[j, at], rows[j, at + 1], rows[j, at + 2] = v[0], v[1], v[2]
 
 
 @steady
 def joint_frame(numbers, j, at, q):
     """Joint frame of one side in the world."""
-    return multiply(q, (numbers[j, at], numbers[j, at + 1], numbers[j, at + 2], numbers[j, at + 3]))
+    return multiply(q, quaternion_at(numbers, j, at))
 
 
 @steady
 def relative(codes, numbers, j, q):
     """Joint frame of a seen from that of b, on the short way."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    frame_a, frame_b = (
-        joint_frame(numbers, j, FRAME_A, quaternion_at(q, a)),
-        joint_frame(numbers, j, FRAME_B, quaternion_at(q, b)),
-    )
+    frame_a, frame_b = joint_frame(numbers, j, FRAME_A, q[a]), joint_frame(numbers, j, FRAME_B, q[b])
     return short(multiply(conjugate(frame_b), frame_a))
 
 
@@ -48,9 +51,9 @@ def relative(codes, numbers, j, q):
 def apart(codes, numbers, j, x, q):
     """From b's anchor to a's, and the arms of both, world axes."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    ra = rotate(quaternion_at(q, a), vector_at(numbers, j, ANCHOR_A))
-    rb = rotate(quaternion_at(q, b), vector_at(numbers, j, ANCHOR_B))
-    return add(sub(vector_at(x, a, 0), vector_at(x, b, 0)), sub(ra, rb)), ra, rb
+    ra = rotate(q[a], vector_at(numbers, j, ANCHOR_A))
+    rb = rotate(q[b], vector_at(numbers, j, ANCHOR_B))
+    return add(sub(x[a], x[b]), sub(ra, rb)), ra, rb
 
 
 @steady
