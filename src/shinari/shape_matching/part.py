@@ -14,6 +14,7 @@ from shinari.shape_matching.spin import lump_spins, spin_sums, spin_up
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
@@ -105,7 +106,7 @@ class ShapeMatching:
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Matching":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Matching":
         """The clusters of a simulation."""
         return Matching(self, model, state, settings)
 

@@ -78,7 +78,7 @@ class Workspace:
         self.groups = Groups(real, origin=state.origins)
         self.clock, self.times = Clock.zeros(1, real), Times.zeros(settings.substeps, real)
         self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
-        self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
+        self.parts = [part.bind(model, state, settings, self) for part in model.parts]
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self.tears = Tears(model, state, by_name) if model.tearings else None
         self.flows = Flows(model, state, by_name, settings.substep) if model.flowings else None
