@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
 # Particles below which a part is not worth sharing; and pieces or clusters.
 GRAIN, PIECES = 1024, 4
-SHARE = 4000
 # Exponents of e beyond this leave single precision.
 _MOST_DAMPING = 80.0
 
@@ -298,6 +297,7 @@ class Matching:
             pieces=_ranges(lumps.lump_piece_starts),
             share=shares(lumps, settings),
             held=lumps.held,
+            rigid=lumps.firm,
             centre=np.zeros((number, 3)),
             spin=np.zeros((number, 3)),
         )

@@ -94,6 +94,7 @@ class Lumps(Record):
     pieces = Field(np.int64, 2, doc="first piece and the one after the last")
     share = Field(np.float64, 2, doc="s and r of `kernels.move_to_goal`")
     held = Field(np.bool_, doc="whether a particle of it is fixed")
+    rigid = Field(np.bool_, doc="whether it is a free rigid body")
     centre = Field(np.float64, 3, unit="m")
     spin = Field(np.float64, 3, unit="rad/s", doc="change of angular velocity")
 

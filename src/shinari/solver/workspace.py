@@ -16,7 +16,7 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.shape_matching.impacts import Impacts
-from shinari.shape_matching.part import ShapeMatching
+from shinari.shape_matching.part import Matching
 from shinari.solver.air import Air
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
@@ -195,8 +195,8 @@ class Workspace:
                 BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held)
             )
         if self.contacts:
-            lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
-            self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
+            lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
+            self.contacts += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]
         if model.air is not None and model.fabrics:
             assert self.air is not None
             self.air.keep(air_left(self._scene, model, state))
