@@ -216,7 +216,9 @@ class Program:
         """Load or compile all kernels."""
         if self._run is not None:
             return
-        load([native for _, native in self._natives] + [replay.native(np.float32)])
+        natives = [native for _, native in self._natives] + [replay.native(np.float32)]
+        if missing := [native for native in natives if not native.is_loaded]:
+            load(missing)
         for at, native in self._natives:
             self._lines[at][FIRST] = native.address
         self._table = Lines.zeros(len(self._lines))
