@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute.program import run_once
 
 
 class Cells(Record):
@@ -212,3 +213,14 @@ def test_a_launch_needs_a_count_or_colours():
         Program().launch(push, Cells.zeros(1), 1)
     with pytest.raises(TypeError, match="cell: got int32; expected int64"):
         Program().launch(push, Cells.zeros(1), 1, count=(np.zeros(1, np.int32), 0))
+
+
+@kernel
+def number(i, points: Points):
+    points.x[i] = i
+
+
+def test_a_kernel_runs_once_over_all_items():
+    points = Points.zeros(1000, np.float64)
+    run_once(number, points, count=1000, threads=2, grain=100)
+    assert np.array_equal(points.x, np.arange(1000.0))

@@ -15,6 +15,7 @@ the bits do not depend on the number of threads.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from shinari.settings import Settings
 from shinari.solver.particles import Particles
 from shinari.solver.segment import Segment
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -65,7 +69,7 @@ class VolumesModel:
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, model: Model, state: State, settings: Settings, predicted: np.ndarray) -> "Volumes":
+    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
         """The meshes of one simulation."""
         particles = Particles(model.real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
         return Volumes(self, model, state, settings, particles)

@@ -16,7 +16,7 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.shape_matching.impacts import Impacts
-from shinari.shape_matching.part import ShapeMatching
+from shinari.shape_matching.part import Matching
 from shinari.solver.air import Air
 from shinari.solver.breaking import Breaking, Drivers
 from shinari.solver.chebyshev import Chebyshev
@@ -83,7 +83,7 @@ class Workspace:
         self.groups = Groups(real, origin=state.origins)
         self.clock, self.times = Clock.zeros(1, real), Times.zeros(settings.substeps, real)
         self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
-        self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
+        self.parts = [part.bind(model, state, settings, self) for part in model.parts]
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self.breaking = Breaking(model.breakables, by_name, settings)
         self.drivers = Drivers(model.drivers, by_name, self.groups, self.clock, settings)
@@ -225,8 +225,8 @@ class Workspace:
                 BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held)
             )
         if self.contacts:
-            lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
-            self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
+            lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
+            self.contacts += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]
         if model.air is not None and model.fabrics:
             assert self.air is not None
             self.air.keep(air_left(self._scene, model, state))
