@@ -4,11 +4,10 @@ The points of a substep are those at its start, up to a gap that the substep may
 the table does not depend on the threads; the force that a point carries from the last substep finds it by its key.
 """
 
-from dataclasses import dataclass
-
 import numba
 import numpy as np
 
+from shinari.compute import Field, Record
 from shinari.contact.solid.collide import combined
 from shinari.contact.solid.shapes import MESH, MESH_SHEET
 from shinari.maths.function import STEADY, steady
@@ -39,51 +38,46 @@ SHARE = 64
 POINT_BYTES = 1500
 
 
-@dataclass
-class Points:
-    """Points of contact between frames a and b; the first `count` rows count, the arrays have room for more.
+class Counts(Record):
+    """One row: cells of the detection of contacts."""
+
+    points = Field(np.int64, doc="points of contact in the table")
+
+
+class Points(Record):
+    """Points of contact between frames a and b; the first `counts.points[0]` rows count, the record has room for more.
 
     Attributes:
-        count: Points, P.
-        frames: Frames a and b, (P, 2) int64.
-        core: Core point of a in the axes of frame a, of b in those of frame b [m], (P, 6).
-        radius: Distance of the surface of a and of b from the core point [m], (P, 2).
-        normal: Unit vector from b to a at the start of the substep, world axes, (P, 3).
-        law: Friction, static friction, restitution, compliance [m/N], rolling and torsional friction [m], (P, 6).
-        key: Unique, and the same for the same features in the next substep, ascending, (P,) int64.
-        force: Force on a in the last substep, world axes [N], (P, 3); the solver writes it.
-        geoms: Geoms a and b, (P, 2) int64.
+        counts: Where the number of points stands.
     """
 
-    count: int
-    frames: np.ndarray
-    core: np.ndarray
-    radius: np.ndarray
-    normal: np.ndarray
-    law: np.ndarray
-    key: np.ndarray
-    force: np.ndarray
-    geoms: np.ndarray
+    frames = Field(np.int64, 2, doc="frames a and b")
+    core = Field(np.float64, 6, unit="m", doc="core point of a in the axes of frame a, of b in those of frame b")
+    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
+    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
+    law = Field(
+        np.float64,
+        6,
+        unit="1, 1, 1, m/N, m, m",
+        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
+    )
+    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
+    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
+    geoms = Field(np.int64, 2, doc="geoms a and b")
 
-    @staticmethod
-    def zeros(room: int) -> "Points":
-        """No points, and room for so many."""
-        return Points(
-            count=0,
-            frames=np.zeros((room, 2), np.int64),
-            core=np.zeros((room, 6)),
-            radius=np.zeros((room, 2)),
-            normal=np.zeros((room, 3)),
-            law=np.zeros((room, 6)),
-            key=np.zeros(room, np.int64),
-            force=np.zeros((room, 3)),
-            geoms=np.zeros((room, 2), np.int64),
-        )
+    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
+        super().__init__(precision, **arrays)
+        self.counts: Counts = Counts.zeros(1)
+
+    @property
+    def count(self) -> int:
+        """Points, P."""
+        return int(self.counts.points[0])
 
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
-        """The arrays in the order of the attributes."""
-        return (self.frames, self.core, self.radius, self.normal, self.law, self.key, self.force, self.geoms)
+        """The arrays in the order of the fields."""
+        return tuple(self.arrays.values())
 
 
 class BodyContacts:
@@ -114,7 +108,7 @@ class BodyContacts:
         self._features = features_of(geoms.meshes)
         self._found, self._factor = False, 1.0
         self._starts = np.zeros(1, np.int64)
-        self.table = Points.zeros(0)
+        self.table: Points = Points.zeros(0, np.float64)
         self.pairs = PairArrays.of(np.zeros((0, 2), np.int64))
         self.detections = 0
 
@@ -129,9 +123,10 @@ class BodyContacts:
 
     def recall(self, keys: np.ndarray, rows: np.ndarray) -> None:
         """Take what `carried` gave for the points of the last substep."""
-        self.table = Points.zeros(len(keys))
-        self.table.count = len(keys)
-        self.table.key[...], self.table.core[:, :3], self.table.force[...] = keys, rows[:, :3], rows[:, 3:]
+        self.table.grow(max(len(keys), len(self.table)))
+        self.table.counts.points[0] = len(keys)
+        n, table = len(keys), self.table
+        table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
         self._found = False
 
     def find(self, threads: int) -> None:
@@ -217,8 +212,8 @@ class BodyContacts:
         total = sum_up(pairs.mask, self._starts)
         if total > len(table.key):
             require_memory(total * POINT_BYTES, f"rigid bodies: contacts: {total} points")
-            self.table = table = Points.zeros(int(1.5 * total) + 64)
-        table.count = total
+            table.grow(int(1.5 * total) + 64)
+        table.counts.points[0] = total
         old = (old_keys, old_rows[:, :3], old_rows[:, 3:])
         write_points(_parts(count, threads), pairs, self._geoms.arrays, self._starts, table.columns, old,
                      np.zeros(0, np.int64) if renewed else old_starts)  # fmt: skip
