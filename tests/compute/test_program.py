@@ -132,6 +132,20 @@ def test_a_list_that_outgrows_its_room_is_filled_as_one_that_never_did(threads):
     np.testing.assert_array_equal(items, same)
 
 
+def test_a_list_that_another_program_has_grown_keeps_its_room():
+    total, found = Cells.zeros(1), Points.zeros(4)
+    programs = [Program(), Program()]
+    for p in programs:
+        p.require(found, (total.value, 0))
+    total.value[0] = 100
+    assert programs[0].run()
+    room = len(found)
+    assert programs[1].run()
+    assert room >= 100
+    assert len(found) == room
+    assert programs[1].grown == 0
+
+
 @kernel
 def mix(i, points: Points, h: real):
     x = points.x[i]

@@ -136,7 +136,7 @@ class Program:
         self._names: list[str] = []
         self._kept: list[Any] = []
         self._natives: list[tuple[int, Native]] = []
-        self._lists: dict[int, tuple[Record, np.ndarray, tuple[np.ndarray, int]]] = {}
+        self._lists: dict[int, tuple[Record, tuple[np.ndarray, int]]] = {}
         self._table: Any = None
         self._run: Any = None
         self.grown = 0
@@ -208,9 +208,9 @@ class Program:
 
     def require(self, record: Record, count: tuple[np.ndarray, int]) -> None:
         """Before a list is filled: room for as many rows as a cell says. Python makes room, and the replay goes on."""
-        room = np.array([len(record)], np.int64)
-        at = self._line(REQUIRE, self._cell(count), self._cell((room, 0)))
-        self._lists[at] = record, room, count
+        # the number of rows stands at the end of the table of addresses, whoever makes room
+        at = self._line(REQUIRE, self._cell(count), self._cell((record.addresses, len(record.fields))))
+        self._lists[at] = record, count
 
     def prepare(self) -> None:
         """Load or compile all kernels."""
@@ -246,11 +246,8 @@ class Program:
         return at == FINISHED
 
     def _make_room(self, at: int) -> None:
-        record, _, (array, index) = self._lists[at]
+        record, (array, index) = self._lists[at]
         record.grow(int(array[index]) * 3 // 2)
-        for other, its_room, _ in self._lists.values():
-            if other is record:
-                its_room[0] = len(record)
         self.grown += 1
 
     def profile(self) -> list[tuple[str, int]]:
