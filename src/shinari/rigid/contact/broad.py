@@ -409,7 +409,6 @@ class BroadPhase:
         arrays = geoms.arrays
         endless = np.isinf(arrays.size)
         bounded, walls = np.flatnonzero(~endless), np.flatnonzero(endless)
-        arrays.box[bounded] = np.arange(len(bounded))
         self.detection: Detection = Detection.zeros(1)
         self.motion: Motion = Motion.zeros(len(frames.x))
         # of an endless frame any turn counts as leaving its margin

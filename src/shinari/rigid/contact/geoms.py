@@ -97,6 +97,8 @@ def geoms_of(scene: Scene) -> Geoms:
         box=np.full(len(solids), -1),
         surface=np.array(surfaces).reshape(-1, 6),
     )
+    bounded = np.flatnonzero(np.isfinite(arrays.size))
+    arrays.box[bounded] = np.arange(len(bounded))
     fields = body_fields(join_fields([build_field(mesh) for mesh in meshes], np.float64))
     count = len(scene.bodies) + 1 + len(scene.colliders)
     return Geoms(arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _apart(scene, count))
