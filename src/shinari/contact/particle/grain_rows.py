@@ -94,9 +94,7 @@ def sweep_grains(
                 before = before if before > -SLOP * keep else ZERO * before
             w0, w1, held = one[3], other[3], rows.hold[r]
             first, second, compliance = surfaces_of(i, j, bodies, objects)
-            push, hold = answer(
-                n, depth, before, moved, old, held, first, second, compliance * rate * rate, w0 + w1
-            )
+            push, hold = answer(n, depth, before, moved, old, held, first, second, compliance * rate * rate, w0 + w1)
             loud = add(scale(n, push - old), sub(hold, held))
             bodies.at[i] = move(one, w0, loud, loud)
             bodies.at[j] = move(other, -w1, loud, loud)

@@ -371,8 +371,11 @@ def pair_of(r, pairs, mode):
 def points_of(p, q, first, second, edges):
     """Particles of a pair of elements."""
     a, b = first.points[p], second.points[q]
-    return np.int64(a[0]), np.int64(a[1] if edges else b[0]), np.int64(b[0] if edges else b[1]), np.int64(
-        b[1] if edges else b[2]
+    return (
+        np.int64(a[0]),
+        np.int64(a[1] if edges else b[0]),
+        np.int64(b[0] if edges else b[1]),
+        np.int64(b[1] if edges else b[2]),
     )
 
 

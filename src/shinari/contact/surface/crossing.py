@@ -290,8 +290,10 @@ def move_zone(zone, zones: Zones, particles: Particles, paths: Paths):
             arm = sub(start, centre)
             spin = add(spin, scale(cross(arm, sub(sub(double(x[i]), start), mean)), mass))
             square = dot(arm, arm)
-            xx, yy, zz = xx + mass * (square - arm[0] ** 2), yy + mass * (square - arm[1] ** 2), zz + mass * (
-                square - arm[2] ** 2
+            xx, yy, zz = (
+                xx + mass * (square - arm[0] ** 2),
+                yy + mass * (square - arm[1] ** 2),
+                zz + mass * (square - arm[2] ** 2),
             )
             yz, xz, xy = yz - mass * arm[1] * arm[2], xz - mass * arm[0] * arm[2], xy - mass * arm[0] * arm[1]
     angle = solve_singular(xx, yy, zz, yz, xz, xy, spin)
