@@ -71,8 +71,7 @@ class VolumesModel:
 
     def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
         """The meshes of one simulation."""
-        particles = Particles(model.real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
-        return Volumes(self, model, state, settings, particles)
+        return Volumes(self, model, state, settings, work.particles)
 
     def measured(self, model: Model, state: State) -> np.ndarray:
         """Volumes now [m^3], (K,)."""
