@@ -18,7 +18,7 @@ from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
 from shinari.contact.surface.proximity import gap_vector, nearest_points
 from shinari.contact.surface.records import BlockOverlaps, Frames, Objects, Paths, Places, Rows, Skin, Table
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.solver.particles import Particles
 
 # Rows in a block.

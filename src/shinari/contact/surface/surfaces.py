@@ -40,9 +40,7 @@ class Surfaces:
         rows: The contact rows.
     """
 
-    def __init__(
-        self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants
-    ) -> None:
+    def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
         precision, n = model.real, model.particle_count
         self._skin, self._paths = skin_of(model, who), Paths.zeros(n, precision)
@@ -51,9 +49,7 @@ class Surfaces:
         self._finder = Finder(model, who, self.rows, self._skin, self._paths)
         members = np.unique(self._finder.objects.member)
         self._each_substep = settings.contact_detection == "substep"
-        self._looking = Looking(
-            self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep
-        )
+        self._looking = Looking(self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep)
         self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._looking.members)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
         self._detect, self._settle = Segment(self.record_detect), Segment(self.record_settle)
