@@ -301,7 +301,7 @@ def list_chosen(r, flags: Offsets, queries: Queries):
 
 
 @shared
-def ignored(key: int, objects: Objects) -> bool:
+def ignore_each_other(key: int, objects: Objects) -> bool:
     """Whether two objects ignore each other."""
     low, high = 0, len(objects)
     while low < high:
@@ -320,7 +320,7 @@ def may_meet(a, b, objects):
         return False
     if a == b:
         return not objects.alone[a]
-    return not ignored(min(a, b) * KEY + max(a, b), objects)
+    return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
 
 
 @shared(fastmath=STEADY)
@@ -328,7 +328,7 @@ def strangers(i: int, j: int, skin: Skin, objects: Objects) -> bool:
     """Whether the objects of two particles may meet, and, along a rope, at these places."""
     a, b = np.int64(skin.thing[i]), np.int64(skin.thing[j])
     if a != b:
-        return not ignored(min(a, b) * KEY + max(a, b), objects)
+        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
     along, reach = abs(skin.arc[i] - skin.arc[j]), objects.reach_along[a]
     return not objects.alone[a] and min(along, reach[1] - along) >= reach[0]
 

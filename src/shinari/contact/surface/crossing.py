@@ -1,11 +1,11 @@
-"""Nothing passes through: certifies the straight displacements of a substep, and mends those on which things would cross.
+"""Nothing passes through: certifies the straight displacements of a substep, and mends those that would cross.
 
 A pair is safe when its distance at the start exceeds what both move relative to each other. For the others additive
 conservative advancement finds the time of impact (Li, Kaufman and Jiang 2021, Codimensional Incremental Potential
 Contact, algorithm 1): it only takes distances, never looks for roots and stops before the pair is closer than a part of
-its distance. Ways that meet are pushed apart at their end along the normal of the impact, as in an inelastic impact;
-what still meets after a few rounds moves as one: the mean of its ways, weighted by mass (Provot 1997, Collision and
-self-collision handling in cloth model dedicated to design garments; Bridson et al. 2002, section 7.4).
+its distance. Displacements that meet are pushed apart at their end along the normal of the impact, as in an inelastic
+impact; what still meets after a few rounds moves as one: the mean of its displacements, weighted by mass (Provot 1997,
+Collision and self-collision handling in cloth model dedicated to design garments; Bridson et al. 2002, section 7.4).
 """
 
 import numpy as np
