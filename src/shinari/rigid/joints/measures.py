@@ -6,13 +6,11 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
-from shinari.rigid.motion import logarithm
+from shinari.rigid.motion import NEAR, arc_over_sine
 
 # Sine below which a swing has no direction, and 1 + cosine of the swing below which there is no twist.
 TINY = 1e-12
 NO_TWIST = 1e-6
-# Square of a sine below which its arc is taken from the series.
-SMALL = 1e-3
 
 
 @steady
@@ -134,22 +132,6 @@ def axes_of(q):
 
 
 @steady
-def arc_over_sine(square):
-    """Arcsine of s over s, for a small s^2; the next term of the series is below 1e-13 of it."""
-    return 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
-
-
-@steady
-def whole_turn(p):
-    """Rotation vector of a turn on the short way [rad]."""
-    square = p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
-    if square < SMALL:
-        s = 2.0 * arc_over_sine(square)
-        return s * p[1], s * p[2], s * p[3]
-    return logarithm(p)
-
-
-@steady
 def swing_cosine(p):
     """Components of a's axis in the axes of b."""
     cosine = 1.0 - 2.0 * (p[2] * p[2] + p[3] * p[3])
@@ -161,7 +143,7 @@ def aligned_turn(p):
     """The shortest turn from b's axis to a's, as components in the axes of b [rad]."""
     cosine, y, z = swing_cosine(p)
     square = y * y + z * z
-    if square < SMALL and cosine > 0.0:
+    if square < NEAR and cosine > 0.0:
         s = arc_over_sine(square)
         return 0.0, -s * z, s * y
     angle, y, z = swing_of(p)
