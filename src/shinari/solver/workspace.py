@@ -190,11 +190,12 @@ class Workspace:
         from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.walls import Walls
 
-        fluid.boundaries.clear()
+        fluid.join(self.particles, self.groups, self.clock)
+        fluid.boundaries = []
         frames = None if self.bodies is None else self.bodies.frames
         if self.solids is not None or self.bodies is not None:
             fluid.boundaries.append(Walls(scene, fluid, self.solids, frames))
-        fluid.boundaries += bind_points(scene, model, fluid.model, self.solids, frames)
+        fluid.boundaries += bind_points(scene, model, fluid, self.solids, frames)
         if self._who is not None and len(self._who.triangles):
             from shinari.fluid.sheets import Sheets
 
