@@ -12,12 +12,17 @@ class Points(Record):
     x = Field(real, 3)
     table = Field(real, (2, 4))
 
-def body(i, points: Points, at: np.int64):
+class Mesh(Record, ragged=True):
+    corners = Field(real, 3)
+    faces = Field(np.int64)
+
+def body(i, points: Points, mesh: Mesh, at: np.int64):
     EXPRESSION
 
 for at in map(int, sys.argv[1:]):
     p = Program()
-    p.launch(kernel(body), Points.zeros(5), at, count=1)
+    mesh = Mesh(np.float32, corners=np.zeros((7, 3), np.float32), faces=np.zeros(3, np.int64))
+    p.launch(kernel(body), Points.zeros(5), mesh, at, count=1)
     try:
         p.run()
     except IndexError as error:
@@ -33,6 +38,8 @@ for at in map(int, sys.argv[1:]):
         ("points.x[at] = points.x[0]", 5),
         ("points.x[i] = points.x[at]", 5),
         ("points.x[0, at] = np.float32(1.0)", 3),
+        ("mesh.corners[at] = points.x[0]", 7),
+        ("mesh.faces[at] = len(mesh)", 3),
         ("points.table[1, 1, at] = np.float32(1.0)", 4),
         ("points.table[1, at] = points.table[0, 0]", 2),
         ("row = points.table[3]; row[at, 0] = np.float32(1.0)", 2),

@@ -37,6 +37,21 @@ def test_growing_keeps_contents_and_table():
     np.testing.assert_array_equal(rows.rest, [1, 2, 3, 0, 0, 0, 0, 0, 0, 0])
 
 
+class Mesh(Record, ragged=True):
+    corners = Field(real, 3)
+    faces = Field(np.uint32, 3)
+
+
+def test_fields_of_a_ragged_record_differ_in_rows():
+    mesh = Mesh(np.float32, corners=np.zeros((4, 3), np.float32), faces=np.zeros((2, 3), np.uint32))
+    assert len(mesh) == 4
+    assert mesh.addresses[2:].tolist() == [4, 4, 2]
+    mesh.bind(faces=np.zeros((7, 3), np.uint32))
+    assert mesh.addresses[2:].tolist() == [4, 4, 7]
+    with pytest.raises(TypeError, match="Mesh: is ragged"):
+        mesh.grow(10)
+
+
 @pytest.mark.parametrize(
     "array",
     [

@@ -1,5 +1,7 @@
 """The tree of boxes, against comparing every box with every other one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,8 @@ PRECISIONS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def wake_threads_early(monkeypatch):
     """Few boxes suffice for a second thread, so that small sets test it."""
-    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE", 16)
-    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE_OF_REFIT", 16)
+    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE", 2)
+    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE_OF_REFIT", 2)
 
 
 def touching(low_a, high_a, low_b, high_b):
@@ -43,9 +45,14 @@ def boxes(kind, count, dtype):
     return (centre - half).astype(dtype), (centre + half).astype(dtype)
 
 
+KINDS = ["random", "clusters", "far away", "same place", "line", "points", "one huge"]
+
+
 @pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("count", [0, 1, 2, 9, 100, 777])
-@pytest.mark.parametrize("kind", ["random", "clusters", "far away", "same place", "line", "points", "one huge"])
+# of the last a packet meets more boxes than it has room for
+@pytest.mark.parametrize(
+    ("kind", "count"), [*itertools.product(KINDS, [0, 1, 2, 9, 100, 777]), ("same place", 1500), ("one huge", 1500)]
+)
 def test_overlaps_are_those_of_brute_force(kind, count, dtype):
     low, high = boxes(kind, count, dtype)
     query_low, query_high = boxes(kind, 300, dtype)
@@ -124,9 +131,14 @@ def test_memory_is_kept_and_grows():
     low, high = boxes("random", 600, np.float32)
     tree = Tree(0.5 * (low + high))
     tree.refit(low, high, 2)
-    first = [tree.overlaps(low, high, 2).ctypes.data, tree.self_overlaps(2).ctypes.data]
+
+    def addresses():
+        tree.overlaps(low, high, 2)
+        return [tree._others[0].pairs.boxes.ctypes.data, tree.self_overlaps(2).ctypes.data]
+
+    first = addresses()
     tree.refit(low + np.float32(0.1), high + np.float32(0.1), 2)
-    assert [tree.overlaps(low, high, 2).ctypes.data, tree.self_overlaps(2).ctypes.data] == first
+    assert addresses() == first
     low, high = low - np.float32(2.0), high + np.float32(2.0)
     tree.refit(low, high, 2)
     expected = touching(low, high, low, high)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shinari.contact.broad import grid as grid_module
-from shinari.contact.broad.grid import Grid, table_sides
+from shinari.contact.broad.grid import ImmediateGrid, table_sides
 from shinari.contact.broad.neighbours import NeighbourLists
 from shinari.contact.broad.pairs import PairFinder
 from shinari.errors import ShinariError
@@ -15,7 +15,7 @@ PRECISIONS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def wake_threads_early(monkeypatch):
     """Few points suffice for a second thread, so that small clouds test it."""
-    for module in ("grid", "neighbours", "pairs"):
+    for module in ("grid",):
         monkeypatch.setattr(f"shinari.contact.broad.{module}.SHARE", 64)
 
 
@@ -44,6 +44,8 @@ def clouds():
         "lattice": (lattice, 1.0),
         "lattice diagonal": (lattice, 1.5),
         "one cell": (rng.random((700, 3)) * 0.01, 1.0),
+        "crowd in one cell": (rng.random((1500, 3)) * 0.01, 0.05),
+        "crowd, few in reach": (rng.random((1500, 3)) * 0.01, 0.002),
         "few in reach": (rng.random((700, 3)) * 0.01, 0.002),
         "line": (line, 0.05),
         "diagonal": (np.arange(800.0)[:, None] * [[1.0, 1.0, 1.0]], 2.0),
@@ -128,7 +130,7 @@ def test_grid_sorts_by_cell_and_keeps_the_order_of_indices_inside():
     points = rng.random((5000, 4)).astype(np.float32)
     orders = []
     for threads in (1, 2, 7):
-        grid = Grid()
+        grid = ImmediateGrid()
         grid.build(points, 0.1, threads)
         orders.append(grid.order.copy())
         cells = np.floor((points[:, :3].astype(np.float64) - grid.low) * grid.inverse).astype(np.int64)
@@ -144,7 +146,7 @@ def test_members_and_the_number_they_carry():
     rng = np.random.default_rng(6)
     points, fourth = rng.random((1000, 3)), rng.random(1000)
     members = np.arange(0, 1000, 3, dtype=np.uint32)
-    grid = Grid()
+    grid = ImmediateGrid()
     grid.build(points, 0.2, 2, members, fourth)
     assert sorted(grid.order) == list(members)
     np.testing.assert_array_equal(grid.columns[3], fourth[grid.order])
@@ -166,8 +168,8 @@ def test_memory_is_kept_and_grows():
 
     def addresses():
         offsets, indices = lists.find(points, 0.1, 2)
-        pairs = finder.find(points, 0.0, 2)
-        arrays = (offsets, indices, pairs, lists.grid.order, lists.grid.columns, lists.grid.starts)
+        finder.find(points, 0.0, 2)
+        arrays = (offsets, indices, finder._search.pairs.balls, lists.grid.order, lists.grid.columns, lists.grid.starts)
         return [array.ctypes.data for array in arrays]
 
     first = addresses()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.broad.grid import EXACT, Grid
+from shinari.contact.broad.grid import EXACT, ImmediateGrid
 from shinari.contact.broad.neighbourhood import RANGES, ranges_around
 from shinari.contact.solid.encode import signed_distance
 from shinari.errors import SceneError
@@ -117,7 +117,7 @@ def _sink(shape: Shape, points: NDArray[np.float64], spacing: float, depth: floa
 
 def _thinned(points: NDArray[np.float64], apart: float) -> NDArray[np.int64]:
     """Points that stay when each one removes all later ones nearer than a distance."""
-    grid = Grid()
+    grid = ImmediateGrid()
     grid.build(np.ascontiguousarray(points), apart, 1)
     stays = np.ones(len(points), np.uint8)
     places = np.empty(len(points), np.int64)

@@ -58,7 +58,7 @@ class RecordType(types.Type):
         self.cls, self.precision = cls, precision
         # records of one name and different fields are different types
         fields = ", ".join(f"{name}: {concrete(f.dtype, precision)}{f.shape}" for name, f in cls.fields.items())
-        super().__init__(f"{cls.__module__}.{cls.__qualname__}({fields})")
+        super().__init__(f"{cls.__module__}.{cls.__qualname__}({'ragged: ' * cls.ragged}{fields})")
 
     def field(self, name: str) -> "ViewType":
         """Type of a field."""
@@ -141,7 +141,7 @@ def _field(context: Any, builder: Any, kind: RecordType, table: Any, name: str) 
     target = context.get_data_type(kind.field(name).dtype).as_pointer()
     slot = cgutils.gep_inbounds(builder, table, list(kind.cls.fields).index(name))
     pointer = _invariant(builder, builder.load(builder.bitcast(slot, target.as_pointer())))
-    return _make_view(context, builder, kind.field(name), pointer, _rows(builder, kind, table))
+    return _make_view(context, builder, kind.field(name), pointer, _rows(builder, kind, table, name))
 
 
 def _invariant(builder: Any, value: Any) -> Any:
@@ -161,8 +161,12 @@ def _length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _rows(builder, sig.args[0], args[0])
 
 
-def _rows(builder: Any, kind: RecordType, table: Any) -> Any:
-    return _invariant(builder, builder.load(cgutils.gep_inbounds(builder, table, len(kind.cls.fields))))
+def _rows(builder: Any, kind: RecordType, table: Any, name: str | None = None) -> Any:
+    """Number of rows, of a field where they differ."""
+    slot = len(kind.cls.fields)
+    if kind.cls.ragged and name is not None:
+        slot += 1 + list(kind.cls.fields).index(name)
+    return _invariant(builder, builder.load(cgutils.gep_inbounds(builder, table, slot)))
 
 
 def _indices(kind: Any) -> list[Any] | None:

@@ -253,7 +253,8 @@ def layout(kind: Any, precision: type) -> Any:
     if isinstance(kind, View):
         return "view", concrete(kind.dtype, precision).str, kind.shape
     if isinstance(kind, type) and issubclass(kind, Record):
-        return [(name, concrete(f.dtype, precision).str, f.shape) for name, f in kind.fields.items()]
+        fields = [(name, concrete(f.dtype, precision).str, f.shape) for name, f in kind.fields.items()]
+        return ["ragged", *fields] if kind.ragged else fields
     return concrete(kind, precision).str
 
 

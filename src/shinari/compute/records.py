@@ -69,16 +69,22 @@ class Field:
 class Record:
     """Base of records; a subclass declares its fields. All arrays of a record have the same number of rows.
 
+    Tables that belong together and differ in rows are one record, too: `class Mesh(Record, ragged=True)`. Its length is
+    that of the first field, and it does not grow.
+
     Attributes:
         fields: Declared fields by name.
+        ragged: Whether fields may differ in rows.
         arrays: Arrays by the name of their field.
         precision: What `real` means, float32 or float64.
-        addresses: Address of each field, and the number of rows at the end, int64.
+        addresses: Address of each field, and the number of rows, int64; then the rows of each field where they differ.
     """
 
     fields: ClassVar[dict[str, Field]] = {}
+    ragged: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, ragged: bool = False) -> None:
+        cls.ragged = cls.ragged or ragged
         inherited = [base.fields for base in reversed(cls.__mro__[1:]) if issubclass(base, Record)]
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         if reserved := own.keys() & vars(Record).keys() | own.keys() & {"arrays", "precision", "addresses"}:
@@ -90,7 +96,7 @@ class Record:
             raise TypeError(f"{type(self).__name__}: fields: got {sorted(arrays)}; expected {sorted(self.fields)}")
         self.precision = np.dtype(precision).type
         self.arrays: dict[str, np.ndarray] = {}
-        self.addresses = np.zeros(len(self.fields) + 1, np.int64)
+        self.addresses = np.zeros(len(self.fields) + 1 + self.ragged * len(self.fields), np.int64)
         self.bind(**arrays)
 
     @classmethod
@@ -100,7 +106,7 @@ class Record:
         return cls(precision, **arrays)
 
     def bind(self, **arrays: np.ndarray) -> None:
-        """Use other arrays for some fields; the arrays of all fields must have the same number of rows after it.
+        """Use other arrays for some fields; unless ragged, all fields must have the same number of rows after it.
 
         Raises:
             TypeError: An array has another dtype, shape or layout than its field.
@@ -114,15 +120,23 @@ class Record:
                 shape = "(" + ", ".join(["n", *map(str, declared.shape)]) + ")"
                 raise TypeError(f"{type(self).__name__}: {name}: got {got}; expected contiguous {dtype} {shape}")
             self.arrays[name] = array
-        lengths = {name: len(array) for name, array in self.arrays.items()}
-        if len(set(lengths.values())) > 1:
+        lengths = {name: len(self.arrays[name]) for name in self.fields}
+        if len(set(lengths.values())) > 1 and not self.ragged:
             raise TypeError(f"{type(self).__name__}: fields differ in rows: {lengths}")
         for k, name in enumerate(self.fields):
             self.addresses[k] = self.arrays[name].ctypes.data
-        self.addresses[-1] = next(iter(lengths.values()), 0)
+        self.addresses[len(self.fields)] = next(iter(lengths.values()), 0)
+        if self.ragged:
+            self.addresses[len(self.fields) + 1 :] = list(lengths.values())
 
     def grow(self, rows: int) -> None:
-        """Make room for more rows; contents are kept and the table of addresses stays where it is."""
+        """Make room for more rows; contents are kept and the table of addresses stays where it is.
+
+        Raises:
+            TypeError: The record is ragged.
+        """
+        if self.ragged:
+            raise TypeError(f"{type(self).__name__}: is ragged and cannot grow")
         longer = {}
         for name, array in self.arrays.items():
             longer[name] = np.zeros((rows, *array.shape[1:]), array.dtype)
@@ -134,7 +148,7 @@ class Record:
         return ((name, self.arrays[name]) for name, declared in self.fields.items() if declared.saved)
 
     def __len__(self) -> int:
-        return int(self.addresses[-1])
+        return int(self.addresses[len(self.fields)])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ around it. Both sides are written by counting, so that they are the same for any
 import numba
 import numpy as np
 
-from shinari.contact.broad.grid import EXACT, Grid, share_of
+from shinari.contact.broad.grid import EXACT, ImmediateGrid, share_of
 from shinari.contact.broad.neighbourhood import RANGES, ranges_around
 
 
@@ -28,7 +28,7 @@ class PointLists:
     """
 
     def __init__(self) -> None:
-        self._grid = Grid()
+        self._grid = ImmediateGrid()
 
     def sort(self, at: np.ndarray, reach: float, threads: int) -> None:
         """Take the points from where they are [m], (M, 3), to be found within a reach [m]."""

@@ -4,32 +4,376 @@ The boxes are put in order along a Hilbert curve through their centres at rest a
 pairs of neighbouring nodes have a parent. So the tree is implicit: node n has the children 2 n and 2 n + 1, the root is
 node 1 and leaf l is node 2^d + l.
 
-Queries descend in packets of neighbours: one descent for the box around all of them collects the boxes they may touch
-next to each other, and each query is then compared with all of these, several at a time.
+Queries descend in packets of neighbours: one descent for the box around all of them collects the boxes that may touch
+them next to each other, and each query is then compared with all of these, several at a time. What a packet finds goes
+to slots of its own, and from there to the list of pairs when the lengths of all lists are known. A packet that meets
+more boxes than there is room for lets each query descend by itself.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.ordering import hilbert_order
-from shinari.contact.broad.grid import EXACT, share_of
-from shinari.contact.broad.neighbourhood import FIRST_ROOM, U
-from shinari.contact.buffers import grown
+from shinari.compute import Field, Program, Record, function, kernel, real, scratch, shared
+from shinari.compute.program import Cell
+from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.grid import AS_WRITTEN
 
 # Boxes in a leaf, at most, and queries in a packet.
 LEAF = 8
-# Queries, and boxes of a refit, for which it is worth waking one more thread.
-SHARE = 1024
-SHARE_OF_REFIT = 8192
-DEPTH = 64
+# Boxes that a packet may meet, and hits that it has slots for.
+MET, SLOTS = 1024, 256
+# Packets of a search, and leaves of a refit, for which it is worth waking one more thread.
+SHARE, SHARE_OF_REFIT = 16, 512
+# Nodes of a level from which on the levels above are joined one after another.
+FEW_NODES = 256
+INFINITY = np.float32(np.inf)
+
+
+class Boxes(Record):
+    """Boxes as given, one row each; they touch when they share a point. One from inf to -inf touches nothing."""
+
+    low = Field(real, 3, unit="m", doc="low corner")
+    high = Field(real, 3, unit="m", doc="high corner")
+
+
+class Places(Record):
+    """Boxes in the order of the tree."""
+
+    box = Field(np.uint32, doc="row of the box")
+    x0 = Field(real, unit="m")
+    y0 = Field(real, unit="m")
+    z0 = Field(real, unit="m")
+    x1 = Field(real, unit="m")
+    y1 = Field(real, unit="m")
+    z1 = Field(real, unit="m")
+
+
+class Leaves(Record):
+    """Leaves, and the end."""
+
+    first = Field(np.int64, doc="first place of the leaf")
+
+
+class Nodes(Record):
+    """Nodes of the tree; row 0 is not used."""
+
+    box = Field(real, 6, unit="m", doc="low and high corner; from inf to -inf where there are no boxes")
+
+
+class Queries(Record):
+    """Boxes that are asked for, neighbours next to each other."""
+
+    box = Field(np.uint32, doc="row of the box")
+
+
+class Packets(Record):
+    """What each packet of queries found."""
+
+    place = Field(np.uint32, SLOTS, doc="places, query after query")
+    alone = Field(np.uint8, doc="whether its queries have to descend by themselves")
+
+
+class BoxPairs(Record):
+    """Pairs of boxes that touch."""
+
+    boxes = Field(np.uint32, 2, doc="rows of the query and of the box; of boxes of one tree the smaller row first")
+
+
+class PacketCount(Record):
+    """One row."""
+
+    queries = Field(np.int64)
+    packets = Field(np.int64)
+
+
+@function(fastmath=AS_WRITTEN)
+def joined(a, b):
+    """Box around two boxes."""
+    return (
+        a[0] if a[0] < b[0] else b[0],
+        a[1] if a[1] < b[1] else b[1],
+        a[2] if a[2] < b[2] else b[2],
+        a[3] if a[3] > b[3] else b[3],
+        a[4] if a[4] > b[4] else b[4],
+        a[5] if a[5] > b[5] else b[5],
+    )
+
+
+@function(fastmath=AS_WRITTEN)
+def touch(a, b):
+    """Whether two boxes (low, high) share a point."""
+    return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])
+
+
+@kernel(fastmath=AS_WRITTEN)
+def set_leaf(leaf, boxes: Boxes, places: Places, leaves: Leaves, nodes: Nodes):
+    """Bring the boxes of a leaf into the order of the tree, and set its node."""
+    x0, y0, z0, x1, y1, z1 = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY
+    for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
+        b = places.box[p]
+        low, high = boxes.low[b], boxes.high[b]
+        places.x0[p], places.y0[p], places.z0[p] = low
+        places.x1[p], places.y1[p], places.z1[p] = high
+        x0, y0, z0, x1, y1, z1 = joined((x0, y0, z0, x1, y1, z1), (low[0], low[1], low[2], high[0], high[1], high[2]))
+    nodes.box[len(leaves) - 1 + leaf] = x0, y0, z0, x1, y1, z1
+
+
+@kernel(fastmath=AS_WRITTEN)
+def join_nodes(k, nodes: Nodes, width: np.int64):
+    """Set node k of a level of so many nodes from its children."""
+    n = width + k
+    nodes.box[n] = joined(nodes.box[2 * n], nodes.box[2 * n + 1])
+
+
+@kernel(fastmath=AS_WRITTEN)
+def join_top(_, nodes: Nodes, width: np.int64):
+    """Set the nodes of the levels from one of so many nodes up to the root."""
+    for n in range(2 * width - 1, 0, -1):
+        nodes.box[n] = joined(nodes.box[2 * n], nodes.box[2 * n + 1])
+
+
+@function
+def start_stack(stack, start, leaves):
+    """Put on a stack what holds the leaves from `start` on, so that it is popped in ascending order; the depth."""
+    depth, level = 0, leaves
+    while level > 1:
+        level //= 2
+        node = (leaves + start) // level
+        if node % 2 == 0:
+            stack[depth] = node + 1
+            depth += 1
+    stack[depth] = leaves + start
+    return depth + 1
+
+
+@shared(fastmath=AS_WRITTEN)
+def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves, nodes: Nodes, pairs: BoxPairs,
+            at: int) -> int:  # fmt: skip
+    """Boxes that touch a query, one after another, in the order of the tree.
+
+    Args:
+        boxes: Boxes of the queries.
+        query: Row of the query.
+        later: -1; or the place of the query, which is a box of the tree: then only boxes at later places count.
+        places: Boxes in the order of the tree.
+        leaves: Leaves.
+        nodes: Nodes.
+        pairs: Receives the pairs.
+        at: Where the first pair goes; -1: they are only counted.
+
+    Returns:
+        Number of pairs.
+    """
+    low, high = boxes.low[query], boxes.high[query]
+    box = low[0], low[1], low[2], high[0], high[1], high[2]
+    stack, count, found = scratch(64, 0), len(leaves) - 1, 0
+    depth = start_stack(stack, 0, count)
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        while touch(box, nodes.box[node]):
+            if node >= count:
+                for p in range(max(leaves.first[node - count], later + 1), leaves.first[node - count + 1]):
+                    if touch(box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])):
+                        if at >= 0:
+                            pairs.boxes[at + found] = pair_of(query, places.box[p], later)
+                        found += 1
+                break
+            node = 2 * node
+            stack[depth] = node + 1
+            depth += 1
+    return found
+
+
+@function
+def pair_of(query, box, later):
+    """Rows of a pair: those of boxes of one tree in ascending order."""
+    ascending = later < 0 or query < box
+    return (np.uint32(query), np.uint32(box)) if ascending else (np.uint32(box), np.uint32(query))
+
+
+@kernel(fastmath=AS_WRITTEN)
+def search_packet(
+    k, boxes: Boxes, queries: Queries, size: PacketCount, places: Places, leaves: Leaves, nodes: Nodes,
+    packets: Packets, offsets: Offsets, pairs: BoxPairs, own: np.int64,
+):  # fmt: skip
+    """Count the boxes that touch each query of a packet, and keep those for which there are slots.
+
+    `own`: the queries are the boxes of the tree in its order; only pairs with a later place are wanted.
+    """
+    count = len(leaves) - 1
+    first = leaves.first[k] if own else k * LEAF
+    last = leaves.first[k + 1] if own else min(size.queries[0], first + LEAF)
+    x0, y0, z0, x1, y1, z1 = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY
+    for q in range(first, last):
+        low, high = boxes.low[queries.box[q]], boxes.high[queries.box[q]]
+        x0, y0, z0, x1, y1, z1 = joined((x0, y0, z0, x1, y1, z1), (low[0], low[1], low[2], high[0], high[1], high[2]))
+    box, like = (x0, y0, z0, x1, y1, z1), nodes.box[1, 0]
+    near_x0, near_y0, near_z0 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
+    near_x1, near_y1, near_z1 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
+    near, close, kept = scratch(1032, np.uint32(0)), scratch(1032, np.uint8(0)), scratch(1032, np.uint32(0))
+    stack, met = scratch(64, 0), 0
+    depth = start_stack(stack, k if own else 0, count)
+    while depth > 0 and met <= MET:
+        depth -= 1
+        node = stack[depth]
+        while touch(box, nodes.box[node]):
+            if node >= count:
+                for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+                    b = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+                    near_x0[met], near_y0[met], near_z0[met], near_x1[met], near_y1[met], near_z1[met] = b
+                    near[met] = p
+                    met += np.int64(touch(box, b))
+                break
+            node = 2 * node
+            stack[depth] = node + 1
+            depth += 1
+    start, slot = 0, 0
+    for q in range(first, last):
+        if met > MET:
+            offsets.start[q] = descend(boxes, np.int64(queries.box[q]), q if own else -1, places, leaves, nodes, pairs,
+                                       -1)  # fmt: skip
+            continue
+        low, high = boxes.low[queries.box[q]], boxes.high[queries.box[q]]
+        # the boxes of the packet come first, and those up to q have had their turn
+        while own and start < met and near[start] <= q:
+            start += 1
+        for j in range(start, met):
+            close[j] = (
+                (low[0] <= near_x1[j])
+                & (near_x0[j] <= high[0])
+                & (low[1] <= near_y1[j])
+                & (near_y0[j] <= high[1])
+                & (low[2] <= near_z1[j])
+                & (near_z0[j] <= high[2])
+            )
+        # write always, keep what touches: no branch to guess
+        found = 0
+        for j in range(start, met):
+            kept[found] = near[j]
+            found += np.int64(close[j])
+        offsets.start[q] = found
+        for j in range(min(found, SLOTS - slot)):
+            packets.place[k, slot + j] = kept[j]
+        slot = min(slot + found, SLOTS + 1)
+    packets.alone[k] = met > MET or slot > SLOTS
+
+
+@kernel
+def fill_packet(
+    k, boxes: Boxes, queries: Queries, size: PacketCount, places: Places, leaves: Leaves, nodes: Nodes,
+    packets: Packets, offsets: Offsets, pairs: BoxPairs, own: np.int64,
+):  # fmt: skip
+    """Write the pairs of a packet."""
+    first = leaves.first[k] if own else k * LEAF
+    last = leaves.first[k + 1] if own else min(size.queries[0], first + LEAF)
+    begin = offsets.start[first]
+    for q in range(first, last):
+        query, later = np.int64(queries.box[q]), q if own else -1
+        if packets.alone[k]:
+            descend(boxes, query, later, places, leaves, nodes, pairs, offsets.start[q])
+        else:
+            for at in range(offsets.start[q], offsets.start[q + 1]):
+                pairs.boxes[at] = pair_of(query, np.int64(places.box[packets.place[k, at - begin]]), later)
+
+
+@kernel
+def count_packets(_, size: PacketCount):
+    """Packets that so many queries fill."""
+    size.packets[0] = (size.queries[0] + LEAF - 1) // LEAF
+
+
+class Overlaps:
+    """Pairs of a query and a box of a tree that touch.
+
+    The pairs of the query in row q of the queries stand at the rows `offsets.start[q]` to `offsets.start[q + 1]`, in
+    the order of the tree. Those of a tree with itself stand by place in the tree.
+
+    Args:
+        tree: The tree.
+        boxes: Boxes of the queries; those of the tree for pairs of its own boxes.
+        queries: Rows of the boxes that are asked for, neighbours next to each other; the order of the tree for pairs of
+            its own boxes. Those that are asked for come first.
+        own: Whether pairs of the tree's own boxes are wanted, each once.
+
+    Attributes:
+        pairs: The pairs.
+        offsets: Where those of each query start.
+        total: Cell with the number of pairs.
+    """
+
+    def __init__(self, tree: "Bvh", boxes: Boxes, queries: Queries, own: bool = False) -> None:
+        precision, count = boxes.precision, len(queries)
+        packets = len(tree.leaves) - 1 if own else -(-count // LEAF)
+        self._size, self._own = PacketCount.zeros(1, precision), own
+        self._packets = Packets.zeros(packets, precision)
+        self.offsets, self.pairs = Offsets.zeros(count + 1, precision), BoxPairs.zeros(4 * count + 16, precision)
+        self._scan = Scan(self.offsets)
+        self.total = self._scan.total
+        self._records = (boxes, queries, self._size, tree.places, tree.leaves, tree.nodes, self._packets, self.offsets,
+                         self.pairs, int(own))  # fmt: skip
+
+    def record(self, p: Program, count: Cell) -> None:
+        """Record the search for the first `count` queries; of a tree's own boxes always all."""
+        p.copy(count, (self._size.queries, 0))
+        packets: Cell = len(self._packets)
+        if not self._own:
+            p.serial(count_packets, self._size)
+            packets = self._size.packets, 0
+        p.launch(search_packet, *self._records, count=packets, grain=SHARE)
+        self._scan.record(p, count)
+        p.require(self.pairs, self.total)
+        p.launch(fill_packet, *self._records, count=packets, grain=SHARE)
+
+
+class Bvh:
+    """Boxes that can be asked for overlaps.
+
+    Args:
+        centroids: Centres of the boxes at rest [m], (M, 3): boxes that are close then should stay close.
+        precision: float32 or float64.
+        boxes: The boxes, if there is a record of them already.
+
+    Attributes:
+        boxes: The boxes, which the caller writes before a refit.
+        places: The boxes in the order of the tree.
+        leaves: Where each leaf starts.
+        nodes: Boxes of the nodes.
+    """
+
+    def __init__(self, centroids: NDArray[np.floating], precision: type, boxes: Boxes | None = None) -> None:
+        order = hilbert_order(np.asarray(centroids, np.float64)).astype(np.uint32)
+        count, leaves = len(order), 1
+        while leaves * LEAF < count:
+            leaves *= 2
+        self.boxes = Boxes.zeros(count, precision) if boxes is None else boxes
+        self.places, self.nodes = Places.zeros(count, precision), Nodes.zeros(2 * leaves, precision)
+        self.places.box[...] = order
+        self.leaves = Leaves(precision, first=np.arange(leaves + 1, dtype=np.int64) * count // leaves)
+
+    def record_refit(self, p: Program) -> None:
+        """Record that the tree takes over the boxes."""
+        leaves = len(self.leaves) - 1
+        p.launch(set_leaf, self.boxes, self.places, self.leaves, self.nodes, count=leaves, grain=SHARE_OF_REFIT)
+        width = leaves // 2
+        while width > FEW_NODES:
+            p.launch(join_nodes, self.nodes, width, count=width, grain=8 * SHARE_OF_REFIT)
+            width //= 2
+        if width:
+            p.serial(join_top, self.nodes, width)
+
+    def overlaps(self, boxes: Boxes, queries: Queries) -> Overlaps:
+        """A search for the boxes that touch queries, to be recorded."""
+        return Overlaps(self, boxes, queries)
+
+    def self_overlaps(self) -> Overlaps:
+        """A search for the pairs of its own boxes that touch, to be recorded."""
+        return Overlaps(self, self.boxes, Queries(self.boxes.precision, box=self.places.box), own=True)
 
 
 class Tree:
-    """Boxes that can be asked for overlaps.
-
-    Boxes touch when they share a point: their faces may coincide. A box from inf to -inf touches nothing. All arrays
-    are C-contiguous.
+    """Boxes in arrays that can be asked for overlaps at once, outside of a program.
 
     Args:
         centroids: Centres of the boxes at rest [m], (M, 3): boxes that are close then should stay close.
@@ -40,21 +384,18 @@ class Tree:
         firsts: Leaf l holds the places `firsts[l]` to `firsts[l + 1]`, (leaves + 1,) int64.
         nodes: Box around each node, low then high corner, (2 leaves, 6); row 0 is not used. A leaf without boxes has
             low = inf, high = -inf.
-        boxes: Low then high corner by place, (6, M).
     """
 
     def __init__(self, centroids: NDArray[np.floating], dtype: type = np.float32) -> None:
-        self.order = hilbert_order(np.asarray(centroids, np.float64)).astype(np.uint32)
-        count = len(self.order)
-        leaves = 1
-        while leaves * LEAF < count:
-            leaves *= 2
-        self.firsts = np.arange(leaves + 1, dtype=np.int64) * count // leaves
-        self.nodes = np.empty((2 * leaves, 6), dtype)
-        self.boxes = np.empty((6, count), dtype)
-        self._packets = np.empty(0, np.uint32)
-        self._hits = np.empty(FIRST_ROOM, np.uint32)
-        self._counts = self._offsets = self._starts = self._pairs = self._columns = None
+        self._bvh, self._dtype = Bvh(centroids, np.dtype(dtype).type), dtype
+        self.order, self.firsts = self._bvh.places.box, self._bvh.leaves.first
+        self.nodes = self._bvh.nodes.box
+        self._refit = Program()
+        self._bvh.record_refit(self._refit)
+        self._own: tuple[Overlaps, Program] | None = None
+        self._queries = Queries.zeros(0)
+        self._boxes = Boxes.zeros(0)
+        self._others: tuple[Overlaps, Program] | None = None
 
     def refit(self, low: NDArray[np.floating], high: NDArray[np.floating], threads: int) -> None:
         """Set the boxes.
@@ -64,8 +405,8 @@ class Tree:
             high: High corners, (M, 3).
             threads: Threads to work on, at most.
         """
-        threads = max(1, min(threads, len(self.order) // SHARE_OF_REFIT))
-        _refit(low, high, self.order, self.firsts, self.boxes, self.nodes, threads)
+        self._bvh.boxes.low[...], self._bvh.boxes.high[...] = low, high
+        self._refit.run(threads)
 
     def overlaps(self, low: NDArray[np.floating], high: NDArray[np.floating], threads: int) -> NDArray[np.uint32]:
         """Pairs (query, box) of boxes that touch, sorted by query, then by place in the tree.
@@ -76,16 +417,21 @@ class Tree:
             threads: Threads to work on, at most.
 
         Returns:
-            Pairs (P, 2), valid until the next query of this tree.
+            Pairs (P, 2).
         """
         # Neighbours share a packet. They are found anew only when the number of queries changes: it decides about
         # speed, not about what is found.
-        if len(self._packets) != len(low):
-            self._packets = hilbert_order(0.5 * (np.asarray(low, np.float64) + high)).astype(np.uint32)
-        self._columns = grown(self._columns, 6 * len(low), self.boxes.dtype)
-        columns = self._columns[: 6 * len(low)].reshape(6, len(low))
-        _take(low, high, self._packets, columns)
-        return self._query(columns, self._packets, False, threads)
+        count, precision = len(low), self._bvh.boxes.precision
+        if self._others is None or len(self._queries) != count:
+            self._queries, self._boxes = Queries.zeros(count), Boxes.zeros(count, precision)
+            self._queries.box[...] = hilbert_order(0.5 * (np.asarray(low, np.float64) + high))
+            self._others = self._bvh.overlaps(self._boxes, self._queries), Program()
+            self._others[0].record(self._others[1], count)
+        self._boxes.low[...], self._boxes.high[...] = low, high
+        found, search = self._others
+        search.run(threads)
+        pairs = found.pairs.boxes[: found.offsets.start[-1]]
+        return pairs[np.argsort(pairs[:, 0], kind="stable")]
 
     def self_overlaps(self, threads: int) -> NDArray[np.uint32]:
         """Pairs i < j of boxes of the tree that touch, each once, sorted by the places of both in the tree.
@@ -94,264 +440,11 @@ class Tree:
             threads: Threads to work on, at most.
 
         Returns:
-            Pairs (P, 2), valid until the next query of this tree.
+            Pairs (P, 2), valid until the next search for these.
         """
-        return self._query(self.boxes, self.order, True, threads)
-
-    def _query(self, columns, names, own, threads):
-        """Search on all threads, each into memory of its own, then put the lists one after another."""
-        count = len(names)
-        threads = max(1, min(threads, count // SHARE))
-        self._counts = grown(self._counts, count, np.int64)
-        self._starts = grown(self._starts, count, np.int64)
-        self._offsets = grown(self._offsets, count + 1, np.int64)
-        counts, starts, offsets = self._counts[:count], self._starts[:count], self._offsets[: count + 1]
-        needed = np.zeros(threads, np.int64)
-        while True:
-            hits = self._hits
-            room = len(hits) // threads
-            _search(columns, self.boxes, self.nodes, self.firsts, own, room, threads, starts, counts, hits, needed)
-            most = int(needed.max())
-            if most <= room:
-                break
-            self._hits = grown(None, most * threads + threads, np.uint32)
-        _sum(counts, names, own, offsets)
-        self._pairs = grown(self._pairs, int(offsets[count]), np.uint32, 2)
-        pairs = self._pairs[: offsets[count]]
-        _join(names, self.order, own, threads, starts, counts, offsets, hits, pairs)
-        return pairs
-
-
-@numba.njit(cache=True, **EXACT)
-def _take(low, high, names, columns):
-    """Corners of boxes as columns, in another order."""
-    for p in range(len(names)):
-        q = names[p]
-        columns[0, p], columns[1, p], columns[2, p] = low[q, 0], low[q, 1], low[q, 2]
-        columns[3, p], columns[4, p], columns[5, p] = high[q, 0], high[q, 1], high[q, 2]
-
-
-@numba.njit(**EXACT)
-def around_boxes(columns, first, last):
-    """Box around a range of boxes; empty (inf, -inf) when there is none."""
-    far = columns.dtype.type(np.inf)
-    x0, y0, z0, x1, y1, z1 = far, far, far, -far, -far, -far
-    for p in range(first, last):
-        x0, y0, z0 = min(x0, columns[0, p]), min(y0, columns[1, p]), min(z0, columns[2, p])
-        x1, y1, z1 = max(x1, columns[3, p]), max(y1, columns[4, p]), max(z1, columns[5, p])
-    return x0, y0, z0, x1, y1, z1
-
-
-@numba.njit(**EXACT)
-def join_children(nodes, n):
-    """Set the box of a node from those of its children."""
-    a, b = 2 * n, 2 * n + 1
-    for c in range(3):
-        nodes[n, c] = min(nodes[a, c], nodes[b, c])
-        nodes[n, 3 + c] = max(nodes[a, 3 + c], nodes[b, 3 + c])
-
-
-@numba.njit(**EXACT)
-def refit_part(t, low, high, order, firsts, boxes, nodes, threads):
-    """One thread's part of `_refit`."""
-    leaves = len(firsts) - 1
-    # each thread has whole subtrees below this level
-    tops = 1
-    while tops < 4 * threads and tops < leaves:
-        tops *= 2
-    for top in range(share_of(tops, t, threads), share_of(tops, t + 1, threads)):
-        for leaf in range(top * (leaves // tops), (top + 1) * (leaves // tops)):
-            for p in range(firsts[leaf], firsts[leaf + 1]):
-                q = order[p]
-                boxes[0, p], boxes[1, p], boxes[2, p] = low[q, 0], low[q, 1], low[q, 2]
-                boxes[3, p], boxes[4, p], boxes[5, p] = high[q, 0], high[q, 1], high[q, 2]
-            box = around_boxes(boxes, firsts[leaf], firsts[leaf + 1])
-            n = leaves + leaf
-            nodes[n, 0], nodes[n, 1], nodes[n, 2] = box[0], box[1], box[2]
-            nodes[n, 3], nodes[n, 4], nodes[n, 5] = box[3], box[4], box[5]
-        width = leaves // tops // 2
-        while width > 0:
-            for n in range((tops + top) * width, (tops + top + 1) * width):
-                join_children(nodes, n)
-            width //= 2
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _refit(low, high, order, firsts, boxes, nodes, threads):
-    """Bring the boxes into the order of the tree and set the boxes of the nodes, from the leaves up."""
-    leaves = len(firsts) - 1
-    # each thread has whole subtrees below this level
-    tops = 1
-    while tops < 4 * threads and tops < leaves:
-        tops *= 2
-    if threads == 1:
-        refit_part(0, low, high, order, firsts, boxes, nodes, threads)
-    else:
-        for t in numba.prange(threads):
-            refit_part(t, low, high, order, firsts, boxes, nodes, threads)
-    for n in range(tops - 1, 0, -1):
-        join_children(nodes, n)
-
-
-@numba.njit(**EXACT)
-def touch(a, b):
-    """Whether two boxes (low, high) share a point."""
-    return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])
-
-
-@numba.njit(**EXACT)
-def leaves_touching(box, nodes, start, stack, found):
-    """Leaves whose box touches a box, from leaf `start` on, ascending; returns how many.
-
-    Args:
-        box: Low and high corner, six numbers.
-        nodes: Boxes of the nodes.
-        start: First leaf of interest.
-        stack: Scratch, (DEPTH,).
-        found: Receives the leaves, room for all.
-    """
-    leaves = len(nodes) // 2
-    # what lies to the right of the way from the root to the first leaf, and that leaf: popped in ascending order
-    n, depth, level = 0, 0, leaves
-    while level > 1:
-        level //= 2
-        node = (leaves + start) // level
-        if node % 2 == 0:
-            stack[depth] = node + 1
-            depth += 1
-    stack[depth] = leaves + start
-    depth += 1
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        while touch(
-            box, (nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3], nodes[node, 4], nodes[node, 5])
-        ):
-            if node >= leaves:
-                found[n] = node - leaves
-                n += 1
-                break
-            node = 2 * node
-            stack[depth] = node + 1
-            depth += 1
-    return n
-
-
-@numba.njit(**EXACT)
-def collect(box, boxes, firsts, found, n, near, places):
-    """Copy the boxes of n leaves that touch a box into `near` (6, room), and their places; returns how many."""
-    m = U(0)
-    for leaf in found[:n]:
-        for p in range(firsts[leaf], firsts[leaf + 1]):
-            q = U(p)
-            b = (boxes[0, q], boxes[1, q], boxes[2, q], boxes[3, q], boxes[4, q], boxes[5, q])
-            near[0, m], near[1, m], near[2, m], near[3, m], near[4, m], near[5, m] = b
-            places[m] = q
-            m += U(touch(box, b))
-    return np.int64(m)
-
-
-@numba.njit(**EXACT)
-def search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed):
-    """One thread's part of `_search`."""
-    leaves = len(firsts) - 1
-    count = queries.shape[1]
-    packets = leaves if own else (count + LEAF - 1) // LEAF
-    near, places = np.empty((6, FIRST_ROOM), boxes.dtype), np.empty(FIRST_ROOM, np.uint32)
-    close, kept = np.empty(FIRST_ROOM, np.uint8), np.empty(FIRST_ROOM, np.uint32)
-    stack, found = np.empty(DEPTH, np.int64), np.empty(leaves, np.int64)
-    at, end = t * room, (t + 1) * room
-    for packet in range(share_of(packets, t, threads), share_of(packets, t + 1, threads)):
-        first = firsts[packet] if own else packet * LEAF
-        last = firsts[packet + 1] if own else min(count, first + LEAF)
-        box = around_boxes(queries, first, last)
-        n = leaves_touching(box, nodes, packet if own else 0, stack, found)
-        if n * LEAF + 1 > len(places):
-            wide = 2 * n * LEAF
-            near, places = np.empty((6, wide), boxes.dtype), np.empty(wide, np.uint32)
-            close, kept = np.empty(wide, np.uint8), np.empty(wide, np.uint32)
-        total = collect(box, boxes, firsts, found, n, near, places)
-        start = U(0)
-        for p in range(first, last):
-            x0, y0, z0 = queries[0, p], queries[1, p], queries[2, p]
-            x1, y1, z1 = queries[3, p], queries[4, p], queries[5, p]
-            # the boxes of the packet come first, and those up to p have had their turn
-            while own and start < U(total) and places[start] <= p:
-                start += U(1)
-            for k in range(start, U(total)):
-                close[k] = (
-                    (x0 <= near[3, k])
-                    & (near[0, k] <= x1)
-                    & (y0 <= near[4, k])
-                    & (near[1, k] <= y1)
-                    & (z0 <= near[5, k])
-                    & (near[2, k] <= z1)
-                )
-            # write always, keep what touches: no branch to guess
-            m = U(0)
-            for k in range(start, U(total)):
-                kept[m] = places[k]
-                m += U(close[k])
-            starts[p], counts[p] = at, m
-            if at + np.int64(m) <= end:
-                for k in range(np.int64(m)):
-                    hits[U(at) + U(k)] = kept[U(k)]
-            at += np.int64(m)
-    needed[t] = at - t * room
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _search(queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed):
-    """Boxes that touch each query, as lists in the thread's share of the hits.
-
-    Args:
-        queries: Columns of the queries, (6, Q), neighbours next to each other.
-        boxes: Columns of the boxes by place, (6, M).
-        nodes: Boxes of the nodes.
-        firsts: First place of each leaf.
-        own: The queries are the boxes: only pairs with a later place are wanted.
-        room: Hits that a thread has room for; what exceeds it is counted only.
-        threads: Number of threads.
-        starts: Receives where the list of a query starts, (Q,).
-        counts: Receives its length, (Q,).
-        hits: Places, (room * threads,).
-        needed: Receives the number of hits of each thread, (threads,).
-    """
-    if threads == 1:
-        search_part(0, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed)
-    else:
-        for t in numba.prange(threads):
-            search_part(t, queries, boxes, nodes, firsts, own, room, threads, starts, counts, hits, needed)
-
-
-@numba.njit(cache=True, **EXACT)
-def _sum(counts, names, own, offsets):
-    """Where the list of each query goes: by place for the tree's own boxes, else by name."""
-    count = len(counts)
-    for p in range(count):
-        offsets[(p if own else names[p]) + 1] = counts[p]
-    offsets[0] = 0
-    for q in range(count):
-        offsets[q + 1] += offsets[q]
-
-
-@numba.njit(**EXACT)
-def join_part(t, names, order, own, threads, starts, counts, offsets, hits, pairs):
-    """One thread's part of `_join`."""
-    for p in range(share_of(len(names), t, threads), share_of(len(names), t + 1, threads)):
-        query = names[p]
-        first, at = U(starts[p]), U(offsets[p if own else query])
-        for k in range(counts[p]):
-            box = order[hits[first + U(k)]]
-            pairs[at + U(k), 0] = min(query, box) if own else query
-            pairs[at + U(k), 1] = max(query, box) if own else box
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _join(names, order, own, threads, starts, counts, offsets, hits, pairs):
-    """Write the pairs of each query where they go."""
-    if threads == 1:
-        join_part(0, names, order, own, threads, starts, counts, offsets, hits, pairs)
-    else:
-        for t in numba.prange(threads):
-            join_part(t, names, order, own, threads, starts, counts, offsets, hits, pairs)
+        if self._own is None:
+            self._own = self._bvh.self_overlaps(), Program()
+            self._own[0].record(self._own[1], len(self._bvh.boxes))
+        found, search = self._own
+        search.run(threads)
+        return found.pairs.boxes[: found.offsets.start[-1]]

@@ -1,4 +1,4 @@
-"""A uniform grid over points: which ones lie in a cell, in memory next to each other.
+"""A uniform grid over points: the points of a cell lie next to each other in memory.
 
 Cells are numbered along x, then y, then z, in a table that repeats itself in all directions: cell (i, j, k) of space is
 entry (i mod nx, j mod ny, k mod nz). A table as large as the bounding box is an ordinary grid; points spread farther
@@ -8,25 +8,27 @@ nothing is found twice.
 
 Points are brought into the order of the cells by counting (Green 2008, Particle simulation using CUDA), first into
 buckets of consecutive cells, then within each, so that all threads work on memory that fits their caches. Inside a cell
-they keep the order of their indices: the result does not depend on the number of threads.
+they keep the order of their rows: the result does not depend on the number of threads.
+
+Balls of different radii have several levels, each with a table and a size of cells of its own, from the finest to the
+coarsest; the sorted points of a level come before those of the next one.
 """
 
-import math
-from collections.abc import Sequence
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.contact.buffers import grown
+from shinari.compute import Field, Program, Record, function, kernel, real, shared
+from shinari.compute.program import Cell
 from shinari.errors import ShinariError
 from shinari.maths.function import STEADY
 
 # Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
 # part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
+AS_WRITTEN: frozenset[str] = frozenset()
+# The same for kernels that Numba compiles alone.
 EXACT = {**STEADY, "fastmath": False}
 
-# A cell is this much larger than asked, more than the rounding of its number: see `cell_number`.
+# A cell is this much larger than the reach, more than the rounding of its number: see `cell_number`.
 SLACK = 1e-5
 # More cells in a row than this are not numbered: their coordinates would round by more than SLACK.
 MOST_CELLS = 2**31
@@ -36,14 +38,394 @@ FEWEST_ENTRIES = 4096
 BUCKETS = 1024
 # No side of the table is shorter: the cells before, at and after one are three entries.
 FEWEST = 3
-# Points for which it is worth waking one more thread.
-SHARE = 4096
+# The points are counted in parts: one for each SHARE points, and no more than MOST_PARTS.
+SHARE, MOST_PARTS = 4096, 32
+# Levels of radii: those of a level differ by a factor of two, and the finest has all that are smaller.
+MOST_LEVELS = 10
+INFINITY = np.float32(np.inf)
+
+
+class Points(Record):
+    """The points that are sorted, one row each."""
+
+    at = Field(real, 4, unit="m", doc="position, and a number that goes along: the radius where there are levels")
+
+
+class SortedPoints(Record):
+    """The points in the order of the cells, as many rows as there are points."""
+
+    index = Field(np.uint32, doc="row of the point")
+    entry = Field(np.uint32, doc="entry of its cell")
+    x = Field(real, unit="m")
+    y = Field(real, unit="m")
+    z = Field(real, unit="m")
+    w = Field(real, doc="the number that goes along")
+
+
+class Cells(Record):
+    """The table, one row for each entry and one more."""
+
+    start = Field(np.uint32, doc="first sorted point of the entry; that of the next one ends it")
+
+
+class Levels(Record):
+    """Size of the cells and of the table, one row for each level; a grid without radii has one."""
+
+    reach = Field(np.float64, unit="m", doc="distance up to which neighbours are sought")
+    inverse = Field(np.float64, unit="1/m", doc="cells in a metre")
+    sides = Field(np.int64, 3, doc="cells of the table along x, y and z")
+    first = Field(np.int64, doc="first entry of the level")
+    count = Field(np.int64, doc="points of the level")
+    above = Field(np.float64, unit="m", doc="points with larger radii belong to a coarser level")
+
+
+class Extent(Record):
+    """One row: how many points there are, and where."""
+
+    points = Field(np.int64)
+    parts = Field(np.int64)
+    low = Field(np.float64, 3, unit="m", doc="corner where the cells start")
+    high = Field(np.float64, 3, unit="m")
+    largest = Field(np.float64, unit="m", doc="largest radius")
+    margin = Field(np.float64, unit="m", doc="distance of two balls up to which they are close, with several levels")
+    entries = Field(np.int64, doc="of the tables of all levels")
+    room = Field(np.int64, doc="entries and one")
+    shift = Field(np.int64, doc="bits of the number of an entry within its bucket")
+    lost = Field(np.int64, doc="whether the points are spread over more cells than can be numbered")
+
+
+class Parts(Record):
+    """What each part of the points has counted."""
+
+    low = Field(real, 3)
+    high = Field(real, 3)
+    largest = Field(real, MOST_LEVELS)
+    count = Field(np.int64, MOST_LEVELS)
+    histogram = Field(np.int64, BUCKETS, doc="points in each bucket, then where the next one goes")
+
+
+class Edges(Record):
+    """Where each bucket starts, and the end."""
+
+    first = Field(np.int64)
+
+
+class Moved(Record):
+    """Entries and rows of the points, as given and in the order of the buckets."""
+
+    entry = Field(np.uint32)
+    moved_entry = Field(np.uint32)
+    moved_index = Field(np.uint32)
+
+
+@function(fastmath=AS_WRITTEN)
+def share_of(count, part, parts):
+    """First item of a part when a count of them is divided evenly."""
+    return count * part // parts
+
+
+@kernel(fastmath=AS_WRITTEN)
+def divide_points(_, extent: Extent, share: np.int64):
+    """Into how many parts the points are divided."""
+    extent.parts[0] = min(max(extent.points[0] // share, 1), MOST_PARTS) if extent.points[0] > 0 else 0
+    extent.lost[0] = 0
+
+
+@kernel(fastmath=AS_WRITTEN)
+def find_bounds(t, points: Points, parts: Parts, extent: Extent):
+    """Smallest and largest coordinates and largest radius of a part; a NaN does not count."""
+    x0, y0, z0, x1, y1, z1, largest = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, np.float32(0.0)
+    count = extent.points[0]
+    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+        x, y, z, w = points.at[i]
+        x0, y0, z0 = x if x < x0 else x0, y if y < y0 else y0, z if z < z0 else z0
+        x1, y1, z1 = x if x > x1 else x1, y if y > y1 else y1, z if z > z1 else z1
+        largest = w if w > largest else largest
+    parts.low[t] = x0, y0, z0
+    parts.high[t] = x1, y1, z1
+    parts.largest[t, 0] = largest
+
+
+@kernel(fastmath=AS_WRITTEN, mixed=True)
+def join_bounds(_, parts: Parts, extent: Extent, levels: Levels):
+    """Bounds of all points, and which radii belong to which level."""
+    extent.largest[0] = 0.0
+    for k in range(3):
+        extent.low[0, k], extent.high[0, k] = np.inf, -np.inf
+    for t in range(extent.parts[0]):
+        for k in range(3):
+            extent.low[0, k] = min(extent.low[0, k], np.float64(parts.low[t, k]))
+            extent.high[0, k] = max(extent.high[0, k], np.float64(parts.high[t, k]))
+        extent.largest[0] = max(extent.largest[0], np.float64(parts.largest[t, 0]))
+    above = extent.largest[0]
+    for level in range(len(levels) - 1, -1, -1):
+        levels.above[level] = above
+        above *= 0.5
+    levels.count[0] = extent.points[0]
+
+
+@function(fastmath=AS_WRITTEN)
+def level_of(radius, levels):
+    """Level of a radius."""
+    level = 0
+    while level < len(levels) - 1 and radius > levels.above[level]:
+        level += 1
+    return level
+
+
+@kernel(fastmath=AS_WRITTEN, mixed=True)
+def count_levels(t, points: Points, parts: Parts, extent: Extent, levels: Levels):
+    """Points and largest radius of each level in a part."""
+    for level in range(MOST_LEVELS):
+        parts.count[t, level], parts.largest[t, level] = 0, np.float32(0.0)
+    count = extent.points[0]
+    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+        radius = points.at[i, 3]
+        level = level_of(np.float64(radius), levels)
+        parts.count[t, level] += 1
+        parts.largest[t, level] = max(parts.largest[t, level], radius)
+
+
+@kernel(fastmath=AS_WRITTEN, mixed=True)
+def set_reaches(_, parts: Parts, extent: Extent, levels: Levels):
+    """Points of each level, and how far they reach: two of its largest radii and the margin."""
+    for level in range(len(levels)):
+        count, largest = 0, 0.0
+        for t in range(extent.parts[0]):
+            count += parts.count[t, level]
+            largest = max(largest, np.float64(parts.largest[t, level]))
+        reach = 2.0 * largest + extent.margin[0]
+        # balls of radius zero without a margin are never close: any cell will do
+        levels.count[level], levels.reach[level] = count, reach if reach > 0.0 else 1.0
+
+
+@function
+def is_prime(value):
+    """Whether a number above one has no divisor."""
+    d = 2
+    while d * d <= value and value % d != 0:
+        d += 1
+    return d * d > value
+
+
+@shared
+def side_of(wanted: int, left: np.float64, rank: int, one: int, other: int) -> int:
+    """Length of a side of a table; see `table_sides`. `one` and `other` are taken."""
+    share = left ** (1.0 / 3.0) if rank == 0 else left**0.5 if rank == 1 else left
+    side = max(FEWEST, np.int64(np.floor(share)))
+    if wanted <= side:
+        return wanted
+    while side in (one, other) or not is_prime(side):
+        side += 1
+    return side
+
+
+@function
+def table_sides(wanted, entries):
+    """Sides of a table of at most about so many entries, from FEWEST to as long as wanted; tuples of three.
+
+    A side that is shorter than wanted is prime, and no other side has its length, so that what repeats in space at
+    round distances does not fall on the same entries again and again: a diagonal meets all entries before it repeats.
+    """
+    x, y, z = wanted
+    # the shortest comes first; ranks of equal ones are those of their axes
+    rank_x, rank_y = int(y < x) + int(z < x), int(x <= y) + int(z < y)
+    rank_z = 3 - rank_x - rank_y
+    a = 0 if rank_x == 0 else 1 if rank_y == 0 else 2
+    b = 0 if rank_x == 1 else 1 if rank_y == 1 else 2
+    want_a = x if a == 0 else y if a == 1 else z
+    want_b = x if b == 0 else y if b == 1 else z
+    want_c = x if rank_x == 2 else y if rank_y == 2 else z
+    side_a = side_of(want_a, np.float64(entries), 0, 0, 0)
+    left = max(1, entries // side_a)
+    side_b = side_of(want_b, np.float64(left), 1, side_a, 0)
+    side_c = side_of(want_c, np.float64(max(1, left // side_b)), 2, side_a, side_b)
+    sx = side_a if rank_x == 0 else side_b if rank_x == 1 else side_c
+    sy = side_a if rank_y == 0 else side_b if rank_y == 1 else side_c
+    sz = side_a if rank_z == 0 else side_b if rank_z == 1 else side_c
+    return sx, sy, sz
+
+
+@kernel(fastmath=AS_WRITTEN)
+def lay_out(_, extent: Extent, levels: Levels, fewest: np.int64, per_point: np.int64):
+    """Choose the size of the cells and the sides of the tables."""
+    total = 0
+    low, high = extent.low[0], extent.high[0]
+    wide = high[0] - low[0], high[1] - low[1], high[2] - low[2]
+    if not max(wide[0], max(wide[1], wide[2])) >= 0.0:
+        extent.low[0], wide = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for level in range(len(levels)):
+        levels.first[level] = total
+        inverse = 1.0 / (levels.reach[level] * (1.0 + SLACK))
+        levels.inverse[level] = inverse
+        levels.sides[level] = FEWEST, FEWEST, FEWEST
+        if levels.count[level] > 0:
+            cells = wide[0] * inverse, wide[1] * inverse, wide[2] * inverse
+            if max(cells[0], max(cells[1], cells[2])) < MOST_CELLS:
+                # one empty cell at the end keeps the two ends of a table that does not repeat apart
+                wanted = (
+                    max(np.int64(cells[0]) + 2, FEWEST),
+                    max(np.int64(cells[1]) + 2, FEWEST),
+                    max(np.int64(cells[2]) + 2, FEWEST),
+                )
+                levels.sides[level] = table_sides(wanted, max(fewest, per_point * levels.count[level]))
+            else:
+                extent.lost[0] = 1
+            sides = levels.sides[level]
+            total += sides[0] * sides[1] * sides[2]
+    total = max(total, FEWEST * FEWEST * FEWEST)
+    extent.entries[0], extent.room[0] = total, total + 1
+    shift = 0
+    while (total - 1) >> shift >= BUCKETS:
+        shift += 1
+    extent.shift[0] = shift
+
+
+@function(fastmath=AS_WRITTEN)
+def cell_number(x, low, inverse, side):
+    """Number of a cell along one axis, in the table; 0 for a NaN.
+
+    In double precision, whose rounding is less than 1e-6 of a cell up to MOST_CELLS: points within reach are never put
+    more than one cell apart.
+    """
+    place = (np.float64(x) - low) * inverse
+    cell = np.int64(place if place > 0.0 else 0.0)
+    return cell % side if cell >= side else cell
+
+
+@kernel(fastmath=AS_WRITTEN, mixed=True)
+def number_points(t, points: Points, moved: Moved, parts: Parts, extent: Extent, levels: Levels):
+    """Entry of each point of a part, and how many of them fall into each bucket."""
+    for b in range(BUCKETS):
+        parts.histogram[t, b] = 0
+    count, shift, low = extent.points[0], extent.shift[0], extent.low[0]
+    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+        at = points.at[i]
+        level = level_of(np.float64(at[3]), levels)
+        inverse, sides = levels.inverse[level], levels.sides[level]
+        x = cell_number(at[0], low[0], inverse, sides[0])
+        y = cell_number(at[1], low[1], inverse, sides[1])
+        z = cell_number(at[2], low[2], inverse, sides[2])
+        entry = levels.first[level] + (z * sides[1] + y) * sides[0] + x
+        moved.entry[i] = entry
+        parts.histogram[t, entry >> shift] += 1
+
+
+@kernel
+def join_histograms(_, parts: Parts, edges: Edges, extent: Extent):
+    """Where each bucket starts, and where in it the points of each part go."""
+    total = 0
+    for b in range(BUCKETS):
+        edges.first[b] = total
+        for t in range(extent.parts[0]):
+            n = parts.histogram[t, b]
+            parts.histogram[t, b] = total
+            total += n
+    edges.first[BUCKETS] = total
+
+
+@kernel
+def fill_buckets(t, moved: Moved, parts: Parts, extent: Extent):
+    """Bring the points of a part into the order of the buckets."""
+    count, shift = extent.points[0], extent.shift[0]
+    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+        entry = moved.entry[i]
+        at = parts.histogram[t, entry >> shift]
+        parts.histogram[t, entry >> shift] = at + 1
+        moved.moved_entry[at] = entry
+        moved.moved_index[at] = i
+
+
+@kernel
+def sort_bucket(b, points: Points, moved: Moved, edges: Edges, extent: Extent, cells: Cells, ordered: SortedPoints):
+    """Sort a bucket by counting."""
+    size = 1 << extent.shift[0]
+    low, high = min(b * size, extent.entries[0]), min((b + 1) * size, extent.entries[0])
+    begin, end = edges.first[b], edges.first[b + 1]
+    if b == 0:
+        cells.start[0] = 0
+    for e in range(low, high):
+        cells.start[e + 1] = 0
+    for p in range(begin, end):
+        e = np.int64(moved.moved_entry[p])
+        cells.start[e + 1] += 1
+    at = begin
+    for e in range(low, high):
+        n = cells.start[e + 1]
+        cells.start[e + 1] = at
+        at += n
+    for p in range(begin, end):
+        e, i = np.int64(moved.moved_entry[p]), moved.moved_index[p]
+        place = cells.start[e + 1]
+        cells.start[e + 1] = place + 1
+        ordered.index[place], ordered.entry[place] = i, e
+        ordered.x[place], ordered.y[place], ordered.z[place], ordered.w[place] = points.at[i]
 
 
 class Grid:
     """Points sorted by cell.
 
-    The arrays are valid until the next `build`, which uses their memory again.
+    A grid with one level searches within `levels.reach[0]`, which the caller sets; one with more sets the reaches from
+    the radii.
+
+    Args:
+        points: The points; the grid has room for as many as there are rows.
+        levels: 1, or `MOST_LEVELS` for balls of different radii.
+
+    Attributes:
+        points: The points as given.
+        ordered: The points in the order of the cells.
+        cells: The table.
+        levels: Sizes of cells and tables.
+        extent: Number and bounds of the points.
+    """
+
+    def __init__(self, points: Points, levels: int = 1) -> None:
+        count, precision = len(points), points.precision
+        self.points, self.ordered = points, SortedPoints.zeros(count, precision)
+        self.levels, self.extent = Levels.zeros(levels, precision), Extent.zeros(1, precision)
+        self.levels.reach[...] = 1.0
+        self.cells = Cells.zeros(max(FEWEST_ENTRIES, ENTRIES * count) * 3 // 2 + 1, precision)
+        self._moved = Moved.zeros(count, precision)
+        self._parts, self._edges = Parts.zeros(MOST_PARTS, precision), Edges.zeros(BUCKETS + 1, precision)
+
+    def record_build(self, p: Program, count: Cell) -> None:
+        """Record the sort of the first `count` points. The run stops where they are spread too far: see `check`."""
+        points, parts, extent, levels = self.points, self._parts, self.extent, self.levels
+        each = (extent.parts, 0)
+        p.copy(count, (extent.points, 0))
+        p.serial(divide_points, extent, SHARE)
+        p.launch(find_bounds, points, parts, extent, count=each, grain=1)
+        p.serial(join_bounds, parts, extent, levels)
+        if len(levels) > 1:
+            p.launch(count_levels, points, parts, extent, levels, count=each, grain=1)
+            p.serial(set_reaches, parts, extent, levels)
+        p.serial(lay_out, extent, levels, FEWEST_ENTRIES, ENTRIES)
+        p.stop_if((extent.lost, 0))
+        p.require(self.cells, (extent.room, 0))
+        p.launch(number_points, points, self._moved, parts, extent, levels, count=each, grain=1)
+        p.serial(join_histograms, parts, self._edges, extent)
+        p.launch(fill_buckets, self._moved, parts, extent, count=each, grain=1)
+        p.launch(sort_bucket, points, self._moved, self._edges, extent, self.cells, self.ordered, count=BUCKETS)
+
+    def check(self) -> None:
+        """Raise an error if the last sort could not number the cells.
+
+        Raises:
+            ShinariError: The points are spread over more cells than can be numbered.
+        """
+        if self.extent.lost[0]:
+            wide, reach = (self.extent.high[0] - self.extent.low[0]).max(), self.levels.reach.min()
+            raise ShinariError(
+                f"points are spread over {wide:.3g} m, too far to find neighbours within {reach:.3g} m: a point has "
+                "flown away"
+            )
+
+
+class ImmediateGrid:
+    """A grid over arrays that is built at once, outside of a program.
+
+    Its arrays are valid until the next `build`.
 
     Attributes:
         order: Index of each sorted point, (N,) uint32.
@@ -56,14 +438,8 @@ class Grid:
     """
 
     def __init__(self) -> None:
-        self.low = (0.0, 0.0, 0.0)
-        self.inverse = 1.0
-        self.sides = (FEWEST, FEWEST, FEWEST)
-        self._order = self._columns = self._entries = self._starts = None
-        self._numbers = self._moved = self._histogram = self._extrema = None
-        self._edges = np.empty(BUCKETS + 1, np.int64)
-        self._all = np.empty(0, np.uint32)
-        self._none = {kind: np.empty(0, kind) for kind in (np.float32, np.float64)}
+        self.grid: Grid | None = None
+        self._sort = Program()
 
     def build(
         self,
@@ -76,7 +452,7 @@ class Grid:
         """Sort points into cells of the size of the reach.
 
         Args:
-            points: C-contiguous, (N, 3) or (N, 4), finite; a fourth column is not read.
+            points: (N, 3) or (N, 4), finite; a fourth column is not read.
             reach: Distance up to which neighbours will be sought [m], positive.
             threads: Threads to work on, at most.
             members: Indices of the points to take, ascending; all by default.
@@ -85,213 +461,22 @@ class Grid:
         Raises:
             ShinariError: The points are spread over more cells than can be numbered.
         """
-        if members is None:
-            if len(self._all) < len(points):
-                self._all = np.arange(1.5 * len(points) + 1, dtype=np.uint32)
-            members = self._all[: len(points)]
-        if fourth is None:
-            fourth = self._none[points.dtype.type]
-        count = len(members)
-        threads = max(1, min(threads, count // SHARE))
-        self._lay_out(points, members, reach, threads)
-        nx, ny, nz = self.sides
-        entries = nx * ny * nz
-        shift = max(0, (entries - 1).bit_length() - (BUCKETS - 1).bit_length())
-
-        self._order = grown(self._order, count, np.uint32)
-        self._columns = grown(self._columns, 4 * count, points.dtype)
-        self._entries = grown(self._entries, count, np.uint32)
-        self._starts = grown(self._starts, entries + 1, np.uint32)
-        self._numbers = grown(self._numbers, count, np.uint32)
-        self._moved = grown(self._moved, count, np.uint32, 2)
-        self._histogram = grown(self._histogram, threads, np.int64, BUCKETS)
-        self.order, self.columns = self._order[:count], self._columns[: 4 * count].reshape(4, count)
-        self.entries, self.starts = self._entries[:count], self._starts[: entries + 1]
-
-        numbers, moved, histogram = self._numbers[:count], self._moved[:count], self._histogram[:threads]
-        sides = np.uint32(nx), np.uint32(ny), np.uint32(nz)
-        _number(points, members, self.low, self.inverse, sides, shift, threads, numbers, histogram)
-        _into_buckets(members, numbers, shift, threads, histogram, self._edges, moved)
-        _within_buckets(
-            points, fourth, moved, shift, threads, self._edges, self.starts, self.order, self.columns, self.entries
-        )
-
-    def _lay_out(self, points, members, reach, threads):
-        """Choose where the cells start, their size and the sides of the table."""
-        self.inverse = 1.0 / (reach * (1.0 + SLACK))
-        if not len(members):
-            self.low, self.sides = (0.0, 0.0, 0.0), (FEWEST, FEWEST, FEWEST)
-            return
-        self._extrema = grown(self._extrema, threads, np.float64, 6)
-        _bounds(points, members, threads, self._extrema)
-        low, high = self._extrema[:threads, :3].min(axis=0), self._extrema[:threads, 3:].max(axis=0)
-        cells = (high - low) * self.inverse
-        if not cells.max() < MOST_CELLS:
-            raise ShinariError(
-                f"points are spread over {(high - low).max():.3g} m, too far to find neighbours within "
-                f"{reach:.3g} m: a point has flown away"
-            )
-        self.low = (float(low[0]), float(low[1]), float(low[2]))
-        # one empty cell at the end keeps the two ends of a table that does not repeat apart
-        wanted = [max(int(c) + 2, FEWEST) for c in cells]
-        self.sides = table_sides(wanted, max(FEWEST_ENTRIES, ENTRIES * len(members)))
-
-
-def table_sides(wanted: list[int], entries: int) -> tuple[int, int, int]:
-    """Sides of a table of at most about so many entries, from FEWEST to as long as wanted.
-
-    A side that is shorter than wanted is prime, so that what repeats in space at round distances does not fall on the
-    same entries again and again.
-    """
-    sides = [0, 0, 0]
-    left = entries
-    for rank, axis in enumerate(sorted(range(3), key=lambda a: wanted[a])):
-        share = max(FEWEST, math.floor(left ** (1.0 / (3 - rank))))
-        sides[axis] = wanted[axis] if wanted[axis] <= share else _prime(share, sides)
-        left = max(1, left // sides[axis])
-    return sides[0], sides[1], sides[2]
-
-
-def _prime(least: int, taken: Sequence[int]) -> int:
-    """The first prime from `least` on that is not taken: a diagonal then meets all entries before it repeats."""
-    value = max(least, FEWEST)
-    while value in taken or any(value % d == 0 for d in range(2, math.isqrt(value) + 1)):
-        value += 1
-    return value
-
-
-@numba.njit(**EXACT)
-def share_of(count, part, parts):
-    """First item of a part when a count of them is divided evenly."""
-    return count * part // parts
-
-
-@numba.njit(**EXACT)
-def bounds_part(t, points, members, threads, extrema):
-    """One thread's part of `_bounds`."""
-    first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
-    m = members[first]
-    x0, y0, z0 = points[m, 0], points[m, 1], points[m, 2]
-    x1, y1, z1 = x0, y0, z0
-    for p in range(first, last):
-        m = members[p]
-        x, y, z = points[m, 0], points[m, 1], points[m, 2]
-        x0, y0, z0 = min(x0, x), min(y0, y), min(z0, z)
-        x1, y1, z1 = max(x1, x), max(y1, y), max(z1, z)
-    extrema[t, 0], extrema[t, 1], extrema[t, 2] = x0, y0, z0
-    extrema[t, 3], extrema[t, 4], extrema[t, 5] = x1, y1, z1
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _bounds(points, members, threads, extrema):
-    """Smallest and largest coordinates of each thread's points, (threads, 6)."""
-    if threads == 1:
-        bounds_part(0, points, members, threads, extrema)
-    else:
-        for t in numba.prange(threads):
-            bounds_part(t, points, members, threads, extrema)
-
-
-@numba.njit(**EXACT)
-def cell_number(x, low, inverse, side):
-    """Number of a cell along one axis, in the table.
-
-    In double precision, whose rounding is less than 1e-6 of a cell up to MOST_CELLS: points within reach are never put
-    more than one cell apart.
-    """
-    cell = np.uint32((np.float64(x) - low) * inverse)
-    return cell % side if cell >= side else cell
-
-
-@numba.njit(**EXACT)
-def number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram):
-    """One thread's part of `_number`."""
-    first, last = share_of(len(members), t, threads), share_of(len(members), t + 1, threads)
-    histogram[t, :] = 0
-    for p in range(first, last):
-        m = members[p]
-        x = cell_number(points[m, 0], low[0], inverse, sides[0])
-        y = cell_number(points[m, 1], low[1], inverse, sides[1])
-        z = cell_number(points[m, 2], low[2], inverse, sides[2])
-        entry = np.uint32((z * sides[1] + y) * sides[0] + x)
-        numbers[p] = entry
-        histogram[t, entry >> shift] += 1
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _number(points, members, low, inverse, sides, shift, threads, numbers, histogram):
-    """Entry of each point, and for each thread how many fall into each bucket."""
-    if threads == 1:
-        number_part(0, points, members, low, inverse, sides, shift, threads, numbers, histogram)
-    else:
-        for t in numba.prange(threads):
-            number_part(t, points, members, low, inverse, sides, shift, threads, numbers, histogram)
-
-
-@numba.njit(**EXACT)
-def into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved):
-    """One thread's part of `_into_buckets`."""
-    for p in range(share_of(len(members), t, threads), share_of(len(members), t + 1, threads)):
-        entry = numbers[p]
-        bucket = entry >> shift
-        at = histogram[t, bucket]
-        histogram[t, bucket] = at + 1
-        moved[at, 0] = entry
-        moved[at, 1] = members[p]
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _into_buckets(members, numbers, shift, threads, histogram, edges, moved):
-    """Bring (entry, index) into the order of the buckets; `edges` receives where each bucket starts."""
-    total = 0
-    for b in range(histogram.shape[1]):
-        edges[b] = total
-        for t in range(threads):
-            n = histogram[t, b]
-            histogram[t, b] = total
-            total += n
-    edges[histogram.shape[1]] = total
-    if threads == 1:
-        into_buckets_part(0, members, numbers, shift, threads, histogram, edges, moved)
-    else:
-        for t in numba.prange(threads):
-            into_buckets_part(t, members, numbers, shift, threads, histogram, edges, moved)
-
-
-@numba.njit(**EXACT)
-def within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
-    """One thread's part of `_within_buckets`."""
-    starts[0] = 0
-    buckets, size, last_entry = len(edges) - 1, 1 << shift, len(starts) - 1
-    begin, end = share_of(len(order), t, threads), share_of(len(order), t + 1, threads)
-    for b in range(buckets):
-        if (edges[b + 1] <= begin and t > 0) or (edges[b + 1] > end and t < threads - 1):
-            continue
-        low, high = min(b * size, last_entry), min((b + 1) * size, last_entry)
-        for e in range(low, high):
-            starts[e + 1] = 0
-        for p in range(edges[b], edges[b + 1]):
-            starts[moved[p, 0] + 1] += 1
-        at = edges[b]
-        for e in range(low, high):
-            n = starts[e + 1]
-            starts[e + 1] = at
-            at += n
-        for p in range(edges[b], edges[b + 1]):
-            entry, m = moved[p, 0], moved[p, 1]
-            at = starts[entry + 1]
-            starts[entry + 1] = at + 1
-            order[at] = m
-            entries[at] = entry
-            columns[0, at], columns[1, at], columns[2, at] = points[m, 0], points[m, 1], points[m, 2]
-            columns[3, at] = fourth[m] if len(fourth) else 0
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _within_buckets(points, fourth, moved, shift, threads, edges, starts, order, columns, entries):
-    """Sort each bucket by counting; buckets are divided among the threads by the number of their points."""
-    if threads == 1:
-        within_buckets_part(0, points, fourth, moved, shift, threads, edges, starts, order, columns, entries)
-    else:
-        for t in numba.prange(threads):
-            within_buckets_part(t, points, fourth, moved, shift, threads, edges, starts, order, columns, entries)
+        count = len(points) if members is None else len(members)
+        grid = self.grid
+        if grid is None or len(grid.points) != count or grid.points.precision != points.dtype.type:
+            grid = self.grid = Grid(Points.zeros(count, points.dtype.type))
+            self.columns = np.zeros((4, count), points.dtype)
+            grid.ordered.bind(**dict(zip("xyzw", self.columns, strict=True)))
+            self._sort = Program()
+            grid.record_build(self._sort, count)
+        which = slice(None) if members is None else members
+        grid.points.at[:, :3] = points[which, :3]
+        grid.points.at[:, 3] = 0.0 if fourth is None else fourth[which]
+        grid.levels.reach[0] = reach
+        self._sort.run(threads)
+        grid.check()
+        self.order = grid.ordered.index if members is None else members[grid.ordered.index]
+        self.entries, self.starts = grid.ordered.entry, grid.cells.start[: grid.extent.room[0]]
+        low, sides = grid.extent.low[0], grid.levels.sides[0]
+        self.low, self.sides = (float(low[0]), float(low[1]), float(low[2])), tuple(map(int, sides))
+        self.inverse = float(grid.levels.inverse[0])

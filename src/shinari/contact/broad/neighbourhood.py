@@ -1,25 +1,26 @@
-"""The points around a cell of a grid, gathered next to each other: what every search on the grid does first."""
+"""The points around a cell of a grid: where every search on the grid begins."""
 
-import numba
+from typing import Annotated, Any
+
 import numpy as np
 
-from shinari.contact.broad.grid import EXACT, share_of
+from shinari.compute import View, function, shared
+from shinari.contact.broad.grid import AS_WRITTEN, Cells, Levels
 
-# Numbers of what is gathered, until a cell has more around it.
-FIRST_ROOM = 1024
+# Points around a cell that are copied next to each other; where there are more they are read where they lie.
+ROOM = 1024
 # Rows of cells around one are 9, and each is two ranges where the table repeats.
 RANGES = 18
-U = np.uint64
 
 
-@numba.njit(**EXACT)
+@function
 def around(c, side):
     """Numbers of a cell and of those before and after it along an axis, ascending; the table repeats."""
     edge = c == 0 or c == side - 1
     return 0 if edge else c - 1, 1 if c == 0 else (side - 2 if c == side - 1 else c), side - 1 if edge else c + 1
 
 
-@numba.njit(**EXACT)
+@function
 def ranges_around(entry, starts, sides, ranges):
     """Sorted points in the 27 cells around an entry of the table, as ascending ranges.
 
@@ -32,47 +33,65 @@ def ranges_around(entry, starts, sides, ranges):
     Returns:
         Number of ranges, number of points.
     """
+    return ranges_of_level(entry, starts, sides, ranges, 0)
+
+
+@function
+def ranges_of_level(entry, starts, sides, ranges, base):
+    """Ranges around an entry of a table that begins at the entry `base`; other arguments as of `ranges_around`."""
     nx, ny = sides[0], sides[1]
-    row = entry // nx
-    x, y, z = entry - row * nx, row % ny, row // ny
+    row = (entry - base) // nx
+    x, y, z = entry - base - row * nx, row % ny, row // ny
     first, last = max(x - 1, 0), min(x + 2, nx)
     n, total = 0, 0
     for k in around(z, sides[2]):
         for j in around(y, ny):
-            base = (k * ny + j) * nx
+            at = base + (k * ny + j) * nx
             if x == nx - 1:
-                ranges[n, 0], ranges[n, 1] = starts[base], starts[base + 1]
+                ranges[n, 0], ranges[n, 1] = starts[at], starts[at + 1]
                 total += ranges[n, 1] - ranges[n, 0]
                 n += 1
-            ranges[n, 0], ranges[n, 1] = starts[base + first], starts[base + last]
+            ranges[n, 0], ranges[n, 1] = starts[at + first], starts[at + last]
             total += ranges[n, 1] - ranges[n, 0]
             n += 1
             if x == 0:
-                ranges[n, 0], ranges[n, 1] = starts[base + nx - 1], starts[base + nx]
+                ranges[n, 0], ranges[n, 1] = starts[at + nx - 1], starts[at + nx]
                 total += ranges[n, 1] - ranges[n, 0]
                 n += 1
     return n, total
 
 
-@numba.njit(**EXACT)
-def gather(columns, ranges, n, near, places):
-    """Copy the points of n ranges into `near` (4, room) and where they came from into `places` (room,)."""
-    # unsigned numbers: Numba then has no negative ones to look after, and the copies become vector instructions
-    m = U(0)
+@shared
+def find_ranges(
+    entry: int, level: int, cells: Cells, levels: Levels, ranges: Annotated[Any, View(np.int64, 2)]
+) -> tuple[int, int]:
+    """Sorted points in the 27 cells around an entry of a level, as ascending ranges.
+
+    Args:
+        entry: The cell in the middle.
+        level: Its level.
+        cells: The table.
+        levels: Sizes of the tables.
+        ranges: Receives the first and the last + 1 of each range, RANGES rows.
+
+    Returns:
+        Number of ranges, number of points.
+    """
+    return ranges_of_level(entry, cells.start, levels.sides[level], ranges, levels.first[level])
+
+
+@function(fastmath=AS_WRITTEN)
+def gather(ordered, ranges, n, near_x, near_y, near_z, places):
+    """Copy the points of n ranges next to each other, and where they came from into `places`; ROOM rows each."""
+    m = 0
     for r in range(n):
-        first = U(ranges[r, 0])
-        for p in range(ranges[r, 1] - ranges[r, 0]):
-            to, at = m + U(p), first + U(p)
-            near[0, to], near[1, to], near[2, to] = columns[0, at], columns[1, at], columns[2, at]
-            near[3, to] = columns[3, at]
-            places[to] = at
-        m += U(ranges[r, 1] - ranges[r, 0])
-
-
-@numba.njit(**EXACT)
-def first_of_cell(entries, part, parts):
-    """First point of a part of the sorted points; parts are cut between cells."""
-    p = share_of(len(entries), part, parts)
-    while 0 < p < len(entries) and entries[p] == entries[p - 1]:
-        p += 1
-    return p
+        first = ranges[r, 0]
+        count = ranges[r, 1] - first
+        for k in range(count):
+            near_x[m + k], near_y[m + k], near_z[m + k] = (
+                ordered.x[first + k],
+                ordered.y[first + k],
+                ordered.z[first + k],
+            )
+            places[m + k] = first + k
+        m += count

@@ -29,7 +29,7 @@ from shinari.rigid.joints.table import (
     SECOND,
     JointTable,
 )  # fmt: skip
-from shinari.rigid.joints.values import JointData, Phase
+from shinari.rigid.joints.values import Phase
 from shinari.scene.body import Joint
 from shinari.scene.motion import quaternion_product, rotation_matrix
 
