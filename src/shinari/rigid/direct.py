@@ -16,7 +16,7 @@ from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import normalised
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, sub
 from shinari.rigid.block import (
     add_rows,
     divide,

@@ -192,10 +192,10 @@ def velocities_after(frames, i, h):
 
 
 @kernel(fastmath=STEADY)
-def start_substep(i, frames: Frames, flags: Flags):
-    """Keep the pose at the start; a pose or velocity that is no finite number ends the motion of all bodies."""
+def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
+    """Keep pose and velocity; one that is no finite number ends the motion of all bodies."""
     x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
-    frames.x0[i], frames.q0[i] = x, q
+    frames.x0[i], frames.q0[i], motions.start_v[i], motions.start_w[i] = x, q, v, w
     total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
     if total - total != 0.0:
         flags.finite[0] = 0
@@ -237,6 +237,38 @@ def keep_prediction(i, frames: Frames, motions: Motions):
     """The poses are predicted: nothing has been solved yet."""
     motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     motions.free_v[i], motions.free_w[i] = frames.v[i], frames.w[i]
+
+
+@kernel
+def keep_predicted_pose(i, frames: Frames, motions: Motions):
+    """Keep the pose that a solution starts from."""
+    motions.predicted_x[i], motions.predicted_q[i] = frames.x[i], frames.q[i]
+
+
+@kernel
+def take_start_velocity(i, frames: Frames, motions: Motions):
+    """Go back to the velocity at the start of the substep, and keep that of now."""
+    motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
+    frames.v[i], frames.w[i] = motions.start_v[i], motions.start_w[i]
+
+
+@kernel
+def take_later_velocity(i, frames: Frames, motions: Motions):
+    """Undo `take_start_velocity`."""
+    frames.v[i], frames.w[i] = motions.later_v[i], motions.later_w[i]
+
+
+@kernel
+def take_start_pose(i, frames: Frames):
+    """Go back to the pose at the start of the substep."""
+    frames.x[i], frames.q[i] = frames.x0[i], frames.q0[i]
+
+
+@kernel
+def take_predicted_pose(i, frames: Frames, motions: Motions):
+    """Go back to the pose that the solution started from."""
+    frames.x[i], frames.q[i] = motions.predicted_x[i], motions.predicted_q[i]
+    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel(fastmath=STEADY)

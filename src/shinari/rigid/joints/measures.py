@@ -4,7 +4,7 @@ import math
 
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
-from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
 from shinari.rigid.motion import NEAR, arc_over_sine
 
@@ -112,16 +112,20 @@ def arm_stiffness(r, f):
     The moment r x f changes with a turn by -G dtheta, G = (r . f) 1 - (r f^T + f r^T) / 2. Across r and f an eigenvalue
     of G is r . f; in their plane they are (r . f +- |r| |f|) / 2, for the eigenvectors r/|r| -+ f/|f|.
     """
-    u, length = direction_and_length(r)
-    v, size = direction_and_length(f)
-    n, sine = direction_and_length(cross(u, v))
-    most = length * size
-    both, _ = direction_and_length(add(u, v))
-    cosine = dot(u, v)
-    large = 0.5 * most * (cosine + 1.0)
-    large = large if cosine > -1.0 + NO_TWIST else 0.0
-    g = plus((large, large, large, 0.0, 0.0, 0.0), outer(both, -large))
-    return plus(g, outer(n, most * max(cosine, 0.0) - large if sine > TINY else 0.0))
+    rr, ff, along, c = dot(r, r), dot(f, f), dot(r, f), cross(r, f)
+    most, square = math.sqrt(rr * ff), dot(c, c)
+    large = 0.5 * (along + most)
+    # that eigenvalue but for the vector r/|r| + f/|f|, and that across
+    p, q = (0.25 * most / rr, 0.25 * most / ff) if most > 0.0 else (0.0, 0.0)
+    s = (max(along, 0.0) - large) / square if square > TINY * TINY * rr * ff else 0.0
+    return (
+        large - p * r[0] * r[0] - q * f[0] * f[0] - 0.5 * r[0] * f[0] + s * c[0] * c[0],
+        large - p * r[1] * r[1] - q * f[1] * f[1] - 0.5 * r[1] * f[1] + s * c[1] * c[1],
+        large - p * r[2] * r[2] - q * f[2] * f[2] - 0.5 * r[2] * f[2] + s * c[2] * c[2],
+        s * c[1] * c[2] - p * r[1] * r[2] - q * f[1] * f[2] - 0.25 * (r[1] * f[2] + r[2] * f[1]),
+        s * c[2] * c[0] - p * r[2] * r[0] - q * f[2] * f[0] - 0.25 * (r[2] * f[0] + r[0] * f[2]),
+        s * c[0] * c[1] - p * r[0] * r[1] - q * f[0] * f[1] - 0.25 * (r[0] * f[1] + r[1] * f[0]),
+    )
 
 
 @steady
