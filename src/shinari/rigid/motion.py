@@ -299,3 +299,13 @@ def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:
     """Origin and quaternion of the frame of a body from the pose of the body as described."""
     return position + np.array(rotate(tuple(rotation), tuple(centre))), np.array(multiply(tuple(rotation), tuple(axes)))
+
+
+@kernel
+def find_lost_frame(_, frames: Frames, flags: Flags, lost: Lost, count: int):
+    """Look for what is no finite number among the poses and velocities of so many frames."""
+    total = 0.0
+    for b in range(count):
+        x, q, v, w = frames.x[b], frames.q[b], frames.v[b], frames.w[b]
+        total += x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+    lost.flag[0] = flags.finite[0] == 0 or not abs(total) < np.inf

@@ -31,41 +31,10 @@ class Points(Record):
     law = Field(real, 4, doc="friction, static friction, restitution and compliance [m/N]")
 
 
-class Surfaces(Record):
-    """Surfaces of colliders."""
+class PairStarts(Record):
+    """Rows of pairs of particles as the substep began."""
 
-    law = Field(real, 4, doc="friction, static friction, restitution and compliance [m/N]")
-
-
-class Poses(Record):
-    """Poses of the colliders relative to each group: row g K + k is collider k of K for group g."""
-
-    before = Field(real, 12, doc="at the start of the substep: matrix, position")
-    after = Field(real, 12, doc="at its end")
-
-
-class Near(Record):
-    """Particles near colliders, A rows."""
-
-    particle = Field(np.uint32)
-    contacts = Field(np.int64, 2, doc="first contact and the one after the last")
-
-
-class ColliderContacts(Record):
-    """Contacts of particles with colliders, M rows."""
-
-    collider = Field(np.uint32)
-    memory = Field(real, 12, doc="see `shinari.contact.solid.collide`")
-    impulse = Field(np.float64, 3, unit="N s", doc="sum over the step")
-
-
-class PairContacts(Record):
-    """Contacts of two particles, M rows."""
-
-    particles = Field(np.uint32, 2)
-    normal = Field(real, 3, doc="from the second to the first")
-    impulse = Field(real, 3, unit="N s", doc="on the first, sum over the step")
-    start = Field(real, 3, unit="N s", doc="what of it is of substeps before")
+    impulse = Field(real, 3, unit="N s", doc="on the first, sum over the substeps before")
 
 
 class ImpactRows(Record):
@@ -91,6 +60,9 @@ class Counts(Record):
     colliders = Field(np.int64, doc="with colliders")
     pairs = Field(np.int64, doc="of two lumps")
     all = Field(np.int64)
+    rows = Field(np.int64, doc="rows of pairs of particles as the substep began")
+    detections = Field(np.int64, doc="their detections as the substep began")
+    others = Field(np.int64, doc="whether the rows have been found anew since")
 
 
 class Starts(Record):

@@ -18,6 +18,7 @@ from shinari.model import Model
 from shinari.scene import check
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
+from shinari.solver.system import System
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
@@ -99,7 +100,7 @@ def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
         table.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
 
 
-class Air:
+class Air(System):
     """Triangles of one simulation in the air.
 
     Attributes:
@@ -117,7 +118,7 @@ class Air:
         self._offsets = Offsets(real, start=air.corner_offsets)
         self._wind = Wind.zeros(settings.substeps, real)
 
-    def begin(self, ends: np.ndarray) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the wind at the ends of the substeps [s]."""
         tabulate(self._wind, self._model, ends)
 

@@ -21,6 +21,7 @@ from shinari.solver.row_access import (
     set_parameter,
 )
 from shinari.solver.rows import BlockSolver
+from shinari.solver.system import System
 
 
 class Chosen(Record):
@@ -91,7 +92,7 @@ def drive_row(
         set_parameter(driven.row[k], column + axis, value, cells, parameters, layout)
 
 
-class Breaking:
+class Breaking(System):
     """Rows of one simulation that break."""
 
     def __init__(self, breakables: tuple[Breakable, ...], solvers: dict[str, BlockSolver], settings: Settings) -> None:
@@ -111,7 +112,7 @@ class Breaking:
             p.launch(break_row, *records, self.changed, solver.block.type.rows, limit, count=len(chosen))
 
 
-class Drivers:
+class Drivers(System):
     """Targets that move in one simulation."""
 
     def __init__(
@@ -129,7 +130,7 @@ class Drivers:
             driven = Driven(row=driver.rows.astype(np.uint32), group=solver.groups[driver.rows].astype(np.uint16))
             self._drivers.append((driver, solver, driven, Targets.zeros(settings.substeps)))
 
-    def begin(self, ends: np.ndarray) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the targets at the ends of the substeps [s]."""
         for driver, _, _, targets in self._drivers:
             for k, end in enumerate(ends):

@@ -14,6 +14,7 @@ from shinari.settings import Settings
 from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.row_access import Multipliers
+from shinari.solver.system import System
 
 
 class Positions(Record):
@@ -37,9 +38,11 @@ class Weights(Record):
 
 
 @kernel
-def extrapolate_position(i, particles: Particles, history: Positions, weights: Weights, clock: Clock):
+def extrapolate_position(
+    i, particles: Particles, history: Positions, weights: Weights, clock: Clock, after: int
+):
     """Replace a position by the accelerated one."""
-    omega, x = weights.omega[clock.iteration[0]], particles.x[i]
+    omega, x = weights.omega[clock.iteration[0] + after], particles.x[i]
     if omega > np.float32(0.0):
         b = history.before[i]
         x = (x[0] - b[0]) * omega + b[0], (x[1] - b[1]) * omega + b[1], (x[2] - b[2]) * omega + b[2], x[3]
@@ -49,9 +52,11 @@ def extrapolate_position(i, particles: Particles, history: Positions, weights: W
 
 
 @kernel
-def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights: Weights, clock: Clock):
+def extrapolate_multiplier(
+    i, multipliers: Multipliers, history: Values, weights: Weights, clock: Clock, after: int
+):
     """Replace a multiplier by the accelerated one."""
-    omega, value = weights.omega[clock.iteration[0]], multipliers.value[i]
+    omega, value = weights.omega[clock.iteration[0] + after], multipliers.value[i]
     if omega > np.float32(0.0):
         value = (value - history.before[i]) * omega + history.before[i]
         multipliers.value[i] = value
@@ -59,7 +64,7 @@ def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights
     history.last[i] = value
 
 
-class Chebyshev:
+class Chebyshev(System):
     """Positions and multipliers of the last two iterations."""
 
     def __init__(self, particles: Particles, multipliers: list[Multipliers], settings: Settings, clock: Clock) -> None:
@@ -73,8 +78,9 @@ class Chebyshev:
         self._positions = particles, Positions.zeros(len(particles), precision)
         self._multipliers = [(values, Values.zeros(len(values), precision)) for values in multipliers]
 
-    def record_project(self, p: Program) -> None:
+    def record_project(self, p: Program, first: bool) -> None:
         """Accelerate the result of an iteration."""
-        p.launch(extrapolate_position, *self._positions, self._weights, self._clock, count=len(self._positions[0]))
+        scalars = self._weights, self._clock, int(not first)
+        p.launch(extrapolate_position, *self._positions, *scalars, count=len(self._positions[0]))
         for values, history in self._multipliers:
-            p.launch(extrapolate_multiplier, values, history, self._weights, self._clock, count=len(values))
+            p.launch(extrapolate_multiplier, values, history, *scalars, count=len(values))

@@ -25,6 +25,7 @@ from shinari.maths.eigen import eigen
 from shinari.model import ConstraintBlock, Flowing, Model
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
+from shinari.solver.system import System
 from shinari.solver.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.state import State
 
@@ -171,7 +172,7 @@ def flow_tetrahedron(
         set_parameter(r, i, convert(new[i], layout.absent[0]), cells, parameters, layout)
 
 
-class Flows:
+class Flows(System):
     """Rows of one simulation whose rest shapes follow."""
 
     def __init__(

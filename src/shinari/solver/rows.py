@@ -23,13 +23,14 @@ from shinari.solver.projection import (
     rows_record,
 )
 from shinari.solver.row_access import Broken, Multipliers, RowAccess
+from shinari.solver.system import System
 from shinari.state import State
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
 
 
-class BlockSolver:
+class BlockSolver(System):
     """Projects all rows of a block once.
 
     Attributes:

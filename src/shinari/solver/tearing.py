@@ -23,6 +23,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.things import Particles as ParticleObject
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
+from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def note(_, torn: Torn, thing: int):
     torn.flag[len(torn) - 1] = 1
 
 
-class Tears:
+class Tears(System):
     """Rows of one simulation that tear."""
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:

@@ -25,7 +25,7 @@ from shinari.maths.vec3 import ZERO, add, cross, dot, sub
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -200,8 +200,10 @@ def move_vertices(k, chunks: Chunks, meshes: Meshes, vertices: Vertices, particl
             particles.x[p] = x[0] + s * g[0], x[1] + s * g[1], x[2] + s * g[2], x[3]
 
 
-class Volumes:
+class Volumes(System):
     """The volume rows of one simulation."""
+
+    repeated = True
 
     def __init__(
         self, meshes: VolumesModel, model: Model, state: State, settings: Settings, particles: Particles
@@ -220,7 +222,6 @@ class Volumes:
         # stiffnesses of "pbd" are for rows: a volume is then kept exactly
         self._meshes.softness[...] = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
         self.follow_tears(model, state)
-        self._project = {f: Segment(lambda p, f=f: self.record_project(p, f)) for f in (True, False)}
 
     def follow_tears(self, model: Model, state: State) -> None:
         """Release meshes that have torn open."""
@@ -235,15 +236,9 @@ class Volumes:
         p.launch(solve_mesh, self._meshes, faces, vertices, int(first), count=len(self._meshes))
         p.launch(move_vertices, vertices, self._meshes, self._vertices, points, count=len(vertices), grain=4)
 
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve the row of each mesh once."""
-        self._project[first](threads)
-
-    def finish(self, threads: int) -> None:
-        """Nothing is left to do."""
+    def record_between(self, p: Program) -> None:
+        """What a contact takes from a closed mesh has to come out elsewhere."""
+        self.record_project(p, False)
 
 
 def _chunks(bounds: np.ndarray, meshes: int) -> tuple[Chunks, np.ndarray]:

@@ -31,7 +31,7 @@ from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 from shinari.state import State
 
 # A margin, in displacements of a particle in a step.
@@ -40,7 +40,7 @@ AHEAD = 2.0
 FEW, MANY = 64, 512
 
 
-class Solids:
+class Solids(System):
     """Colliders of one simulation, with their poses at both ends of the substep, and the contacts with them.
 
     Attributes:
@@ -50,6 +50,8 @@ class Solids:
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
     """
+
+    touching = True
 
     def __init__(
         self,
@@ -101,10 +103,6 @@ class Solids:
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
             self._push.append(push_elements(meshes))
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
-        self._detect, self._restitution = Segment(self.record_detect), Segment(self.record_restitution)
-        self._contacts = {
-            first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (True, False)
-        }
 
     @property
     def detections(self) -> int:
@@ -116,7 +114,7 @@ class Solids:
         """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
         return self.pose_table.after.reshape(-1, len(self.colliders), 12)
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
         count, settings = len(self.colliders), self._settings
         table = self._motion.pose.reshape(-1, count, 12)
@@ -180,22 +178,6 @@ class Solids:
             arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
 
-    def prepare(self, end: float, threads: int) -> None:
-        """Run `record_detect`."""
-        self._detect(threads)
-
-    def project(self, threads: int, first: bool) -> float:
-        """Run `record_contacts`."""
-        self._contacts[first](threads)
-        return 0.0
-
-    def settle(self, threads: int) -> None:
-        """Do nothing."""
-
-    def bounce(self, threads: int) -> None:
-        """Run `record_restitution`."""
-        self._restitution(threads)
-
     def touches(self) -> Touches:
         """The contacts that pushed in the last step."""
         return Touches.joined([each.touches() for each in self._lists])
@@ -213,40 +195,6 @@ class Solids:
             for c in self._model.colliders
         ]
         return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
-
-    # ---- arrays, for systems that are not recorded yet ----
-
-    @property
-    def surfaces(self) -> np.ndarray:
-        """Friction, static friction, restitution and compliance [m/N] of each, (K, 4)."""
-        return self.colliders.surface
-
-    @property
-    def before(self) -> np.ndarray:
-        """Poses at the start of the substep, as `after`."""
-        return self.pose_table.before.reshape(-1, len(self.colliders), 12)
-
-    @property
-    def particle_contacts(self) -> "ListArrays":
-        """The contacts of particles."""
-        counts, items, contacts = self.particle_list.counts, self.particle_list.items, self.particle_list.contacts
-        rows, count = int(counts.items[0]), int(counts.contacts[0])
-        memory = np.zeros((count, 12), self._model.real)
-        memory[:, 0], memory[:, 1:4] = contacts.push[:count], contacts.hold[:count]
-        memory[:, 4:7], memory[:, 7] = contacts.normal[:count], contacts.gap[:count]
-        offsets = np.append(items.first[:rows], count)
-        return ListArrays(items.item[:rows], offsets, contacts.solid[:count], memory, contacts.impulse[:count])
-
-
-@dataclass(frozen=True)
-class ListArrays:
-    """The list of contacts of particles as arrays."""
-
-    items: np.ndarray
-    offsets: np.ndarray
-    solids: np.ndarray
-    memory: np.ndarray
-    impulses: np.ndarray
 
 
 def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:

@@ -120,7 +120,6 @@ class BodyContacts:
         self.table: Points = Points.zeros(0, np.float64)
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(geoms)
-        self._find, self._find_left = Segment(self.record_find), Segment(self.record_find_left)
 
     @property
     def detections(self) -> int:
@@ -147,7 +146,7 @@ class BodyContacts:
         """Where the result of `record_find_left` stands."""
         return self._detection.thrown, 0
 
-    def begin(self, threads: int) -> None:
+    def begin(self) -> None:
         """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
         self._broad.begin()
 
