@@ -375,6 +375,8 @@ def place_element(
     elements.home[e] = MISSING if missing else home
     if missing:
         flags.rebuild[0] = 1
+    if home < 0:
+        elements.motion[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel
