@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from shinari.contact.particle.grain_pairs import GrainPairs
-from shinari.contact.particle.particle_pairs import SHARE
+from shinari.contact.particle.records import CHUNK
 
 G = 9.81
 PRECISIONS = ("float32", "float64")
@@ -261,7 +261,7 @@ def heap(threads: int) -> sn.Simulation:
 
 def test_bits_do_not_depend_on_threads_or_on_a_pause(tmp_path):
     one, two = heap(1), heap(2)
-    assert one.model.particle_count >= 2 * SHARE, "a second thread would sleep"
+    assert one.model.particle_count >= 4 * CHUNK, "a second thread would sleep"
     one.step(8)
     two.step(4)
     two.save(tmp_path / "heap.h5")

@@ -92,7 +92,9 @@ class Workspace:
         self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, self.particles, settings) if settings.hierarchy else None
         self.emission = self._bind_emission(scene, model, state)
-        self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
+        self.solids = None
+        if model.colliders:
+            self.solids = Solids(scene, model, state, settings, self.particles, self.groups, self.clock)
         self.contacts: list[Family] = []
         self.grabs: list[Grab] = []
         self.loosened = False
@@ -179,11 +181,15 @@ class Workspace:
         """Bind the contacts, and the air, of what is there now."""
         self.contacts = []
         if model.members is not None:
-            kind = GrainPairs if model.members.grains.any() else Pairs
-            self.contacts.append(kind(model, state, settings, self.predicted, model.members))
+            records = self.particles, self.groups, self.clock
+            self.contacts.append(
+                GrainPairs(model, settings, *records, model.members, state)
+                if model.members.grains.any()
+                else Pairs(model, settings, *records, model.members)
+            )
         who = self._who = participants(self._scene, model, state)
         if who is not None:
-            self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
+            self.contacts.append(Surfaces(model, state, settings, self.particles, who))
         if self.solids is not None and model.particle_count:
             self.contacts.append(self.solids)
         pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)

@@ -1,13 +1,17 @@
-"""The list of near solids of particles or of elements, and what their contacts remember."""
+"""The list of near solids of particles or of elements, and what their contacts remember; for bodies only."""
 
 from collections.abc import Callable
 
+import numba
 import numpy as np
 
 from shinari.contact.family import Touches
-from shinari.contact.solid.collide import MEMORY
-from shinari.contact.solid.near import count_marks, list_marks
+from shinari.contact.solid.collide import place, start_of
+from shinari.contact.solid.near import WORD, length
+from shinari.maths.function import STEADY, steady
+from shinari.maths.vec3 import sub
 
+MEMORY = 12
 # Columns of the memory: the normal of the last touch, the weights of a point in an element, and how far it may go.
 NORMAL, WEIGHTS, BOUND = slice(4, 7), slice(8, 11), 11
 
@@ -100,3 +104,84 @@ class NearList:
             weights[:, 0] = 1.0
         normals = self.memory[on][:, NORMAL].astype(np.float64)
         return Touches(particles, weights, self.solids[on].astype(np.int64), normals, self.impulses[on])
+
+
+@steady
+def any_strayed(begin, end, places, margins, gone, ways, x, predicted, velocities, h):
+    """Measure how far particles have gone, with their way in the substep; True when one leaves its margin by it."""
+    strayed = False
+    for i in range(begin, end):
+        now, start, then = place(x, i), start_of(x, predicted, velocities, h, i), place(places, i)
+        ways[i] = length(sub(now, start))
+        gone[i] = length(sub(now, then)) + ways[i]
+        strayed |= not (gone[i] <= margins[i])
+    return strayed
+
+
+@numba.njit(parallel=True, cache=True, **STEADY)
+def strayed(
+    threads,
+    flags,
+    places,
+    margins,
+    gone,
+    ways,
+    movers,
+    x,
+    predicted,
+    velocities,
+    groups,
+    reference,
+    before,
+    after,
+    far,
+    h,
+):
+    """Whether any particle has left its margin; `flags` (threads,) is scratch."""
+    n = len(x)
+    if threads == 1:
+        return any_strayed(
+            0, n, places, margins, gone, ways, x, predicted, velocities, h
+        )  # fmt: skip
+    for t in numba.prange(threads):
+        flags[t] = any_strayed(
+            n * t // threads, n * (t + 1) // threads, places, margins, gone, ways, x, predicted, velocities, h
+        )  # fmt: skip
+    return flags[:threads].any()
+
+
+@numba.njit(cache=True, **STEADY)
+def count_marks(masks):
+    """Rows with a mark, and marks."""
+    rows = marks = 0
+    for i in range(len(masks)):
+        found = 0
+        for word in range(masks.shape[1]):
+            rest = masks[i, word]
+            while rest != np.uint64(0):
+                rest &= rest - np.uint64(1)
+                found += 1
+        rows += found > 0
+        marks += found
+    return rows, marks
+
+
+@numba.njit(cache=True, **STEADY)
+def list_marks(masks, items, offsets, solids):
+    """Rows with a mark, ascending; where the solids of each start; the solids of each, ascending."""
+    row = mark = 0
+    offsets[0] = 0
+    for i in range(len(masks)):
+        first = mark
+        for word in range(masks.shape[1]):
+            rest, k = masks[i, word], word * WORD
+            while rest != np.uint64(0):
+                if rest & np.uint64(1) != np.uint64(0):
+                    solids[mark] = k
+                    mark += 1
+                rest >>= np.uint64(1)
+                k += 1
+        if mark > first:
+            items[row] = i
+            row += 1
+            offsets[row] = mark
