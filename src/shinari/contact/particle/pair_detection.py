@@ -34,6 +34,7 @@ from shinari.contact.particle.records import (
     Shifts,
     SpecialPairs,
 )
+from shinari.contact.surface.rows import combined
 from shinari.maths.vec3 import ZERO, norm, scale, sub
 from shinari.solver.particles import Groups, Particles
 
@@ -163,9 +164,16 @@ def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDista
     row_offsets.start[b] = count
 
 
+@function(fastmath=STEADY)
+def law_between(one, other, objects):
+    """Friction, static friction and compliance of the surfaces of two objects together."""
+    first, second = objects.surface[one], objects.surface[other]
+    return combined(first[0], second[0]), combined(first[1], second[1]), first[3] + second[3]
+
+
 @kernel(fastmath=STEADY)
 def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-              row_bodies: RowBodies, rows: Rows, bodies: Bodies, known: Known, ranges: KnownRanges,
+              row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, known: Known, ranges: KnownRanges,
               control: Control):  # fmt: skip
     """Write the rows of a body, with what is known of them."""
     at = row_offsets.start[b]
@@ -176,6 +184,7 @@ def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistanc
             none = zero, zero, zero
             other = pairs.balls[k, 1]
             row_bodies.points[at] = b, other
+            rows.law[at] = law_between(bodies.owner[b], bodies.owner[other], objects)
             rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
             rows.hold[at], rows.impulse[at], rows.normal[at] = none, none, none
             if control.known[0] > 0:
@@ -277,8 +286,8 @@ class Detection:
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_bodies, (control.rows, 0))
         p.require(self.rows, (control.rows, 0))
-        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self.memory.known, self.memory.ranges, control,
-                 count=number, grain=SHARE)  # fmt: skip
+        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.known,
+                 self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
         self.colours.record_colour(p, (control.rows, 0))
         p.serial(shift_groups, self._groups, self.shifts)
 

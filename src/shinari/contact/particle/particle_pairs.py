@@ -310,7 +310,7 @@ class Pairs:
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
         found.colours.record_sweep(
-            p, sweep_pairs, found.row_bodies, found.rows, found.bodies, self._objects, found.shifts, self.control,
+            p, sweep_pairs, found.row_bodies, found.rows, found.bodies, found.shifts, self.control,
             1.0 / self._settings.substep,
         )  # fmt: skip
 

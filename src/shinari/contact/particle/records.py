@@ -5,7 +5,7 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 # Balls that one item of a sum takes: the same whatever the number of threads.
-CHUNK = 4096
+CHUNK = 512
 
 
 class Members(Record):
@@ -77,6 +77,7 @@ class Rows(Record):
     """What rows keep and do, M rows."""
 
     keep = Field(real, unit="m", doc="distance that it keeps")
+    law = Field(real, 3, doc="friction, static friction and compliance [m/N] of both surfaces together")
     silent = Field(real, unit="m", doc="what overlapped when the step began; infinite before it touches; not of grains")
     push = Field(real, unit="kg m", doc="multiplier: of the substep; of grains also the first guess of the next one")
     hold = Field(real, 3, unit="kg m", doc="friction on the first body; of grains only")
