@@ -9,10 +9,10 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from shinari.compute.files import cache_folder, read_verified, remove, warn_of_cache, write_verified
+from shinari.compute.kernels import toolchain
 
 
 def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.ndarray] | None:
@@ -46,7 +46,7 @@ def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequ
 
 
 def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:
-    total = hashlib.sha256("\0".join((code, numba.__version__, np.__version__)).encode())
+    total = hashlib.sha256("\0".join((code, *map(str, toolchain()))).encode())
     for part in parts:
         total.update(f"\0{part.dtype.str}{part.shape}".encode())
         total.update(np.ascontiguousarray(part).tobytes())

@@ -132,7 +132,7 @@ def hilbert_order(positions: NDArray[np.float64]) -> NDArray[np.int64]:
     low = positions.min(axis=0)
     extent = float((positions.max(axis=0) - low).max())
     scale = (2**_LEVELS - 1) / extent if extent > 0.0 else 0.0
-    cells = Cells(cell=((positions - low) * scale).astype(np.int64), key=np.zeros(len(positions), np.int64))
+    cells = Cells(cell=((positions - low) * scale).astype(np.int64, order="C"), key=np.zeros(len(positions), np.int64))
     run_once(find_key, cells, count=len(cells))
     return np.argsort(cells.key, kind="stable")
 

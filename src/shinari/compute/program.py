@@ -300,16 +300,18 @@ class Program:
         return len(self._lines) - 1
 
 
-def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int = 1, grain: int = 256) -> None:
+def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = None, grain: int = 256) -> None:
     """Run a kernel for every index below a count, once: where a scene is built, and for results.
 
     Args:
         kernel: The kernel.
         arguments: Its records and scalars.
         count: Items.
-        threads: Threads to use.
+        threads: Threads to use; None: all.
         grain: Items below which a part is not worth sharing.
     """
     p = Program()
     p.launch(kernel, *arguments, count=count, grain=grain)
-    p.run(threads)
+    if count < 2 * grain:
+        threads = 1
+    p.run(team().size if threads is None else threads)
