@@ -182,8 +182,12 @@ class Workspace:
         """Bind the contacts, and the air, of what is there now."""
         self.contacts = []
         if model.members is not None:
-            kind = GrainPairs if model.members.grains.any() else Pairs
-            self.contacts.append(kind(model, state, settings, self.predicted, model.members))
+            records = self.particles, self.groups, self.clock
+            self.contacts.append(
+                GrainPairs(model, settings, *records, model.members, state)
+                if model.members.grains.any()
+                else Pairs(model, settings, *records, model.members)
+            )
         who = self._who = participants(self._scene, model, state)
         if who is not None:
             self.contacts.append(Surfaces(model, state, settings, self.predicted, who))

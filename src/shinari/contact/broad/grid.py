@@ -91,6 +91,7 @@ class Extent(Record):
     entries = Field(np.int64, doc="of the tables of all levels")
     room = Field(np.int64, doc="entries and one")
     shift = Field(np.int64, doc="bits of the number of an entry within its bucket")
+    least = Field(np.float64, doc="least reach, as a part of the longest side of the bounds")
     lost = Field(np.int64, doc="whether the points are spread over more cells than can be numbered")
 
 
@@ -254,8 +255,10 @@ def lay_out(_, extent: Extent, levels: Levels, fewest: np.int64, per_point: np.i
     wide = high[0] - low[0], high[1] - low[1], high[2] - low[2]
     if not max(wide[0], max(wide[1], wide[2])) >= 0.0:
         extent.low[0], wide = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    finest = extent.least[0] * max(wide[0], max(wide[1], wide[2]))
     for level in range(len(levels)):
         levels.first[level] = total
+        levels.reach[level] = max(levels.reach[level], finest)
         inverse = 1.0 / (levels.reach[level] * (1.0 + SLACK))
         levels.inverse[level] = inverse
         levels.sides[level] = FEWEST, FEWEST, FEWEST
