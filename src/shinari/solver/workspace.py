@@ -190,7 +190,7 @@ class Workspace:
             )
         who = self._who = participants(self._scene, model, state)
         if who is not None:
-            self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
+            self.contacts.append(Surfaces(model, state, settings, self.particles, who))
         if self.solids is not None and model.particle_count:
             self.contacts.append(self.solids)
         pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)

@@ -43,8 +43,9 @@ class ContactList:
         self._is_particles = bool((elements[:, 0] == elements[:, 2]).all())
         self.elements, self.words = Elements(points=elements), -(-colliders // WORD)
         self.marks = Marks.zeros(len(elements) * self.words)
-        self.items, self.contacts, self._old, self._kept = Items.zeros(0), *(
-            Contacts.zeros(0, precision) for _ in range(3)
+        self.items, self.contacts, self._old, self._kept = (
+            Items.zeros(0),
+            *(Contacts.zeros(0, precision) for _ in range(3)),
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
         self.colours.whole[...] = colours

@@ -102,7 +102,9 @@ class Solids:
             self._push.append(push_elements(meshes))
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
         self._detect, self._restitution = Segment(self.record_detect), Segment(self.record_restitution)
-        self._contacts = {first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (True, False)}
+        self._contacts = {
+            first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (True, False)
+        }
 
     @property
     def detections(self) -> int:
