@@ -20,9 +20,14 @@ from shinari.rigid.motion import (
     compare_impulses,
     derive_velocities,
     drive_frame,
+    keep_predicted_pose,
     keep_prediction,
     predict_body,
     start_substep,
+    take_later_velocity,
+    take_predicted_pose,
+    take_start_pose,
+    take_start_velocity,
     update_inertia,
 )
 from shinari.rigid.progress import Pushed
@@ -62,14 +67,10 @@ class Bodies:
         self._pushed = Pushed.zeros(1)
         self.system.flags.finite[0] = 1
         self._slow = SLOW * settings.substep * float(np.linalg.norm(self._gravity))
-        self._begin_step, self._start = Segment(self._record_begin), Segment(self._record_start)
-        self._start_points = Segment(self._record_points)
-        self._predict, self._finish = Segment(self._record_predict), Segment(self._record_finish)
-        self._project = {
-            first: Segment(lambda p, first=first: self.record_project(p, first)) for first in (True, False)
-        }
-        self._look = {first: Segment(lambda p, first=first: self._record_look(p, first)) for first in (True, False)}
-        self._solve_once = Segment(self.system.record_solve)
+        self._begin, self._predict = Segment(self.record_begin), Segment(self._record_substep)
+        both = (True, False)
+        self._project = {first: Segment(lambda p, first=first: self.record_project(p, first)) for first in both}
+        self._finish = Segment(self.record_finish)
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
@@ -81,91 +82,92 @@ class Bodies:
         self._rest()
         self.frames.impulses[...] = 0.0
         self._pushed.total[0] = 0.0
-        self._begin_step(threads)
+        self._begin(threads)
         self.system.begin(threads)
 
-    def _record_begin(self, p: Program) -> None:
+    def record_begin(self, p: Program) -> None:
+        """A step begins."""
         p.launch(update_inertia, self.frames, count=len(self.frames))
 
-    def _record_start(self, p: Program) -> None:
-        p.launch(start_substep, self.frames, self.system.flags, count=len(self.frames))
+    def _record_substep(self, p: Program) -> None:
+        self.record_detect(p)
+        self.record_predict(p)
 
-    def _record_points(self, p: Program) -> None:
-        self.system.record_points(p, self._slow)
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: find the contacts at its start.
 
-    def _record_predict(self, p: Program) -> None:
-        """Predict the poses, from the points of contact that were found."""
-        frames, h = self.frames, self._settings.substep
-        p.launch(predict_body, frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
-        records = self._driven_frames, self._path, frames, self._clock
-        p.launch(drive_frame, *records, h, count=len(self._driven_frames))
-        p.launch(keep_prediction, frames, self.system.motions, count=len(frames))
+        They are not looked for among poses that are no numbers: then no body moves any more, and the step says so at
+        its end.
+        """
+        p.launch(start_substep, self.frames, self.system.motions, self.system.flags, count=len(self.frames))
+        with p.when(self._finite):
+            self.system.record_detect(p, self._slow)
 
-    def _record_look(self, p: Program, first: bool) -> None:
-        """Decide whether the positions have to be solved: only when something has pushed the bodies since."""
-        flags = self.system.flags
-        p.serial(compare_impulses, self.frames, self._pushed, flags)
-        if first:
-            p.copy(1, (flags.again, 0))
+    def record_predict(self, p: Program) -> None:
+        """Predict the poses."""
+        frames, motions, h = self.frames, self.system.motions, self._settings.substep
+        with p.when(self._finite):
+            p.launch(predict_body, frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
+            records = self._driven_frames, self._path, frames, self._clock
+            p.launch(drive_frame, *records, h, count=len(self._driven_frames))
+            p.launch(keep_prediction, frames, motions, count=len(frames))
 
     def record_project(self, p: Program, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
-        self._record_look(p, first)
-        with p.when((self.system.flags.again, 0)):
-            self.system.record_solve(p)
+        flags = self.system.flags
+        with p.when(self._finite):
+            p.serial(compare_impulses, self.frames, self._pushed, flags)
+            if first:
+                p.copy(1, (flags.again, 0))
+            with p.when((flags.again, 0)):
+                self._record_solve(p)
 
-    def _record_finish(self, p: Program) -> None:
+    def _record_solve(self, p: Program) -> None:
+        """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
+        system, frames, motions, flags = self.system, self.frames, self.system.motions, self.system.flags
+        contacts, count = system.contacts, len(self.frames)
+        with p.when(contacts.fast_cell):
+            p.launch(keep_predicted_pose, frames, motions, count=count)
+        system.record_solve(p)
+        with p.when(contacts.fast_cell), p.repeat(MOST_AGAIN, until=(flags.on_path, 0)):
+            p.copy(1, (flags.on_path, 0))
+            p.launch(take_start_velocity, frames, motions, count=count)
+            contacts.record_find_left(p)
+            with p.when(contacts.thrown_cell):
+                p.copy(0, (flags.on_path, 0))
+                p.launch(take_start_pose, frames, count=count)
+                system.record_points(p, self._slow)
+                p.launch(take_predicted_pose, frames, motions, count=count)
+            p.launch(take_later_velocity, frames, motions, count=count)
+            with p.when(contacts.thrown_cell):
+                system.record_solve(p)
+
+    def record_finish(self, p: Program) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
         h = self._settings.substep
-        p.launch(derive_velocities, self.frames, h, math.exp(-self._damping * h), count=len(self._rigid.bodies))
-        self.system.record_finish(p)
-        self.system.record_bounce(p)
+        with p.when(self._finite):
+            p.launch(derive_velocities, self.frames, h, math.exp(-self._damping * h), count=len(self._rigid.bodies))
+            self.system.record_finish(p)
+            self.system.record_bounce(p)
 
     @property
-    def _lost(self) -> bool:
-        """Whether a pose or velocity was no finite number: then nothing moves, and the step will say so at its end."""
-        return self.system.flags.finite[0] == 0
+    def _finite(self) -> tuple[np.ndarray, int]:
+        """Where it stands whether all poses and velocities are finite numbers."""
+        return self.system.flags.finite, 0
+
+    # for the time until a step is one program
 
     def predict(self, end: float, threads: int) -> None:
-        """A substep begins that ends at a time [s]: find the contacts, then predict the poses."""
-        self._start(threads)
-        if not self._lost:
-            self.system.find(threads)
-            self._start_points(threads)
-            if self.system.contacts.fast:
-                self._before = self.frames.v.copy(), self.frames.w.copy()
-            self._predict(threads)
+        """A substep begins: find the contacts, then predict the poses."""
+        self._predict(threads)
 
     def project(self, threads: int, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
-        if self._lost:
-            return
-        if not self.system.contacts.fast:
-            self._project[first](threads)
-            return
-        self._look[first](threads)
-        if self.system.flags.again[0]:
-            self._solve(threads)
-
-    def _solve(self, threads: int) -> None:
-        """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
-        frames, system, motions = self.frames, self.system, self.system.motions
-        x, q, v, w = (values.copy() for values in (frames.x, frames.q, frames.v, frames.w))
-        for turn in range(MOST_AGAIN + 1):
-            self._solve_once(threads)
-            frames.v[...], frames.w[...] = self._before
-            again = turn < MOST_AGAIN and system.find_left(threads)
-            if again:
-                self._start_points(threads)
-            frames.v[...], frames.w[...] = v, w
-            if not again:
-                break
-            frames.x[...], frames.q[...], motions.moved[...] = x, q, 0.0
+        self._project[first](threads)
 
     def finish(self, threads: int) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
-        if not self._lost:
-            self._finish(threads)
+        self._finish(threads)
 
     def contacts(self) -> Contacts:
         """The contacts of bodies with each other and with colliders that pushed in the last step."""
@@ -183,7 +185,7 @@ class Bodies:
         """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
-        if self._lost or not self._finite():
+        if not self.system.flags.finite[0] or not self._is_finite():
             return False
         if self._settings.sleeping:
             self._tire()
@@ -196,7 +198,7 @@ class Bodies:
             shown[...] = parts[name]
         return True
 
-    def _finite(self) -> bool:
+    def _is_finite(self) -> bool:
         """Whether all poses and velocities are finite numbers."""
         f = self.frames
         with np.errstate(over="ignore", invalid="ignore"):

@@ -14,12 +14,13 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.table import Points
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.line_search import APART
 from shinari.rigid.motion import symmetric_times, velocity_at, write_inverse_inertia
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import clear_point, halves, weight_along, write_point
 from shinari.rigid.progress import Flags
 
@@ -77,7 +78,7 @@ def slip_velocity(e, elements, frames):
 
 
 @kernel(fastmath=STEADY)
-def write_bounce(p, points: ContactPoints, work: PointWork, elements: Elements, frames: Frames, first_point: np.int64,
+def write_bounce(p, points: Points, work: PointWork, elements: Elements, frames: Frames, first_point: np.int64,
                  h: np.float64):  # fmt: skip
     """Write the element of a point: one that bounces gets its speed, another in contact comes no nearer."""
     e, n = first_point + p, points.normal[p]
@@ -100,7 +101,7 @@ def impulse_of(e, n, elements):
 
 
 @kernel(fastmath=STEADY)
-def drop_pull(p, points: ContactPoints, elements: Elements, flags: Flags, first_point: np.int64):
+def drop_pull(p, points: Points, elements: Elements, flags: Flags, first_point: np.int64):
     """Take a point out that would have to pull."""
     k, push = impulse_of(first_point + p, points.normal[p], elements)
     if k > 0.0 and push < 0.0:
@@ -132,7 +133,7 @@ def push_frame(i, r, push, sign, frames, motions):
 
 @kernel(fastmath=STEADY)
 def apply_friction(
-    c, components: Components, points: ContactPoints, work: PointWork, elements: Elements, frames: Frames,
+    c, components: Components, points: Points, work: PointWork, elements: Elements, frames: Frames,
     motions: Motions, first_point: np.int64, h: np.float64
 ):  # fmt: skip
     """Friction of the impulses of a bounce: what stops the slip, within its cone, point by point."""

@@ -16,14 +16,16 @@ from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import normalised
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, sub
 from shinari.rigid.block import (
+    add_rows,
     divide,
     factor,
+    minus,
+    scale_row,
     solve_lower,
     solve_upper,
     subtract_product,
-    subtract_square,
     subtract_times,
     subtract_transposed,
 )
@@ -49,35 +51,30 @@ def row_of(stiffness, e, k, at):
 
 
 @steady
-def add_three(values, j, at, v, sign):
-    """Add sign v to three columns of row j."""
-    values[j, at] += sign * v[0]
-    values[j, at + 1] += sign * v[1]
-    values[j, at + 2] += sign * v[2]
+def join(a, b):
+    """A row of six from two vectors of three."""
+    return a[0], a[1], a[2], b[0], b[1], b[2]
 
 
 @steady
-def add_stiffness(blocks, j, stiffness, e, ra, rb, sign, below):
-    """Add sign J_a^T K J_b to block j, and the stiffness against turning; `below`: the lower triangle only.
+def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
+    """Add sign J_a^T K J_b to block j, and the stiffness against turning.
 
     With d = dx + dtheta x r the rows of K J_b are (K_k, r_b x K_k), and the lower rows of J_a^T (.) are r_a x (.).
     """
     k0, k1, k2 = row_of(stiffness, e, 0, 0), row_of(stiffness, e, 1, 0), row_of(stiffness, e, 2, 0)
-    g0, g1, g2 = cross(rb, k0), cross(rb, k1), cross(rb, k2)
     t0, t1, t2 = row_of(stiffness, e, 0, 6), row_of(stiffness, e, 1, 6), row_of(stiffness, e, 2, 6)
-    add_three(blocks, j, 0, k0, sign)
-    add_three(blocks, j, 6, k1, sign)
-    add_three(blocks, j, 12, k2, sign)
-    add_three(blocks, j, 18, sub(scale(k2, ra[1]), scale(k1, ra[2])), sign)
-    add_three(blocks, j, 24, sub(scale(k0, ra[2]), scale(k2, ra[0])), sign)
-    add_three(blocks, j, 30, sub(scale(k1, ra[0]), scale(k0, ra[1])), sign)
-    add_three(blocks, j, 21, add(sub(scale(g2, ra[1]), scale(g1, ra[2])), t0), sign)
-    add_three(blocks, j, 27, add(sub(scale(g0, ra[2]), scale(g2, ra[0])), t1), sign)
-    add_three(blocks, j, 33, add(sub(scale(g1, ra[0]), scale(g0, ra[1])), t2), sign)
-    if not below:
-        add_three(blocks, j, 3, g0, sign)
-        add_three(blocks, j, 9, g1, sign)
-        add_three(blocks, j, 15, g2, sign)
+    r0, r1, r2 = join(k0, cross(rb, k0)), join(k1, cross(rb, k1)), join(k2, cross(rb, k2))
+    none = (0.0, 0.0, 0.0)
+    r3 = add_rows(minus(scale_row(r2, ra[1]), ra[2], r1), join(none, t0))
+    r4 = add_rows(minus(scale_row(r0, ra[2]), ra[0], r2), join(none, t1))
+    r5 = add_rows(minus(scale_row(r1, ra[0]), ra[1], r0), join(none, t2))
+    blocks[j, 0] = minus(blocks[j, 0], -sign, r0)
+    blocks[j, 1] = minus(blocks[j, 1], -sign, r1)
+    blocks[j, 2] = minus(blocks[j, 2], -sign, r2)
+    blocks[j, 3] = minus(blocks[j, 3], -sign, r3)
+    blocks[j, 4] = minus(blocks[j, 4], -sign, r4)
+    blocks[j, 5] = minus(blocks[j, 5], -sign, r5)
 
 
 @steady
@@ -87,20 +84,20 @@ def add_swing(d, j, r, f):
     Without it a light link under a heavy load turns too far in a substep once r . f h^2 / I is above one.
     """
     xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
-    d[j, 21] += xx
-    d[j, 27] += xy
-    d[j, 28] += yy
-    d[j, 33] += zx
-    d[j, 34] += yz
-    d[j, 35] += zz
+    d[j, 3, 3] += xx
+    d[j, 3, 4] += xy
+    d[j, 3, 5] += zx
+    d[j, 4, 4] += yy
+    d[j, 4, 5] += yz
+    d[j, 5, 5] += zz
 
 
 @steady
 def add_force(g, j, force, e, r, sign):
-    """Add an element's force and moment to what acts on node j."""
+    """Add an element's force and moment to the right hand side of node j."""
     f = vector(force, e)
-    add_three(g, j, 0, f, sign)
-    add_three(g, j, 3, add(cross(r, f), (force[e, 3], force[e, 4], force[e, 5])), sign)
+    moment = add(cross(r, f), (force[e, 3], force[e, 4], force[e, 5]))
+    g[j] = minus(g[j], -sign, join(f, moment))
 
 
 @steady
@@ -111,14 +108,15 @@ def begin_node(j, nodes, blocks, frames, h):
     x = momentum_of(here, frames.moments, i, (inverse_h2, 0.0, 0.0))
     y = momentum_of(here, frames.moments, i, (0.0, inverse_h2, 0.0))
     z = momentum_of(here, frames.moments, i, (0.0, 0.0, inverse_h2))
-    for k in range(36):
-        nodes.matrix[j, k] = 0.0
-    nodes.matrix[j, 0], nodes.matrix[j, 7], nodes.matrix[j, 14] = mass, mass, mass
-    nodes.matrix[j, 21], nodes.matrix[j, 27], nodes.matrix[j, 28] = x[0], y[0], y[1]
-    nodes.matrix[j, 33], nodes.matrix[j, 34], nodes.matrix[j, 35] = z[0], z[1], z[2]
+    nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
+    nodes.matrix[j, 3] = 0.0, 0.0, 0.0, x[0], x[1], x[2]
+    nodes.matrix[j, 4] = 0.0, 0.0, 0.0, y[0], y[1], y[2]
+    nodes.matrix[j, 5] = 0.0, 0.0, 0.0, z[0], z[1], z[2]
     for p in range(nodes.column[j], nodes.column[j + 1]):
-        for k in range(36):
-            blocks.value[p, k] = 0.0
+        for k in range(6):
+            blocks.value[p, k] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     return mass, x, y, z
 
 
@@ -156,15 +154,15 @@ def add_element(e, elements, nodes, blocks):
     arms = elements.arms[e]
     ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
     if a >= 0:
-        add_stiffness(nodes.matrix, a, elements.stiffness, e, ra, ra, 1.0, True)
+        add_stiffness(nodes.matrix, a, elements.stiffness, e, ra, ra, 1.0)
         add_force(nodes.vector, a, elements.force, e, ra, 1.0)
     if b >= 0:
-        add_stiffness(nodes.matrix, b, elements.stiffness, e, rb, rb, 1.0, True)
+        add_stiffness(nodes.matrix, b, elements.stiffness, e, rb, rb, 1.0)
         add_force(nodes.vector, b, elements.force, e, rb, -1.0)
     if block >= 0:
-        # the row of a block is the later of the two nodes
-        first, second = (ra, rb) if a > b else (rb, ra)
-        add_stiffness(blocks.value, block, elements.stiffness, e, first, second, -1.0, False)
+        # the rows of a block are those of the node that is eliminated first
+        first, second = (ra, rb) if a < b else (rb, ra)
+        add_stiffness(blocks.value, block, elements.stiffness, e, first, second, -1.0)
 
 
 @steady
@@ -176,14 +174,14 @@ def add_bar(e, b, elements, bars, nodes, blocks):
         if j >= 0:
             for r in range(6):
                 nodes.vector[j, r] += f * bars.jacobian[b, at + r]
-                for c in range(r + 1):
-                    nodes.matrix[j, 6 * r + c] += k * bars.jacobian[b, at + r] * bars.jacobian[b, at + c]
+                for c in range(r, 6):
+                    nodes.matrix[j, r, c] += k * bars.jacobian[b, at + r] * bars.jacobian[b, at + c]
     block = elements.nodes[e, 2]
     if block >= 0:
-        row, column = (0, 6) if elements.nodes[e, 0] > elements.nodes[e, 1] else (6, 0)
+        row, column = (0, 6) if elements.nodes[e, 0] < elements.nodes[e, 1] else (6, 0)
         for r in range(6):
             for c in range(6):
-                blocks.value[block, 6 * r + c] += k * bars.jacobian[b, row + r] * bars.jacobian[b, column + c]
+                blocks.value[block, r, c] += k * bars.jacobian[b, row + r] * bars.jacobian[b, column + c]
 
 
 @kernel(fastmath=STEADY)
@@ -236,16 +234,16 @@ def factor_and_solve(c, components: Components, nodes: Nodes, blocks: Blocks, ta
             divide(blocks.value, p, nodes.matrix, j)
         at = nodes.target[j]
         for p in range(begin, end):
-            subtract_square(nodes.matrix, blocks.row[p], blocks.value, p)
+            subtract_product(nodes.matrix, blocks.row[p], blocks.value, p, p)
             for s in range(begin, p):
-                subtract_product(blocks.value, targets.block[at], p, s)
+                subtract_product(blocks.value, targets.block[at], blocks.value, s, p)
                 at += 1
         solve_lower(nodes.matrix, j, nodes.vector)
         for p in range(begin, end):
-            subtract_times(nodes.vector, blocks.row[p], blocks.value, p, j)
+            subtract_transposed(nodes.vector, blocks.row[p], blocks.value, p, j)
     for j in range(last - 1, first - 1, -1):
         for p in range(nodes.column[j], nodes.column[j + 1]):
-            subtract_transposed(nodes.vector, j, blocks.value, p, blocks.row[p])
+            subtract_times(nodes.vector, j, blocks.value, p, blocks.row[p])
         solve_upper(nodes.matrix, j, nodes.vector)
 
 

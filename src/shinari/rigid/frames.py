@@ -48,6 +48,10 @@ class Motions(Record):
     """What the solver of the bodies keeps of each frame during a substep, F rows."""
 
     moved = Field(np.float64, 6, unit="m, rad", doc="motion since the prediction")
+    start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
+    start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
+    predicted_x = Field(np.float64, 3, unit="m", doc="origin of the prediction")
+    predicted_q = Field(np.float64, 4, doc="quaternion of the prediction")
     free_v = Field(np.float64, 3, unit="m/s", doc="velocity of the prediction")
     free_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity of the prediction")
     kept_x = Field(np.float64, 3, unit="m", doc="origin before the solution")

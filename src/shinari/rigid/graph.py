@@ -35,7 +35,7 @@ class Nodes(Record):
     component = Field(np.int64)
     column = Field(np.int64, doc="where its blocks below the diagonal start")
     target = Field(np.int64, doc="where the targets of the products of its blocks start")
-    matrix = Field(np.float64, 36, doc="block of the diagonal, row after row, then its factor")
+    matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
     vector = Field(np.float64, 6, doc="right hand side, then motion")
     # while the order is found nodes are numbered by frame in each component
     member = Field(np.int64, doc="frame")
@@ -66,10 +66,10 @@ class Components(Record):
 
 
 class Blocks(Record):
-    """Blocks of the factor below the diagonal, B rows."""
+    """Blocks of the factor beside the diagonal, B rows."""
 
-    row = Field(np.int64, doc="node; ascending in a column")
-    value = Field(np.float64, 36, doc="row after row")
+    row = Field(np.int64, doc="the node that is eliminated later; ascending for each node")
+    value = Field(np.float64, (6, 6), doc="rows of the node of the column, columns of the other")
 
 
 class Targets(Record):
@@ -375,6 +375,8 @@ def place_element(
     elements.home[e] = MISSING if missing else home
     if missing:
         flags.rebuild[0] = 1
+    if home < 0:
+        elements.motion[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel

@@ -23,13 +23,14 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale, sub
 from shinari.rigid.bounce import CAME
+from shinari.rigid.contact.table import Points
 from shinari.rigid.elements import Elements
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.joints.values import JointData
 from shinari.rigid.line_search import APART
 from shinari.rigid.motion import is_free, momentum_of, velocities_after
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Flags
 
 # States of a component: it touches no immovable frame, or frames that all move alike, or it is not limited.
@@ -51,7 +52,7 @@ def is_pushed(i, frames):
 
 @kernel(fastmath=STEADY)
 def classify_component(
-    c, components: Components, elements: Elements, joints: JointData, points: ContactPoints, work: PointWork,
+    c, components: Components, elements: Elements, joints: JointData, points: Points, work: PointWork,
     frames: Frames, motions: Motions, first_point: np.int64
 ):  # fmt: skip
     """Find the velocity of the immovable frames that a component touches, and its state."""

@@ -13,6 +13,7 @@ from shinari.rigid.bounce import (
     speed_up,
     write_bounce,
 )
+from shinari.rigid.contact.table import Points
 from shinari.rigid.direct import DirectSolver
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames, Motions
@@ -32,7 +33,7 @@ from shinari.rigid.impact_energy import (
     scale_impulse,
 )
 from shinari.rigid.joints.values import JointData
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Counts, Flags
 
 
@@ -43,7 +44,7 @@ class Impacts:
         self,
         graph: Graph,
         elements: Elements,
-        points: ContactPoints,
+        points: Points,
         work: PointWork,
         frames: Frames,
         motions: Motions,

@@ -13,11 +13,12 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
+from shinari.rigid.contact.table import Points
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.motion import momentum_of, vector
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Flags
 
 ENOUGH = 0.05
@@ -66,9 +67,7 @@ def start_search(c, components: Components):
 
 
 @kernel(fastmath=STEADY)
-def check_point(
-    p, points: ContactPoints, work: PointWork, elements: Elements, components: Components, first_point: np.int64
-):
+def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Mark the component when the full step changes the state of a point, or turns its friction back."""
     e = first_point + p
     home = elements.home[e]
@@ -139,9 +138,7 @@ def slope_at(t, c, components, elements, points, work, first_point):
 
 
 @kernel(fastmath=STEADY)
-def search(
-    c, components: Components, elements: Elements, points: ContactPoints, work: PointWork, first_point: np.int64
-):
+def search(c, components: Components, elements: Elements, points: Points, work: PointWork, first_point: np.int64):
     """Find the part of the step to take where a point changes its state: where the slope of the energy is zero."""
     if components.unfinished[c] == 0 or components.crossing[c] == 0:
         return
@@ -176,7 +173,7 @@ def search(
 
 
 @kernel(fastmath=STEADY)
-def mark_limits(p, points: ContactPoints, work: PointWork, elements: Elements, components: Components, flags: Flags,
+def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
                 first_point: np.int64, close: np.float64):  # fmt: skip
     """Mark the component, whose points keep their states, when a limit of friction has to be taken anew."""
     home = elements.home[first_point + p]
@@ -193,7 +190,7 @@ def mark_limits(p, points: ContactPoints, work: PointWork, elements: Elements, c
 
 
 @kernel(fastmath=STEADY)
-def take_limits(p, points: ContactPoints, work: PointWork, elements: Elements, components: Components,
+def take_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
                 first_point: np.int64):  # fmt: skip
     """Take the limits of friction of a marked component from the normal forces."""
     home = elements.home[first_point + p]

@@ -17,7 +17,7 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
-from shinari.maths.vec3 import add, cross, scale, sub
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.frames import Driven, Frames, Motions, Path
 from shinari.rigid.progress import Flags, Pushed
 from shinari.solver.particles import Clock
@@ -25,8 +25,8 @@ from shinari.solver.particles import Clock
 MIDPOINTS = 12
 CLOSE = 1e-28
 HALF = 0.5
-# below this angle the logarithm of a rotation is taken from its series [rad]
-SMALL = 1e-8
+# Square of the sine of half an angle below which rotations are taken from series.
+NEAR = 0.01
 
 
 @steady
@@ -74,15 +74,46 @@ def logarithm(q):
     """Rotation vector of a unit quaternion, on the short way [rad]."""
     w, x, y, z = q
     sign = -1.0 if w < 0.0 else 1.0
-    sine = math.sqrt(x * x + y * y + z * z)
-    angle = 2.0 * math.atan2(sine, sign * w)
-    s = sign * (angle / sine if sine > SMALL else 2.0)
+    square = x * x + y * y + z * z
+    if square < NEAR:
+        s = 2.0 * sign * arc_over_sine(square)
+    else:
+        sine = math.sqrt(square)
+        s = 2.0 * sign * math.atan2(sine, sign * w) / sine
     return s * x, s * y, s * z
+
+
+@steady
+def arc_over_sine(u):
+    """Arcsine of s over s for u = s^2 below `NEAR`; the next term of the series is below 1e-17."""
+    tail = 35.0 / 1152.0 + u * (63.0 / 2816.0 + u * (231.0 / 13312.0 + u * (143.0 / 10240.0)))
+    return 1.0 + u * (1.0 / 6.0 + u * (3.0 / 40.0 + u * (5.0 / 112.0 + u * tail)))
+
+
+@steady
+def rotation_by(v):
+    """The rotation by |v| about v [rad], by series for small angles; the next terms are below 1e-17."""
+    u = 0.25 * dot(v, v)
+    if u > NEAR:
+        return exponential(v)
+    c = 1.0 / 40320.0 - u * (1.0 / 3628800.0 - u * (1.0 / 479001600.0))
+    c = 1.0 - u * (0.5 - u * (1.0 / 24.0 - u * (1.0 / 720.0 - u * c)))
+    s = 1.0 / 362880.0 - u * (1.0 / 39916800.0)
+    s = 0.5 * (1.0 - u * (1.0 / 6.0 - u * (1.0 / 120.0 - u * (1.0 / 5040.0 - u * s))))
+    return c, s * v[0], s * v[1], s * v[2]
+
+
+@steady
+def is_round(moments, i):
+    """Whether a body has the same inertia about all axes."""
+    return moments[i, 0] == moments[i, 1] and moments[i, 1] == moments[i, 2]
 
 
 @steady
 def spin_of(q, moments, i, momentum):
     """Angular velocity, I^-1 L, in world axes."""
+    if is_round(moments, i):
+        return scale(momentum, 1.0 / moments[i, 0])
     local = rotate_back(q, momentum)
     return rotate(q, (local[0] / moments[i, 0], local[1] / moments[i, 1], local[2] / moments[i, 2]))
 
@@ -90,6 +121,8 @@ def spin_of(q, moments, i, momentum):
 @steady
 def momentum_of(q, moments, i, spin):
     """Angular momentum, I W, in world axes."""
+    if is_round(moments, i):
+        return scale(spin, moments[i, 0])
     local = rotate_back(q, spin)
     return rotate(q, (local[0] * moments[i, 0], local[1] * moments[i, 1], local[2] * moments[i, 2]))
 
@@ -97,7 +130,7 @@ def momentum_of(q, moments, i, spin):
 @steady
 def turned_by(q, v):
     """The frame q after the rotation vector v in world axes."""
-    return multiply(exponential(v), q)
+    return multiply(rotation_by(v), q)
 
 
 @steady
@@ -109,9 +142,8 @@ def turn_between(q0, q1):
 @steady
 def mean_spin(q, moments, i, spin, h):
     """Angular velocity that a free body turns with in a substep: that at the midpoint of the turn."""
-    equal = moments[i, 0] == moments[i, 1] and moments[i, 1] == moments[i, 2]
     middle = spin
-    if not equal:
+    if not is_round(moments, i):
         momentum = momentum_of(q, moments, i, spin)
         for _ in range(MIDPOINTS):
             last = middle
@@ -126,7 +158,11 @@ def mean_spin(q, moments, i, spin, h):
 @steady
 def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
     """Inverse inertia in world axes, R diag(1 / moments) R^T."""
-    if inverse_mass[i] > 0.0:
+    if inverse_mass[i] > 0.0 and is_round(moments, i):
+        a = 1.0 / moments[i, 0]
+        inverse_inertia[i, 0], inverse_inertia[i, 1], inverse_inertia[i, 2] = a, a, a
+        inverse_inertia[i, 3], inverse_inertia[i, 4], inverse_inertia[i, 5] = 0.0, 0.0, 0.0
+    elif inverse_mass[i] > 0.0:
         a, b, c = 1.0 / moments[i, 0], 1.0 / moments[i, 1], 1.0 / moments[i, 2]
         here = quaternion(q, i)
         x, y, z = rotate(here, (1.0, 0.0, 0.0)), rotate(here, (0.0, 1.0, 0.0)), rotate(here, (0.0, 0.0, 1.0))
@@ -147,8 +183,7 @@ def is_free(frames, i):
 @steady
 def velocities_after(frames, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
-    a, b = frames.x[i], frames.x0[i]
-    speed = (a[0] - b[0]) / h, (a[1] - b[1]) / h, (a[2] - b[2]) / h
+    speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
     free = normalised(turned_by(before, scale(mean_spin(before, frames.moments, i, spin, h), h)))
     turn = scale(turn_between(free, after), 1.0 / h)
@@ -157,10 +192,10 @@ def velocities_after(frames, i, h):
 
 
 @kernel(fastmath=STEADY)
-def start_substep(i, frames: Frames, flags: Flags):
-    """Keep the pose at the start; a pose or velocity that is no finite number ends the motion of all bodies."""
+def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
+    """Keep pose and velocity; one that is no finite number ends the motion of all bodies."""
     x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
-    frames.x0[i], frames.q0[i] = x, q
+    frames.x0[i], frames.q0[i], motions.start_v[i], motions.start_w[i] = x, q, v, w
     total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
     if total - total != 0.0:
         flags.finite[0] = 0
@@ -202,6 +237,38 @@ def keep_prediction(i, frames: Frames, motions: Motions):
     """The poses are predicted: nothing has been solved yet."""
     motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     motions.free_v[i], motions.free_w[i] = frames.v[i], frames.w[i]
+
+
+@kernel
+def keep_predicted_pose(i, frames: Frames, motions: Motions):
+    """Keep the pose that a solution starts from."""
+    motions.predicted_x[i], motions.predicted_q[i] = frames.x[i], frames.q[i]
+
+
+@kernel
+def take_start_velocity(i, frames: Frames, motions: Motions):
+    """Go back to the velocity at the start of the substep, and keep that of now."""
+    motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
+    frames.v[i], frames.w[i] = motions.start_v[i], motions.start_w[i]
+
+
+@kernel
+def take_later_velocity(i, frames: Frames, motions: Motions):
+    """Undo `take_start_velocity`."""
+    frames.v[i], frames.w[i] = motions.later_v[i], motions.later_w[i]
+
+
+@kernel
+def take_start_pose(i, frames: Frames):
+    """Go back to the pose at the start of the substep."""
+    frames.x[i], frames.q[i] = frames.x0[i], frames.q0[i]
+
+
+@kernel
+def take_predicted_pose(i, frames: Frames, motions: Motions):
+    """Go back to the pose that the solution started from."""
+    frames.x[i], frames.q[i] = motions.predicted_x[i], motions.predicted_q[i]
+    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel(fastmath=STEADY)

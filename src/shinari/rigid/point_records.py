@@ -1,26 +1,8 @@
-"""Points of contact between bodies as kernels read them: what the contact table says, and what the solver keeps."""
+"""What the solver keeps of the points of contact between bodies; the points are in `contact.table`."""
 
 import numpy as np
 
 from shinari.compute import Field, Record
-
-
-class ContactPoints(Record):
-    """The contact table, P rows and room for more."""
-
-    frames = Field(np.int64, 2, doc="frames a and b")
-    core = Field(np.float64, 6, unit="m", doc="core point of a in the axes of frame a, of b in those of frame b")
-    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
-    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
-    law = Field(
-        np.float64,
-        6,
-        unit="-, -, -, m/N, m, m",
-        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
-    )
-    key = Field(np.int64, doc="unique, and the same for the same features in the next substep; ascending")
-    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
-    geoms = Field(np.int64, 2, doc="geoms a and b")
 
 
 class PointWork(Record):

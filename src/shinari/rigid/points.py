@@ -24,12 +24,13 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.table import Points
 from shinari.rigid.elements import STIFF, Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Components
 from shinari.rigid.line_search import APART, GRIP, SLIDING, UNSETTLED, force_of
 from shinari.rigid.motion import symmetric_times, turn_between, velocity_at
-from shinari.rigid.point_records import ContactPoints, Curved, PointWork
+from shinari.rigid.point_records import Curved, PointWork
 from shinari.rigid.progress import Counts, Flags
 
 # Part of an overlap that is taken out in a substep.
@@ -79,7 +80,7 @@ def surface_points(p, points, frames):
 
 @kernel(fastmath=STEADY)
 def start_point(
-    p, points: ContactPoints, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
+    p, points: Points, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
     gz: np.float64, h: np.float64, escape: np.float64, slow: np.float64
 ):  # fmt: skip
     """Begin a substep, at its start pose: arms, and where the gap is to be; (gx, gy, gz) is gravity."""
@@ -111,7 +112,7 @@ def start_point(
 
 @kernel(fastmath=STEADY)
 def measure_point(
-    p, points: ContactPoints, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
 ):
     """Measure gap and slip at the predicted pose, and write frames and arms of the element."""
     a, b = points.frames[p]
@@ -144,15 +145,13 @@ def measure_point(
 
 
 @kernel(fastmath=STEADY)
-def begin_point(p, points: ContactPoints, work: PointWork, elements: Elements, first_point: np.int64):
+def begin_point(p, points: Points, work: PointWork, elements: Elements, first_point: np.int64):
     """Decide the state of a point for the first time in a solution, and write its force and stiffness."""
     judge_point(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)
-def renew_point(
-    p, points: ContactPoints, work: PointWork, elements: Elements, components: Components, first_point: np.int64
-):
+def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Decide the state of a point anew where limits of friction were renewed."""
     home = elements.home[first_point + p]
     if home >= 0 and components.renewed[home] != 0:
@@ -161,7 +160,7 @@ def renew_point(
 
 @kernel(fastmath=STEADY)
 def classify_point(
-    p, points: ContactPoints, work: PointWork, elements: Elements, components: Components, first_point: np.int64
+    p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64
 ):
     """Follow the motion that was found and decide the state of a point; mark its component when it has changed."""
     e = first_point + p
@@ -260,9 +259,7 @@ def resist(p, e, n, k, points, work, elements):
 
 
 @kernel
-def keep_force(
-    p, points: ContactPoints, work: PointWork, elements: Elements, components: Components, first_point: np.int64
-):
+def keep_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Carry the force of a point on to the next substep; one that was not found is no guess for it."""
     home = elements.home[first_point + p]
     found = home < 0 or components.unfinished[home] == 0

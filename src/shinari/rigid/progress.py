@@ -8,7 +8,7 @@ from shinari.compute import Field, Record
 class Counts(Record):
     """Numbers of rows in use, one row."""
 
-    points = Field(np.int64, doc="points of contact")
+    points = Field(np.int64, doc="points of contact, as in the table")
     elements = Field(np.int64, doc="joints, bars and points")
     placed = Field(np.int64, doc="elements that have a place in the graph")
     edges = Field(np.int64, doc="elements that the graph was made of")
@@ -36,6 +36,7 @@ class Flags(Record):
     searching = Field(np.int64, doc="and the graph may have places for them")
     rebuild = Field(np.int64, doc="the graph has to be made anew")
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
+    on_path = Field(np.int64, doc="the solution has thrown nothing off the paths that contacts were found for")
     done = Field(np.int64, doc="all components are solved")
     renewed = Field(np.int64, doc="limits of friction of a component were renewed")
     reconsidering = Field(np.int64, doc="the joints have to be evaluated again")

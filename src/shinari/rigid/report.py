@@ -6,8 +6,9 @@ from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.contact.report import Contacts
 from shinari.maths.vec3 import add, scale
+from shinari.rigid.contact.table import Points
 from shinari.rigid.frames import Frames
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Counts, Flags
 
 
@@ -22,7 +23,7 @@ class Log(Record):
 
 
 @kernel
-def compare_points(_, points: ContactPoints, log: Log, counts: Counts, flags: Flags):
+def compare_points(_, points: Points, log: Log, counts: Counts, flags: Flags):
     """Decide whether the points are those of the last run; a new run will need room."""
     count, first = counts.points[0], counts.log_start[0]
     other = flags.logging[0] == 0 or counts.logged[0] - first != count
@@ -48,7 +49,7 @@ def start_run(_, log: Log, counts: Counts, flags: Flags):
 
 
 @kernel(fastmath=STEADY)
-def write_point(p, points: ContactPoints, work: PointWork, log: Log, frames: Frames, counts: Counts):
+def write_point(p, points: Points, work: PointWork, log: Log, frames: Frames, counts: Counts):
     """Write a point of a new run."""
     k = counts.log_start[0] + p
     arms = work.arms[p]
@@ -67,7 +68,7 @@ def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
 class PointLog:
     """Impulses of the points of contact in a step."""
 
-    def __init__(self, points: ContactPoints, work: PointWork, counts: Counts, flags: Flags) -> None:
+    def __init__(self, points: Points, work: PointWork, counts: Counts, flags: Flags) -> None:
         self._points, self._work, self._counts, self._flags = points, work, counts, flags
         self._log = Log.zeros(0)
 

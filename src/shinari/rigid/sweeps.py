@@ -14,13 +14,14 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.table import Points
 from shinari.rigid.direct import motion_of_bar, move, relative_motion, row_of
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.line_search import GRIP
 from shinari.rigid.motion import symmetric_times
-from shinari.rigid.point_records import ContactPoints, PointWork
+from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import halves, weight_along
 
 SWEEPS = 12
@@ -193,7 +194,7 @@ def start_sweeps(c, components, elements, bars, work, frames, motions, nodes, jo
 
 @kernel(fastmath=STEADY)
 def solve_by_sweeps(
-    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, points: ContactPoints, work: PointWork,
+    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, points: Points, work: PointWork,
     frames: Frames, motions: Motions, joints: np.int64, h: np.float64
 ):  # fmt: skip
     """Sweep over a component that is not solved directly, and move it."""

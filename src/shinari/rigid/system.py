@@ -23,7 +23,7 @@ from shinari.rigid.line_search import (
 )
 from shinari.rigid.model import RigidModel
 from shinari.rigid.newton import conclude_component, conclude_step, start_component, start_solution, weigh_component
-from shinari.rigid.point_records import ContactPoints, Curved, PointWork
+from shinari.rigid.point_records import Curved, PointWork
 from shinari.rigid.points import (
     begin_point,
     classify_point,
@@ -73,7 +73,7 @@ class System:
         self._bars = self.joints.bars()
         self._first_point = len(self.joints) + len(self._bars)
         self.counts, self.flags, self.motions = Counts.zeros(1), Flags.zeros(1), Motions.zeros(len(frames))
-        self._points, self._work = ContactPoints.zeros(0), PointWork.zeros(0)
+        self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
         self._graph = Graph(frames, self.motions, self.counts, self.flags, settings.rigid_solver)
         self._direct = DirectSolver(
@@ -123,35 +123,15 @@ class System:
         on = points.force[: points.count].any(axis=1)
         return np.concatenate([codes[:, FIRST : SECOND + 1], points.frames[: points.count][on]])
 
-    def find(self, threads: int) -> None:
-        """Find the points of contact at the start of a substep."""
-        self.contacts.find(threads)
-        self.take_points()
-
-    def find_left(self, threads: int) -> bool:
-        """Find the points of what the solution has thrown off its path; whether there is any.
-
-        The poses are those of the solution; if it returns True they are set to those at the start, the points have to
-        be started, and the substep has to be solved again from the prediction.
-        """
-        frames = self._frames
-        if not self.contacts.find_left(threads):
-            return False
-        frames.x[...], frames.q[...] = frames.x0, frames.q0
-        self.take_points()
-        return True
-
-    def take_points(self) -> None:
-        """Take the points of the table as it is."""
-        table = self.contacts.table
-        self.counts.points[0] = table.count
-        if table.frames is not self._points.frames:
-            names = ("frames", "core", "radius", "normal", "law", "key", "force", "geoms")
-            self._points.bind(**{name: getattr(table, name) for name in names})
+    def record_detect(self, p: Program, slow: float) -> None:
+        """Find the points of contact at the start of a substep, and start it there."""
+        self.contacts.record_find(p)
+        self.record_points(p, slow)
 
     def record_points(self, p: Program, slow: float) -> None:
         """Start the substep at the points of contact there are; `slow` is the speed below which nothing bounces."""
         counts, points, h = self.counts, self._points, self._settings.substep
+        p.copy((points.counts.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))

@@ -29,7 +29,7 @@ from shinari.rigid.joints.table import (
     SECOND,
     JointTable,
 )  # fmt: skip
-from shinari.rigid.joints.values import JointData, Phase
+from shinari.rigid.joints.values import Phase
 from shinari.scene.body import Joint
 from shinari.scene.motion import quaternion_product, rotation_matrix
 
@@ -89,25 +89,22 @@ class Joints:
         arrays: What `start_joints` gave, or a state has kept of it.
 
     Attributes:
+        data: What never changes of them.
         values: What changes of them.
+        phase: Where the substep is.
         bounded: Whether any has a limit or a motor.
     """
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
         self.table = table
-        self._data, self.values = joint_data(table), bind_values(arrays, len(table.codes))
-        self._phase = Phase.zeros(1)
-        self._phase.first[0] = 1
+        self.data, self.values = joint_data(table), bind_values(arrays, len(table.codes))
+        self.phase = Phase.zeros(1)
+        self.phase.first[0] = 1
         self.bounded = bool((table.codes[:, FLAGS] & HAS_LIMITS).any() or (table.codes[:, DRIVE] != NO_DRIVE).any())
         self._breakable = bool(np.isfinite(table.strengths).any())
 
     def __len__(self) -> int:
         return len(self.table.codes)
-
-    @property
-    def data(self) -> JointData:
-        """What never changes of them."""
-        return self._data
 
     @property
     def work(self) -> float:
@@ -122,20 +119,20 @@ class Joints:
 
     def record_begin(self, p: Program, elements: Elements, frames: Frames) -> None:
         """A step begins."""
-        p.launch(start_joint, self._data, self.values, elements, frames, self._phase, count=len(self), grain=64)
+        p.launch(start_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
 
     def record_evaluate(self, p: Program, elements: Elements, bars: Bars, frames: Frames, h: float) -> None:
         """Write elements and bars where the bodies are now."""
-        records = self._data, self.values, elements, frames
-        p.launch(evaluate_joint, *records, self._phase, h, count=len(self), grain=64)
+        records = self.data, self.values, elements, frames
+        p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
         p.launch(evaluate_gear, bars, *records, len(self), h, count=len(bars), grain=64)
-        p.copy(0, (self._phase.first, 0))
+        p.copy(0, (self.phase.first, 0))
 
     def record_evaluate_again(
         self, p: Program, elements: Elements, bars: Bars, frames: Frames, components: Components, h: float
     ) -> None:
         """Evaluate the joints of components that are not solved, and mark those whose limits or motors changed."""
-        records, count = (self._data, self.values, elements, frames), len(self)
+        records, count = (self.data, self.values, elements, frames), len(self)
         p.launch(evaluate_again, *records, components, h, count=count, grain=64)
         p.launch(evaluate_gear_again, bars, *records, components, count, h, count=len(bars), grain=64)
         p.launch(restore_joint, self.values, elements, components, count=count)
@@ -143,10 +140,10 @@ class Joints:
 
     def record_settle(self, p: Program, elements: Elements, bars: Bars, frames: Frames) -> None:
         """After the last solution of a substep: keep what it gave, and let go of joints that carry too much."""
-        p.launch(settle_joint, self._data, self.values, elements, frames, self._phase, count=len(self), grain=64)
-        p.launch(settle_gear, bars, self._data, self.values, frames, count=len(bars), grain=64)
+        p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
+        p.launch(settle_gear, bars, self.data, self.values, frames, count=len(bars), grain=64)
         if self._breakable:
-            p.launch(break_joint, self._data, self.values, count=len(self))
+            p.launch(break_joint, self.data, self.values, count=len(self))
 
     def load(self, index: int) -> JointLoad:
         """Force and moment about the anchor on the second body of a joint in the last substep, world axes."""

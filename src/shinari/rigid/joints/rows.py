@@ -27,7 +27,6 @@ from shinari.rigid.joints.measures import (
     short,
     swing_cosine,
     vector_at,
-    whole_turn,
 )  # fmt: skip
 from shinari.rigid.joints.table import (
     ANCHOR_A,
@@ -51,6 +50,7 @@ from shinari.rigid.joints.table import (
     UNIVERSAL,
 )  # fmt: skip
 from shinari.rigid.joints.values import ACROSS, AXES, FORCE, STIFFNESS
+from shinari.rigid.motion import logarithm
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -68,7 +68,7 @@ def places(gap, ra, rb, between, axes, rest, distance):
 def turns(kind, p, axes, rest):
     """C of what is held of the turn p from b's joint axes to a's, and the axes of these rows."""
     if kind in (FIXED, SLIDER):
-        return whole_turn(p), axes
+        return logarithm(p), axes
     if kind in (BALL, DISTANCE):
         return ZERO, axes
     if kind == UNIVERSAL:
