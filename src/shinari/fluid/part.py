@@ -96,12 +96,18 @@ class Fluid:
         effects: What changes velocities at the end of a substep.
     """
 
-    particles: Particles
-    groups: Groups
-    clock: Clock
-
-    def __init__(self, fluids: FluidModel, model: "Model", state: "State", settings: "Settings") -> None:
+    def __init__(
+        self,
+        fluids: FluidModel,
+        model: "Model",
+        state: "State",
+        settings: "Settings",
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
+    ) -> None:
         self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
+        self.particles, self.groups, self.clock = particles, groups, clock
         real, count = model.real, len(fluids.particles)
         smoothing = fluids.smoothing
         self.h = settings.substep
@@ -129,13 +135,13 @@ class Fluid:
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
         self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
-        self.boundaries: list[Boundary] = []
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
+        self.bind_boundaries([])
 
-    def join(self, particles: Particles, groups: Groups, clock: Clock) -> None:
-        """Let the fluids know the particles of the solver, before their boundaries; what was recorded is forgotten."""
-        self.particles, self.groups, self.clock = particles, groups, clock
+    def bind_boundaries(self, boundaries: list[Boundary]) -> None:
+        """Let the fluids lie against other boundaries; what was recorded is forgotten."""
+        self.boundaries = boundaries
         self._solves = {first: Segment(lambda p, first=first: self.record_project(p, first)) for first in (True, False)}
         self._finishes, self._measures = Segment(self.record_finish), Segment(self._record_densities)
 
