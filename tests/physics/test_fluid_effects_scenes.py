@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from shinari.compute import Field, Record, kernel
+from shinari.compute import Field, Record, kernel, real
 from shinari.fluid import tension, viscosity
 from shinari.fluid.effects import Forces
+from shinari.fluid.records import FluidParticles
 from shinari.fluid.tension import Tension
 from shinari.rigid.frames import Frames
 from shinari.scene.fluid_material import FluidMaterial
@@ -27,14 +28,22 @@ def test_a_wrong_viscosity_fails(monkeypatch):
     assert not all(m.passed for m in run_checks(["a shear wave decays by its viscosity"], ["float64"]))
 
 
+@kernel
+def quicken(i, fluid: FluidParticles, factor: real):
+    """Make every second velocity larger."""
+    if i % 2 == 0:
+        v = fluid.v[i]
+        fluid.v[i] = factor * v[0], factor * v[1], factor * v[2]
+
+
 def test_forces_without_reaction_fail(monkeypatch):
-    right = Tension.__call__
+    right = Tension.record
 
-    def wrong(self, fluid, threads):
-        right(self, fluid, threads)
-        fluid.v[::2] *= 1.001
+    def wrong(self, p, fluid):
+        right(self, p, fluid)
+        p.launch(quicken, fluid.rows, 1.001, count=fluid.count)
 
-    monkeypatch.setattr(Tension, "__call__", wrong)
+    monkeypatch.setattr(Tension, "record", wrong)
     assert not all(m.passed for m in run_checks(["effects on fluids keep momentum"], ["float32"]))
 
 

@@ -9,7 +9,7 @@ import pytest
 from shinari.errors import FluidWarning
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
-from shinari.fluid.effects import Forces, effects_of, pushes_of
+from shinari.fluid.effects import Forces, effects_of, forces_of
 from shinari.fluid.kernels import Smoothing, slope, weight
 from shinari.fluid.part import Fluid
 from shinari.fluid.tensile import Tensile
@@ -408,12 +408,12 @@ def test_tensile_correction_is_the_sum_of_its_formula(precision):
 def test_only_what_materials_ask_for_is_done():
     fluid = fluid_of(lattice(2, 2, 2), materials=(FluidMaterial(xsph=0.0),))
     assert fluid.effects == []
-    assert fluid.pushes == []
+    assert fluid.forces == []
     model, real = fluid.model, np.float64
-    assert effects_of(model, 0.01, real, True) == [] == pushes_of(model, 0.01, real)
+    assert effects_of(model, 0.01, real, True) == [] == forces_of(model, 0.01, real)
     asking = fluid_of(lattice(2, 2, 2), materials=(FluidMaterial(**ALL, adhesion=0.1, ambient_density=1.0),))
     assert [type(e) for e in asking.effects] == [Buoyancy, Vorticity, Viscosity, Xsph]
-    (forces,) = asking.pushes
+    (forces,) = asking.forces
     assert isinstance(forces, Forces)
     assert [type(f) for f in forces._forces] == [Tension, Adhesion]
 

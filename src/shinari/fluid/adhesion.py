@@ -76,5 +76,5 @@ class Adhesion(Effect):
         """Change the velocities, and push the solids the other way."""
         p.launch(attract, fluid.rows, self._multipliers, self._most, 1.0 / self._h, count=fluid.count)
         for boundary in fluid.boundaries:
-            boundary.record_push(p, False)
+            boundary.record_impulses(p, False)
         p.launch(restore_change, fluid.rows, count=fluid.count)

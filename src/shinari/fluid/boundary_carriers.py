@@ -67,7 +67,7 @@ class Carrier:
         """Add up the pushes on the particles of pairs for each carrier."""
 
     def record_response(self, p: Program, fluid: "Fluid") -> None:
-        """Add the sum of total w total over the carriers to `Solve.give` [kg m^2]."""
+        """Add the sum of total w total over the carriers to `Solve.response` [kg m^2]."""
 
     def record_follow(self, p: Program, fluid: "Fluid", searched: bool) -> None:
         """Push the carriers the opposite of the totals, at once."""
@@ -212,7 +212,7 @@ def add_response(_, carriers: Carriers, particles: Particles, solve: Solve):
         t = carriers.total[b]
         x, y, z = np.float64(t[0]), np.float64(t[1]), np.float64(t[2])
         total += np.float64(particles.x[carriers.particle[b], 3]) * (x * x + y * y + z * z)
-    solve.give[0] += total
+    solve.response[0] += total
 
 
 @kernel(fastmath=STEADY, mixed=True)

@@ -13,9 +13,9 @@ from shinari.fluid.frame_loads import (
     FrameLoads,
     add_load,
     add_response,
+    apply_load,
     arm_at_start,
     clear_load,
-    push_frame,
     square_of,
     wide,
 )
@@ -121,7 +121,7 @@ class OnBodies(Carrier):
 
     def record_follow(self, p: Program, fluid: "Fluid", searched: bool) -> None:
         """Push the bodies at once."""
-        p.launch(push_frame, self._loads, self._frames, fluid.solve, fluid.h, searched, count=len(self._loads))
+        p.launch(apply_load, self._loads, self._frames, fluid.solve, fluid.h, searched, count=len(self._loads))
 
     def _where(self, fluid: "Fluid") -> tuple[Frames, Groups]:
         return self._frames, fluid.groups

@@ -122,7 +122,7 @@ class PointBoundary:
         if self._carrier.gives_way:
             self._carrier.record_response(p, self._fluid)
 
-    def record_push(self, p: Program, searched: bool) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Push the carriers back: along the direction of the search; before the search, by the gradients."""
         lists, carrier = self.lists, self._carrier
         if not searched:

@@ -12,7 +12,7 @@ from shinari.compute import Program, kernel, real
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
 from shinari.fluid.effect import Effect
-from shinari.fluid.moves import move
+from shinari.fluid.gather import move
 from shinari.fluid.records import FluidParticles
 from shinari.fluid.tensile import Tensile
 from shinari.fluid.tension import Tension
@@ -57,7 +57,7 @@ class Forces(Effect):
         p.launch(move, fluid.rows, fluid.particles, count=fluid.count)
 
 
-def pushes_of(fluids: "FluidModel", h: float, real: type) -> list[Effect]:
+def forces_of(fluids: "FluidModel", h: float, real: type) -> list[Effect]:
     """What moves the particles at the start of a substep; h: substep [s]."""
     forces: list[Effect] = [force(fluids, h, real) for field, force in FORCES.items() if _asked(fluids, field)]
     pushes: list[Effect] = [Forces(forces, h)] if forces else []

@@ -64,11 +64,11 @@ def add_response(_, loads: FrameLoads, frames: Frames, solve: Solve):
     for b in range(len(loads)):
         f = loads.load[b]
         total += square_of(frames, b, (f[0], f[1], f[2]), (f[3], f[4], f[5]))
-    solve.give[0] += total
+    solve.response[0] += total
 
 
 @kernel(fastmath=STEADY)
-def push_frame(b, loads: FrameLoads, frames: Frames, solve: Solve, h: np.float64, searched: np.int64):
+def apply_load(b, loads: FrameLoads, frames: Frames, solve: Solve, h: np.float64, searched: np.int64):
     """Give a frame the opposite of its load, times the length of the step if it is that of the direction.
 
     It turns by exactly what the moments give to its angular momentum, see

@@ -78,7 +78,7 @@ class FluidModel:
         """The fluids of a simulation."""
         from shinari.fluid.part import Fluid
 
-        return Fluid(self, model, state, settings)
+        return Fluid(self, model, state, settings, work.particles, work.groups, work.clock)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None beyond that of the particles; what is compressed holds p^2 V / 2 times the compressibility [J]."""

@@ -8,9 +8,8 @@ from shinari.compute import Program
 from shinari.contact.broad.grid import Grid, Points
 from shinari.contact.broad.neighbours import NeighbourSearch
 from shinari.contact.family import Touches
-from shinari.fluid.effects import effects_of, pushes_of
-from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
-from shinari.fluid.moves import (
+from shinari.fluid.effects import effects_of, forces_of
+from shinari.fluid.gather import (
     arrange,
     check_distances,
     copy_positions,
@@ -21,6 +20,7 @@ from shinari.fluid.moves import (
     read_velocities,
     write_velocities,
 )
+from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.pressure import clear_solve, densities, displacements, stiffnesses
 from shinari.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
 from shinari.fluid.search import Search
@@ -61,10 +61,10 @@ class Boundary(Protocol):
         ...
 
     def record_response(self, p: Program) -> None:
-        """The direction stands in the last column of x: add to `Solve.give` the sum of F w F over the loads F of it."""
+        """The direction stands in the last column of x: add the sum of F w F of its loads F to `Solve.response`."""
         ...
 
-    def record_push(self, p: Program, searched: bool) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """The multipliers have changed by the last column of x: give the solids the opposite of what particles get.
 
         `searched` says that `record_response` came before, with the change over `Solve.length`.
@@ -92,16 +92,22 @@ class Fluid(System):
         clock: Where the step is.
         group: Group of the fluids.
         boundaries: Solids, in the order in which they are asked.
-        pushes: What moves the particles at the start of a substep, beside the pressure.
+        forces: What moves the particles at the start of a substep, beside the pressure.
         effects: What changes velocities at the end of a substep.
     """
 
-    particles: Particles
-    groups: Groups
-    clock: Clock
-
-    def __init__(self, fluids: FluidModel, model: "Model", state: "State", settings: "Settings") -> None:
+    def __init__(
+        self,
+        fluids: FluidModel,
+        model: "Model",
+        state: "State",
+        settings: "Settings",
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
+    ) -> None:
         self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
+        self.particles, self.groups, self.clock = particles, groups, clock
         real, count = model.real, len(fluids.particles)
         smoothing = fluids.smoothing
         self.h = settings.substep
@@ -129,13 +135,13 @@ class Fluid(System):
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
         self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
-        self.boundaries: list[Boundary] = []
-        self.pushes = pushes_of(fluids, self.h, real)
+        self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
+        self.bind_boundaries([])
 
-    def join(self, particles: Particles, groups: Groups, clock: Clock) -> None:
-        """Let the fluids know the particles of the solver, before their boundaries; what was recorded is forgotten."""
-        self.particles, self.groups, self.clock = particles, groups, clock
+    def bind_boundaries(self, boundaries: list[Boundary]) -> None:
+        """Let the fluids lie against other boundaries; what was recorded is forgotten."""
+        self.boundaries = boundaries
         self._measures: Program | None = None
 
     @property
@@ -173,8 +179,8 @@ class Fluid(System):
             self._record_distances(p)
             self._record_lists(p)
             self._record_stiffness(p)
-            for push in self.pushes:
-                push.record(p, self)
+            for force in self.forces:
+                force.record(p, self)
         else:
             p.launch(copy_positions, self.rows, self.particles, count=self.count)
         with p.repeat(MOST_ITERATIONS, until=(self.solve.done, 0)):
@@ -208,7 +214,7 @@ class Fluid(System):
             boundary.record_response(p)
         self.search.record_advance(p, self.particles)
         for boundary in self.boundaries:
-            boundary.record_push(p, True)
+            boundary.record_impulses(p, True)
 
     def _record_density(self, p: Program) -> None:
         """Densities and the gradients of solids where the particles are."""

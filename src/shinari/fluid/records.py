@@ -64,7 +64,7 @@ class Solve(Record):
     first = Field(np.int64, doc="whether the next direction is the first of a solve")
     size = Field(np.float64, doc="z D z of the last iteration")
     slope = Field(np.float64, doc="z D p")
-    give = Field(np.float64, unit="kg m^2", doc="p A p by what solids give way")
+    response = Field(np.float64, unit="kg m^2", doc="part of p A p by the response of solids")
     beta = Field(np.float64)
     length = Field(np.float64, doc="alpha of the last iteration")
 

@@ -60,13 +60,13 @@ def find_beta(_, parts: Parts, solve: Solve):
         size, turned, excess = size + part[0], turned + part[1], excess + part[2]
     first = solve.first[0] != 0
     solve.beta[0] = 0.0 if first else min(max(turned / solve.size[0], 0.0), 1.0)
-    solve.size[0], solve.give[0] = size, 0.0
+    solve.size[0], solve.response[0] = size, 0.0
     solve.done[0] = 1 if excess / max(solve.count[0], 1) <= TOLERATED else 0
 
 
 @kernel(mixed=True)
-def turn(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
-    """Turn the directions to p = max(z + beta p, floor - L), in the last column of x too; the sum of z D p."""
+def find_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
+    """The directions become p = max(z + beta p, floor - L), in the last column of x too; the sum of z D p."""
     slope = 0.0
     beta = convert(solve.beta[0], least)
     begin, end = part_of(c, solve.count[0])
@@ -81,7 +81,7 @@ def turn(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
 
 
 @kernel(mixed=True)
-def bend(c, fluid: FluidParticles, parts: Parts, solve: Solve):
+def measure_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve):
     """Of each part p A p, and the square of the longest displacement by the direction."""
     product, farthest = 0.0, 0.0
     begin, end = part_of(c, solve.count[0])
@@ -98,7 +98,7 @@ def bend(c, fluid: FluidParticles, parts: Parts, solve: Solve):
 @kernel
 def find_length(_, parts: Parts, solve: Solve, most: np.float64):
     """How far to go along the direction; no particle goes farther than `most` [m]."""
-    slope, product, square = 0.0, solve.give[0], 0.0
+    slope, product, square = 0.0, solve.response[0], 0.0
     for c in range(solve.parts[0]):
         part = parts.sum[c]
         slope, product, square = slope + part[2], product + part[0], max(square, part[1])
@@ -147,11 +147,11 @@ class Search:
         records, parts = (self._fluid, self._parts, self._solve), (self._solve.parts, 0)
         p.launch(step_alone, *records, self._least, count=parts, grain=1)
         p.serial(find_beta, self._parts, self._solve)
-        p.launch(turn, *records, self._least, count=parts, grain=1)
+        p.launch(find_direction, *records, self._least, count=parts, grain=1)
 
     def record_advance(self, p: Program, particles: Particles) -> None:
-        """Go along the direction, whose displacements are known; `Solve.give` is what solids add to p A p."""
+        """Go along the direction, whose displacements are known; `Solve.response` is what solids add to p A p."""
         solve = self._solve
-        p.launch(bend, self._fluid, self._parts, solve, count=(solve.parts, 0), grain=1)
+        p.launch(measure_direction, self._fluid, self._parts, solve, count=(solve.parts, 0), grain=1)
         p.serial(find_length, self._parts, solve, self._farthest)
         p.launch(advance, self._fluid, particles, solve, count=(solve.count, 0))

@@ -138,7 +138,7 @@ class Sheets:
     def record_response(self, p: Program) -> None:
         """Not counted."""
 
-    def record_push(self, p: Program, searched: bool) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Nothing: contact pushes."""
 
     def touches(self) -> Touches:

@@ -18,8 +18,8 @@ import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.fluid.effect import Effect
+from shinari.fluid.gather import move
 from shinari.fluid.kernels import SPIKY, slope, weight
-from shinari.fluid.moves import move
 from shinari.fluid.records import FluidParticles, Members, Neighbours, Offsets, difference
 
 if TYPE_CHECKING:

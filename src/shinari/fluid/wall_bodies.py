@@ -13,9 +13,9 @@ from shinari.fluid.frame_loads import (
     FrameLoads,
     add_load,
     add_response,
+    apply_load,
     arm_at_start,
     clear_load,
-    push_frame,
     square_of,
     wide,
 )
@@ -127,10 +127,10 @@ class WallBodies:
         p.serial(load_frames, *records, self._loads, self._frames, self._fluid.groups, self._fluid.group)
         p.serial(add_response, self._loads, self._frames, self._fluid.solve)
 
-    def record_push(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
+    def record_impulses(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
         """Push the bodies by the last change of the multipliers."""
         fluid = self._fluid
         p.launch(clear_load, self._loads, count=len(self._loads))
         bodies = self._loads, self._frames, fluid.groups, fluid.particles
         p.serial(load_frames_at_start, *records, *bodies, fluid.group, fluid.h)
-        p.launch(push_frame, self._loads, self._frames, fluid.solve, fluid.h, 0, count=len(self._loads))
+        p.launch(apply_load, self._loads, self._frames, fluid.solve, fluid.h, 0, count=len(self._loads))

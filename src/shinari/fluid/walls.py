@@ -78,7 +78,7 @@ class Walls:
         smoothing = fluid.model.smoothing
         if solids is not None:
             # densities can be asked for before the first step
-            solids.begin(fluid.state.frame * fluid.settings.dt)
+            solids.begin(fluid.state.frame * fluid.settings.dt, np.zeros(0))
         pieces = None if frames is None else _pieces_of(scene)
         shapes, self._colliders = [collider.shape for collider in model.colliders], len(model.colliders)
         names = [collider.name for collider in model.colliders]
@@ -104,7 +104,7 @@ class Walls:
         self._passes = Passes(real, ignored=np.array(passes, np.uint8).ravel())
         self._poses = None if solids is None else solids.pose_table
         self._bodies: Any = None
-        if pieces is not None:
+        if pieces is not None and frames is not None:
             from shinari.fluid.wall_bodies import WallBodies
 
             walls.frame[self._colliders :], walls.place[self._colliders :] = pieces.frames, pieces.places
@@ -171,12 +171,12 @@ class Walls:
         if self._bodies is not None:
             self._bodies.record_response(p, self._items, self._planes, self._lists, self._fluid.rows, self.solids)
 
-    def record_push(self, p: Program, searched: bool) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Count the impulses, and give bodies the opposite push."""
         records = self._items, self._planes, self._lists, self._fluid.rows
         p.launch(add_impulses, *records, 1.0 / self._fluid.h, count=(self._lists.items, 0), grain=1024)
         if self._bodies is not None:
-            self._bodies.record_push(p, *records, self.solids)
+            self._bodies.record_impulses(p, *records, self.solids)
 
     def touches(self) -> Touches:
         """The walls that pushed in the last step, each particle and solid once."""

@@ -19,7 +19,7 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.frames import Driven, Frames, Motions, Path
-from shinari.rigid.progress import Flags, Pushed
+from shinari.rigid.progress import Flags, Lost, Pushed
 from shinari.solver.particles import Clock
 
 MIDPOINTS = 12

@@ -38,9 +38,7 @@ class Weights(Record):
 
 
 @kernel
-def extrapolate_position(
-    i, particles: Particles, history: Positions, weights: Weights, clock: Clock, after: int
-):
+def extrapolate_position(i, particles: Particles, history: Positions, weights: Weights, clock: Clock, after: int):
     """Replace a position by the accelerated one."""
     omega, x = weights.omega[clock.iteration[0] + after], particles.x[i]
     if omega > np.float32(0.0):
@@ -52,9 +50,7 @@ def extrapolate_position(
 
 
 @kernel
-def extrapolate_multiplier(
-    i, multipliers: Multipliers, history: Values, weights: Weights, clock: Clock, after: int
-):
+def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights: Weights, clock: Clock, after: int):
     """Replace a multiplier by the accelerated one."""
     omega, value = weights.omega[clock.iteration[0] + after], multipliers.value[i]
     if omega > np.float32(0.0):

@@ -13,8 +13,8 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
-from shinari.solver.system import System
 from shinari.solver.projection import Variant, projection, rows_record
+from shinari.solver.system import System
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
@@ -37,9 +37,7 @@ class Gate(Record):
 class Hierarchy(System):
     """Coarse levels of the distance rows of one simulation."""
 
-    def __init__(
-        self, scene: Scene, model: Model, particles: Particles, settings: Settings, clock: Clock
-    ) -> None:
+    def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
         self._fine, self._clock = particles, clock
         self._gate = Gate.zeros(1)
         self._levels: list[_Solver] = []

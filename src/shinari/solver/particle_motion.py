@@ -44,9 +44,7 @@ def find_lost(b, particles: Particles, lost: Lost):
 class ParticleMotion(System):
     """The particles of one simulation."""
 
-    def __init__(
-        self, model: Model, settings: Settings, user: UserState, particles: Particles, groups: Groups
-    ) -> None:
+    def __init__(self, model: Model, settings: Settings, user: UserState, particles: Particles, groups: Groups) -> None:
         self._model, self._settings = model, settings
         self._user, self._particles, self._groups = user, particles, groups
         self._lost = Lost.zeros(1)

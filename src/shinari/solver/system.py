@@ -1,7 +1,7 @@
 """Systems: whatever moves or touches something, and how it takes part in a step.
 
-A system records its launches for each phase of a substep. `shinari.solver.step` goes through the phases, and through the
-systems of a simulation in each phase; it knows none of them by name. Python runs in `begin` and `end` only.
+A system records its launches for each phase of a substep. `shinari.solver.step` goes through the phases, and in each
+phase through the systems of a simulation; it knows none of them by name. Python runs in `begin` and `end` only.
 """
 
 from collections.abc import Sequence

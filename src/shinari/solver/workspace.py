@@ -109,11 +109,10 @@ class Workspace:
 
     def _bind_contacts(self) -> None:
         """Bind the contacts, and the air, of what is there now; the program has to be recorded anew."""
-        model, settings = self._model, self._settings
         self.contacts = self._contacts()
         self.fluid = self._join_fluid()
-        if self.air is not None and model.fabrics:
-            self.air.keep(air_left(self._scene, model, self._state))
+        if self.air is not None and self._model.fabrics:
+            self.air.keep(air_left(self._scene, self._model, self._state))
         self._arrange()
 
     def _arrange(self) -> None:
@@ -159,7 +158,7 @@ class Workspace:
             from shinari.rigid.coupling.body_particles import BodyParticles
 
             held = None if self.held is None else self.held.held
-            found.append(BodyParticles(self._scene, model, state, settings, *records, self.bodies.frames, held))
+            found.append(BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held))
         if found:
             lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
             found += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]
@@ -194,16 +193,16 @@ class Workspace:
         from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.walls import Walls
 
-        fluid.join(self.particles, self.groups, self.clock)
-        fluid.boundaries = []
+        boundaries: list[Any] = []
         frames = None if self.bodies is None else self.bodies.frames
         if self.solids is not None or self.bodies is not None:
-            fluid.boundaries.append(Walls(self._scene, fluid, self.solids, frames))
-        fluid.boundaries += bind_points(self._scene, self._model, fluid, self.solids, frames)
+            boundaries.append(Walls(self._scene, fluid, self.solids, frames))
+        boundaries += bind_points(self._scene, self._model, fluid, self.solids, frames)
         if self._who is not None and len(self._who.triangles):
             from shinari.fluid.sheets import Sheets
 
-            fluid.boundaries.append(Sheets(fluid, self._who))
+            boundaries.append(Sheets(fluid, self._who))
+        fluid.bind_boundaries(boundaries)
         return fluid
 
     def read(self, threads: int) -> None:

@@ -1,7 +1,5 @@
 """Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shinari.compute import Program

@@ -1,4 +1,4 @@
-"""Copies between the particles of the solver and those of the fluids, which have an order of their own."""
+"""Gather and scatter between the particles of the solver and those of the fluids, which have an order of their own."""
 
 import numpy as np
 
