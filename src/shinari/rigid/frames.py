@@ -22,26 +22,57 @@ class Frames(Record):
     w = Field(np.float64, 3, unit="rad/s", doc="angular velocity in world axes")
     x0 = Field(np.float64, 3, unit="m", doc="origin at the start of the substep")
     q0 = Field(np.float64, 4, doc="quaternion at the start of the substep")
-    inverse_mass = Field(np.float64, unit="1/kg", doc="0 for a frame that forces do not move")
-    moments = Field(np.float64, 3, unit="kg m^2", doc="principal moments of inertia; 1 for a frame without")
+    inverse_mass = Field(np.float64, unit="1/kg", doc="0 for an immovable frame")
+    moments = Field(np.float64, 3, unit="kg m^2", doc="principal moments of inertia; 1 for an immovable frame")
     inverse_inertia = Field(
-        np.float64,
-        6,
-        unit="1/(kg m^2)",
-        doc="inverse inertia in world axes at the start of the substep, xx yy zz yz zx xy; 0 for a frame without",
+        np.float64, 6, doc="in world axes at the prediction, xx yy zz yz zx xy; 0 for an immovable frame"
     )
     impulses = Field(
         np.float64,
         6,
         unit="N s, N m s",
-        doc="sum over the step of what acts on bodies from outside of their own solver, such as particles: impulses, "
-        "and moments of impulses about the centre of mass",
+        doc="impulses and moments of impulses about the centre of mass by others than the bodies' own solver, such as "
+        "particles in contact, summed over the step",
     )
+    asleep = Field(np.bool_, doc="whether it stands still until something comes")
 
     @classmethod
     def zeros(cls, rows: int, precision: Any = np.float64) -> Any:
-        """Frames at rest at the origin that forces do not move."""
+        """Frames at rest at the origin that nothing pushes."""
         frames = super().zeros(rows, precision)
-        frames.q[:, 0] = frames.q0[:, 0] = 1.0
-        frames.moments[...] = 1.0
+        frames.q[:, 0], frames.q0[:, 0], frames.moments[...] = 1.0, 1.0, 1.0
         return frames
+
+
+class Motions(Record):
+    """What the solver of the bodies keeps of each frame during a substep, F rows."""
+
+    moved = Field(np.float64, 6, unit="m, rad", doc="motion since the prediction")
+    start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
+    start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
+    predicted_x = Field(np.float64, 3, unit="m", doc="origin of the prediction")
+    predicted_q = Field(np.float64, 4, doc="quaternion of the prediction")
+    free_v = Field(np.float64, 3, unit="m/s", doc="velocity of the prediction")
+    free_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity of the prediction")
+    kept_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
+    kept_q = Field(np.float64, 4, doc="quaternion before the solution")
+    kept_moved = Field(np.float64, 6, unit="m, rad", doc="motion before the solution")
+    later_v = Field(np.float64, 3, unit="m/s", doc="velocity that the solution leads to")
+    later_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that the solution leads to")
+    bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
+    inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
+    node = Field(np.int64, doc="node of the graph; -1 where it cannot move or nothing acts on it")
+    root = Field(np.int64, doc="least frame of its component; -1 as above")
+
+
+class Driven(Record):
+    """Frames that go where a function of time puts them, D rows."""
+
+    frame = Field(np.int64)
+
+
+class Path(Record):
+    """Poses of the driven frames at the ends of the substeps, substep after substep, S D rows."""
+
+    x = Field(np.float64, 3, unit="m", doc="origin")
+    q = Field(np.float64, 4, doc="unit quaternion w x y z")

@@ -88,7 +88,7 @@ class Workspace:
             # loaded only for a scene with bodies
             from shinari.rigid.bodies import Bodies
 
-            self.bodies = Bodies(model, model.rigid, state, settings)
+            self.bodies = Bodies(model, model.rigid, state, settings, self.clock)
         self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, self.particles, settings) if settings.hierarchy else None
         self.emission = self._bind_emission(scene, model, state)
