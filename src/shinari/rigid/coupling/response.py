@@ -24,7 +24,7 @@ from shinari.rigid.contact.fields import BodyFields, Four, distances
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.coupling.records import PieceTable, Turns
 from shinari.rigid.frames import Frames
-from shinari.rigid.motion import mean_spin, spin_of, symmetric_times, turn_between, turned_by
+from shinari.rigid.motion import mean_spin, quaternion, spin_of, symmetric_times, turn_between, turned_by, vector
 
 
 @steady
@@ -188,3 +188,30 @@ def end_turn(b, frames: Frames, turns: Turns, h: float):
         way = turn_between(free, turns.before[b])
         way = add(way, scale(spin_of(free, frames.moments, b, moment), h))
         frames.q[b] = turned_by(free, way)
+
+
+# Of arrays, for the kernels of fluids until they are recorded.
+
+
+@steady
+def begin_turns(before, q, torques, moved):
+    """Keep the quaternions before a sweep, and clear its sums."""
+    for b in range(len(q)):
+        moved[b, 0] = moved[b, 1] = ZERO
+        for c in range(4):
+            before[b, c] = q[b, c]
+        for c in range(3):
+            torques[b, c] = ZERO
+
+
+@steady
+def finish_turns(before, q, q0, moments, w, torques, h):
+    """Turn bodies by what the moments of a sweep give to their angular momenta; see `end_turn`."""
+    for b in range(len(torques)):
+        moment = vector(torques, b)
+        if dot(moment, moment) > ZERO:
+            start = quaternion(q0, b)
+            free = normalised(turned_by(start, scale(mean_spin(start, moments, b, vector(w, b), h), h)))
+            way = turn_between(free, quaternion(before, b))
+            way = add(way, scale(spin_of(free, moments, b, moment), h))
+            q[b, 0], q[b, 1], q[b, 2], q[b, 3] = turned_by(free, way)
