@@ -7,14 +7,14 @@ import inspect
 import sys
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 import shinari.contact.solid.field
 from shinari.build.array_cache import load_arrays, store_arrays
-from shinari.contact.solid.field import search, square_to_box, to_triangle
-from shinari.maths.function import FLAGS, function
+from shinari.compute import Program, function, kernel
+from shinari.compute.threads import team
+from shinari.contact.solid.field import MeshFields, search, square_to_box, to_triangle
 from shinari.scene.mesh_shape import Mesh, unite
 
 LEAF = 4
@@ -207,30 +207,44 @@ def _grid(mesh: Mesh, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.int64
     return frame, np.array([*counts, 0, 0, nodes, 0, 0])
 
 
-@numba.njit(parallel=True, cache=True, **FLAGS)
-def fill_cells(cells, frames, extents, boxes, links, triangles):
+def fill_cells(
+    cells: NDArray[np.uint32],
+    frames: NDArray[np.float64],
+    extents: NDArray[np.int64],
+    boxes: NDArray[np.float64],
+    links: NDArray[np.uint32],
+    triangles: NDArray[np.float64],
+) -> None:
     """Find the nearest triangle of each cell, and the stretch of the tree that a search from it needs."""
-    nx, ny, nz = extents[0, 0], extents[0, 1], extents[0, 2]
-    edge, nodes = frames[0, 3], extents[0, 5]
+    arrays = {"frames": frames, "extents": extents, "cells": cells, "boxes": boxes, "links": links}
+    normals = np.zeros((0, 7, 3))
+    mesh = MeshFields(np.float64, **arrays, triangles=np.ascontiguousarray(triangles), normals=normals)
+    p = Program()
+    p.launch(fill_column, mesh, count=int(extents[0, 0] * extents[0, 1]), grain=4)
+    p.run(team().size)
+
+
+@kernel
+def fill_column(column, mesh: MeshFields):
+    """Cells of a column along z, each with the triangle of the one before as start."""
+    nx, ny, nz = mesh.extents[0, 0], mesh.extents[0, 1], mesh.extents[0, 2]
+    edge, nodes = mesh.frames[0, 3], mesh.extents[0, 5]
+    ox, oy, oz = mesh.frames[0, 0], mesh.frames[0, 1], mesh.frames[0, 2]
     # farthest that a point of the cell is from its centre; a bit more, for coordinates rounded to single precision
-    largest = max(max(abs(frames[0, 0]), abs(frames[0, 1])), abs(frames[0, 2])) + edge * max(max(nx, ny), nz)
+    largest = max(max(abs(ox), abs(oy)), abs(oz)) + edge * max(max(nx, ny), nz)
     reach = 0.87 * edge + 1e-6 * largest
-    for column in numba.prange(nx * ny):
-        near = np.int64(0)
-        x = frames[0, 0] + edge * (column // ny + 0.5)
-        y = frames[0, 1] + edge * (column % ny + 0.5)
-        for k in range(nz):
-            cell = column * nz + k
-            q = (x, y, frames[0, 2] + edge * (k + 0.5))
-            near, _ = search(q, near, np.int64(0), nodes, nodes, boxes, links, triangles)
-            square = to_triangle(q, near, triangles)[1]
-            first, last = np.int64(0), nodes - 1
-            if square <= (NEARBY * edge) ** 2:
-                within = np.sqrt(square) + 2.0 * reach
-                first, last = leaves_within(q, within * within, nodes, boxes, links)
-            cells[cell, 0] = near
-            cells[cell, 1] = first
-            cells[cell, 2] = last + 1
+    near = np.int64(0)
+    x, y = ox + edge * (column // ny + 0.5), oy + edge * (column % ny + 0.5)
+    for k in range(nz):
+        cell = column * nz + k
+        q = (x, y, oz + edge * (k + 0.5))
+        near, _ = search(q, near, np.int64(0), nodes, nodes, mesh.boxes, mesh.links, mesh.triangles)
+        square = to_triangle(q, near, mesh.triangles)[1]
+        first, last = np.int64(0), nodes - 1
+        if square <= (NEARBY * edge) ** 2:
+            within = np.sqrt(square) + 2.0 * reach
+            first, last = leaves_within(q, within * within, nodes, mesh.boxes, mesh.links)
+        mesh.cells[cell] = near, first, last + 1
 
 
 @function

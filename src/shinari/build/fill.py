@@ -1,14 +1,16 @@
 """A closed mesh filled with particles that have its mass, its centre of mass and its inertia."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.ordering import hilbert_order
+from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.threads import team
+from shinari.contact.solid.all_shapes import mesh_distance
 from shinari.contact.solid.encode import encode_shapes
-from shinari.contact.solid.field import mesh_distance_and_normal
+from shinari.contact.solid.field import MeshFields, mesh_fields
 from shinari.errors import SceneError
-from shinari.maths.function import STEADY
 from shinari.scene.mesh_shape import Mesh
 
 # Spacings a particle near the surface may be moved to lie just inside of it.
@@ -136,15 +138,26 @@ def _offer(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def distances_and_normals(found, fields, points):
-    """Signed distance from the first mesh and its gradient, (N, 4), at points (N, 3)."""
-    for i in numba.prange(len(points)):
-        look(found, i, (points[i, 0], points[i, 1], points[i, 2]), fields)
+class Samples(Record):
+    """Points and the distance field at them."""
+
+    point = Field(real, 3, unit="m")
+    distance = Field(real, unit="m")
+    normal = Field(real, 3)
 
 
-@numba.njit(**STEADY)
-def look(found, i, q, fields):
+def distances_and_normals(found: np.ndarray, fields: tuple[np.ndarray, ...], points: NDArray[np.float64]) -> None:
+    """Fill signed distance from the first mesh and its gradient, (N, 4), at points (N, 3)."""
+    samples = Samples.zeros(len(points), np.float64)
+    samples.point[...] = points
+    p = Program()
+    p.launch(look, samples, mesh_fields(fields, np.float64), count=len(points), grain=64)
+    p.run(team().size)
+    found[:, 0], found[:, 1:] = samples.distance, samples.normal
+
+
+@kernel(fastmath=STEADY)
+def look(i, samples: Samples, fields: MeshFields):
     """Distance and gradient at one point."""
-    value, n = mesh_distance_and_normal(q, 0, fields)
-    found[i, 0], found[i, 1], found[i, 2], found[i, 3] = value, n[0], n[1], n[2]
+    value, normal = mesh_distance(samples.point[i], 0, fields)
+    samples.distance[i], samples.normal[i] = value, normal

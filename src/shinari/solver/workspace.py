@@ -88,11 +88,13 @@ class Workspace:
             # loaded only for a scene with bodies
             from shinari.rigid.bodies import Bodies
 
-            self.bodies = Bodies(model, model.rigid, state, settings)
+            self.bodies = Bodies(model, model.rigid, state, settings, self.clock)
         self.held = self._join_attachments()
         self.hierarchy = Hierarchy(scene, model, self.particles, settings) if settings.hierarchy else None
         self.emission = self._bind_emission(scene, model, state)
-        self.solids = Solids(scene, model, state, settings, self.predicted) if model.colliders else None
+        self.solids = None
+        if model.colliders:
+            self.solids = Solids(scene, model, state, settings, self.particles, self.groups, self.clock)
         self.contacts: list[Family] = []
         self.grabs: list[Grab] = []
         self.loosened = False
@@ -187,7 +189,7 @@ class Workspace:
             )
         who = self._who = participants(self._scene, model, state)
         if who is not None:
-            self.contacts.append(Surfaces(model, state, settings, self.predicted, who))
+            self.contacts.append(Surfaces(model, state, settings, self.particles, who))
         if self.solids is not None and model.particle_count:
             self.contacts.append(self.solids)
         pairs = next((family for family in self.contacts if isinstance(family, Pairs)), None)

@@ -1,25 +1,30 @@
 """Collider shapes as the arrays that kernels read, and distances of many points from Python."""
 
 from collections.abc import Sequence
+from functools import cache
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.threads import team
 from shinari.contact.solid import shapes
-from shinari.contact.solid.all_shapes import distance
-from shinari.maths.function import STEADY
+from shinari.contact.solid.all_shapes import distances
+from shinari.contact.solid.field import MeshFields, mesh_fields
 from shinari.scene import check
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
 
 
-def encode_shapes(solids: Sequence[Shape], real: type) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
+def encode_shapes(
+    solids: Sequence[Shape], precision: type
+) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
     """Shapes as arrays; a mesh that is given twice is built and held once.
 
     Args:
         solids: The shapes.
-        real: Floating point type of the solver.
+        precision: Floating point type of the solver.
 
     Returns:
         Kinds (K,), numbers (K, 4), and the distance fields of the meshes, `()` when there are none.
@@ -38,8 +43,8 @@ def encode_shapes(solids: Sequence[Shape], real: type) -> tuple[NDArray[np.int64
             kind, values = shapes.encode(mesh)
             kinds.append(kind)
             numbers.append(values)
-    fields = join_fields([build_field(mesh) for mesh in meshes], real)
-    return np.array(kinds, np.int64), np.array(numbers, real).reshape(-1, 4), fields
+    fields = join_fields([build_field(mesh) for mesh in meshes], precision)
+    return np.array(kinds, np.int64), np.array(numbers, precision).reshape(-1, 4), fields
 
 
 def bounds(shape: Shape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -86,24 +91,50 @@ def signed_distance(shape: Shape, points: ArrayLike) -> NDArray[np.float64]:
     at = check.array("signed_distance", "points", points, (None, 3))
     kinds, numbers, fields = encode_shapes([shape], np.float64)
     result = np.zeros(len(at))
-    if fields:
-        mesh_distances(result, kinds[0], numbers[0], fields, at)
-    else:
-        analytic_distances(result, kinds[0], numbers[0], at)
+    mesh_distances(result, kinds[0], numbers[0], fields, at)
     return result
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def mesh_distances(result, kind, numbers, fields, points):
-    """Distances (N,) of points (N, 3)."""
-    s = (numbers[0], numbers[1], numbers[2], numbers[3])
-    for i in numba.prange(len(points)):
-        result[i] = distance(kind, (points[i, 0], points[i, 1], points[i, 2]), s, fields)
+def mesh_distances(
+    result: np.ndarray, kind: int, numbers: np.ndarray, fields: tuple[np.ndarray, ...], points: np.ndarray
+) -> None:
+    """Fill the distances (N,) of points (N, 3) from a shape given as `encode_shapes` does, which may be a mesh."""
+    precision = result.dtype.type
+    shape = SolidShape(precision, kind=np.array([kind], np.int64), size=np.asarray(numbers, precision).reshape(1, 4))
+    samples = Samples(precision, point=np.ascontiguousarray(points, precision), distance=np.ascontiguousarray(result))
+    p = Program()
+    count = len(samples)
+    p.launch(measure_distance(len(fields) > 0), samples, shape, mesh_fields(fields, precision), count=count, grain=64)
+    p.run(team().size)
+    result[...] = samples.distance
 
 
-@numba.njit(cache=True, **STEADY)
-def analytic_distances(result, kind, numbers, points):
-    """Distances (N,) of points (N, 3)."""
-    s = (numbers[0], numbers[1], numbers[2], numbers[3])
-    for i in range(len(points)):
-        result[i] = shapes.distance(kind, (points[i, 0], points[i, 1], points[i, 2]), s, ())
+def analytic_distances(result: np.ndarray, kind: int, numbers: np.ndarray, points: np.ndarray) -> None:
+    """`mesh_distances` for a shape that is no mesh."""
+    mesh_distances(result, kind, numbers, (), points)
+
+
+class SolidShape(Record):
+    """One row: a shape."""
+
+    kind = Field(np.int64)
+    size = Field(real, 4)
+
+
+class Samples(Record):
+    """Points and their distances from a shape."""
+
+    point = Field(real, 3, unit="m")
+    distance = Field(real, unit="m")
+
+
+@cache
+def measure_distance(meshes: bool) -> Kernel:
+    """Kernel that finds the distance of a point."""
+    distance_and_normal = distances(meshes)
+
+    @kernel(fastmath=STEADY)
+    def measure(i, samples: Samples, shape: SolidShape, fields: MeshFields):
+        samples.distance[i] = distance_and_normal(shape.kind[0], samples.point[i], shape.size[0], fields)[0]
+
+    return measure

@@ -14,26 +14,51 @@ that the search stops, after `VISITS` nodes, before it has seen them all. Beyond
 as the nearest triangle found, and outside the distance is a lower bound, within the grid short by less than the
 diagonal of a cell. So no distance is ever more than the true one; normals point from or to a triangle nearby.
 
-`fields` is a tuple of arrays that holds all meshes of a scene, one after another; `shinari.build.field` makes it.
-
-    frames     (M, 8) origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] (negative for
-               a solid), distance [m] under which the direction to the surface is rounding, unused
-    extents    (M, 8) cells along x, y, z, first cell, first node, end of the nodes, unused
-    cells      (C, 3) triangle nearest to the centre, first node and end of the search
-    boxes      (N, 6) lower and upper corner of each node [m]
-    links      (N, 3) next node when this one is skipped, first triangle and end of a leaf (equal for inner nodes)
-    triangles  (T, 9) corner a, edges b - a and c - a [m]
-    normals    (T, 7, 3) pseudonormals: face; edges ab, ac, bc; corners a, b, c
+`MeshFields` holds all meshes of a scene, one after another; `shinari.build.field` makes its arrays. The functions here
+take the fields of it as a tuple, `tables(mesh_fields)`.
 """
+
+from typing import Any
 
 import numpy as np
 
+from shinari.compute import Field, Record, real
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, dot, norm, reciprocal, scale, sub
 
 VISITS = 1024
 FAR = np.float32(8.0)
 HALF = np.float32(0.5)
+
+
+class MeshFields(Record, ragged=True):
+    """Distance fields of the meshes of a scene."""
+
+    frames = Field(
+        real,
+        8,
+        doc="of each mesh: origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] "
+        "(negative for a solid), distance [m] under which the direction to the surface is rounding, unused",
+    )
+    extents = Field(np.int64, 8, doc="of each mesh: cells along x, y, z, first cell, first node, end of nodes, unused")
+    cells = Field(np.uint32, 3, doc="triangle nearest to the centre, first node and end of the search")
+    boxes = Field(real, 6, unit="m", doc="lower and upper corner of each node")
+    links = Field(np.uint32, 3, doc="of each node: the next when it is skipped, first triangle and end of a leaf")
+    triangles = Field(real, 9, unit="m", doc="corner a, edges b - a and c - a")
+    normals = Field(real, (7, 3), doc="pseudonormals of a triangle: face; edges ab, ac, bc; corners a, b, c")
+
+
+def mesh_fields(arrays: tuple[np.ndarray, ...], precision: type) -> MeshFields:
+    """Record of the arrays of `shinari.build.field.join_fields`; of none at all for `()`."""
+    if not arrays:
+        return MeshFields.zeros(0, precision)
+    return MeshFields(precision, **dict(zip(MeshFields.fields, arrays, strict=True)))
+
+
+@steady
+def tables(fields: Any):
+    """The fields of `MeshFields` as a tuple."""
+    return fields.frames, fields.extents, fields.cells, fields.boxes, fields.links, fields.triangles, fields.normals
 
 
 @steady
