@@ -88,3 +88,42 @@ def test_another_processor_is_another_file(filled):
     again, _, numba = run(folder, SHINARI_CPU="x86-64-v2")
     assert again == compiled
     assert numba
+
+
+SCATTERED = """
+import mmap
+
+import numpy as np
+
+from shinari.compute import Field, Program, Record, kernel, real
+
+
+class Points(Record):
+    x = Field(real)
+
+
+def maker(k):
+    def body(i, points: Points):
+        points.x[i] = points.x[i] * np.float32(1.25 + k) + np.float32(0.1 * k + 0.3)
+
+    return kernel(body)
+
+
+kept = []
+for k in range(24):
+    points = Points.zeros(4)
+    p = Program()
+    p.launch(maker(k), points, count=4)
+    p.run()
+    assert np.allclose(points.x, 0.1 * k + 0.3)
+    kept.append(mmap.mmap(-1, 3 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mappings that reserve no memory")
+def test_objects_are_loaded_wherever_memory_is_free(tmp_path):
+    """Code and constants of an object are at most 2 GiB apart, also where large mappings lie in between."""
+    script = tmp_path / "scattered.py"
+    script.write_text(SCATTERED)
+    environment = {**os.environ, "SHINARI_CACHE_DIR": str(tmp_path / "cache"), "SHINARI_COMPILE_PROCESSES": "1"}
+    subprocess.run([sys.executable, script], check=True, env=environment)

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from shinari import memory
 from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute.program import run_once
+from shinari.errors import MemoryLimitError
 
 
 class Cells(Record):
@@ -212,3 +215,32 @@ def test_a_launch_needs_a_count_or_colours():
         Program().launch(push, Cells.zeros(1), 1)
     with pytest.raises(TypeError, match="cell: got int32; expected int64"):
         Program().launch(push, Cells.zeros(1), 1, count=(np.zeros(1, np.int32), 0))
+
+
+def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
+    """The message names the list, and the next run begins anew."""
+    log, items, cells = Cells.zeros(8), List.zeros(0), Cells.zeros(1)
+    cells.value[0] = 1000
+    p = Program()
+    with p.loop(3):
+        p.serial(push, log, 1)
+        p.require(items, (cells.value, 0), "bodies: {count} pairs", 100)
+    monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 100_000)
+    with pytest.raises(MemoryLimitError, match="bodies: 1000 pairs: they need"):
+        p.run()
+    cells.value[0], log.value[...] = 800, 0
+    assert p.run()
+    assert log.value[0] == 3
+    assert len(items) == 1200
+
+
+@kernel
+def number(i, points: Points):
+    points.x[i] = i
+
+
+def test_a_kernel_runs_once_over_all_items():
+    points = Points.zeros(1000, np.float64)
+    run_once(number, points, count=1000, threads=2, grain=100)
+    assert np.array_equal(points.x, np.arange(1000.0))

@@ -33,6 +33,11 @@ def contacts_of(scene, frames=None, threads=1, detection="frame"):
     return contacts, frames
 
 
+def listed_pairs(contacts):
+    """Pairs of geoms that may touch, (K, 2)."""
+    return contacts.pairs.geoms[: contacts.pair_count]
+
+
 def turned(quaternion, vectors):
     """Vectors (..., 3) turned by unit quaternions (..., 4)."""
     w, axis = quaternion[..., :1], quaternion[..., 1:]

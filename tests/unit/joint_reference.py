@@ -3,12 +3,13 @@
 import numpy as np
 
 import shinari as sn
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.joints import Joints, start_joints
 from shinari.rigid.joints.table import joints_of
 from shinari.rigid.motion import as_frame
 from shinari.scene.motion import quaternion_product, rotation_matrix
+from shinari.solver.segment import Segment
 
 
 def cross_matrix(r):
@@ -51,11 +52,19 @@ class World:
             "bodies/angular_velocities": f.w[:count],
         }  # fmt: skip
         self.joints = Joints(joints_of(scene.bodies, scene.joints), self.parts)
-        self.elements, self.bars = Elements.zeros(len(scene.joints)), Bars.zeros(self.joints.bars)
+        self.bars = self.joints.bars()
+        self.elements = Elements.zeros(len(scene.joints) + len(self.bars))
+        records = self.elements, self.bars, self.frames
+        self.evaluate_all = Segment(lambda p: self.joints.record_evaluate(p, *records, self.h))
+        self.settle_all = Segment(lambda p: self.joints.record_settle(p, *records))
         self.torques = np.zeros((count + 1, 3))
 
     def evaluate(self):
-        self.joints.evaluate(self.frames, self.h, self.elements, self.bars)
+        self.evaluate_all(1)
+
+    def start_substep(self):
+        """The next evaluation is the first of a substep."""
+        self.joints.phase.first[0] = 1
 
     def jacobian(self, e):
         """Rows d and phi of element e over all frames, (6, 6 F)."""
@@ -70,7 +79,7 @@ class World:
     def bar_row(self, g):
         row = np.zeros(6 * len(self.frames.x))
         for side in range(2):
-            i = int(self.bars.frames[g, side])
+            i = int(self.elements.frames[len(self.scene.joints) + g, side])
             row[6 * i : 6 * i + 6] += self.bars.jacobian[g, 6 * side : 6 * side + 6]
         return row
 
@@ -78,7 +87,7 @@ class World:
         """Stiffness of all elements and bars over all frames, and their force."""
         el, bars, size = self.elements, self.bars, 6 * len(self.frames.x)
         k, f = np.zeros((size, size)), np.zeros(size)
-        for e in range(len(el.force)):
+        for e in range(len(self.scene.joints)):
             j = self.jacobian(e)
             both = np.zeros((6, 6))
             both[:3, :3], both[3:, 3:] = full(el.stiffness[e, :6]), full(el.stiffness[e, 6:])
@@ -127,15 +136,14 @@ class World:
                 force[at] -= mass @ moved[i] / h**2
             motion = np.zeros(len(force))
             motion[chosen] = np.linalg.solve(k[np.ix_(chosen, chosen)], force[chosen])
-            for e in range(len(self.elements.force)):
+            for e in range(len(self.scene.joints)):
                 self.elements.motion[e] = self.jacobian(e) @ motion
             for g in range(len(self.bars.force)):
                 self.bars.motion[g] = self.bar_row(g) @ motion
             for i in self.free:
                 self.move(i, motion[6 * i : 6 * i + 6])
                 moved[i] += motion[6 * i : 6 * i + 6]
-        self.joints.settle(f, h, self.elements, self.bars)
-        self.joints.break_over()
+        self.settle_all(1)
         for i in self.free:
             f.v[i] = (f.x[i] - f.x0[i]) / h
             f.w[i] = logarithm(quaternion_product(f.q[i], f.q0[i] * [1, -1, -1, -1])) / h

@@ -4,11 +4,18 @@ The signed distance of two convex sets is the largest gap along any direction (n
 parts them). Here it is searched over directions, by dense sampling and ever finer sampling around the best.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY
-from shinari.rigid.contact.manifold import manifold
+from shinari.compute import Field, Program, Record, kernel, scratch
+from shinari.compute.kernels import STEADY
+from shinari.rigid.contact.faces import ROOM
+from shinari.rigid.contact.manifold import boxes_manifold, convex_manifold
+from shinari.rigid.contact.pairs import BALLS, BOXES, CAPSULES, PLANES, kind_of_pair
+from shinari.rigid.contact.planes import plane_manifold
+from shinari.rigid.contact.poses import Poses
+from shinari.rigid.contact.round import ball_manifold, capsules_manifold
+from shinari.rigid.contact.rows import mirror
+from shinari.rigid.contact.shapes import Shapes
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Sphere
 
 
@@ -123,21 +130,51 @@ def signed_distance(first, pose_a, second, pose_b, rng, starts=6):
     return best, best_n
 
 
-@numba.njit(**STEADY)  # not cached: Numba would not see that what it calls was edited
-def many(shapes, a, pose_a, b, pose_b, margin, out, counts):
-    """Manifolds of many pairs."""
-    for i in range(len(a)):
-        p, q = pose_a[i], pose_b[i]
-        pa = (p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11])
-        pb = (q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7], q[8], q[9], q[10], q[11])
-        counts[i] = manifold(shapes, a[i], pa, b[i], pb, margin[i], out[i])
+class Asked(Record):
+    """Pairs of shapes, and what is found."""
+
+    shapes = Field(np.int64, 2)
+    margin = Field(np.float64)
+    count = Field(np.int64)
+    rows = Field(np.float64, (8, 14))
+
+
+@kernel(fastmath=STEADY)
+def find(i, asked: Asked, shapes: Shapes, poses: Poses):
+    """Manifold of a pair; shape 2 i of the poses is its first, 2 i + 1 its second."""
+    rows = scratch((ROOM, 14), asked.margin[i])
+    swapped = shapes.kind[2 * i] > shapes.kind[2 * i + 1]
+    a, b = (2 * i + 1, 2 * i) if swapped else (2 * i, 2 * i + 1)
+    kind, count = kind_of_pair(shapes.kind[a], shapes.kind[b]), 0
+    if kind == PLANES:
+        count = plane_manifold(shapes, poses, a, b, asked.margin[i], rows)
+    elif kind == BALLS:
+        count = ball_manifold(shapes, poses, a, b, asked.margin[i], rows)
+    elif kind == CAPSULES:
+        count = capsules_manifold(shapes, poses, a, b, asked.margin[i], rows)
+    elif kind == BOXES:
+        count = boxes_manifold(shapes, poses, a, b, asked.margin[i], rows)
+    else:
+        count = convex_manifold(shapes, poses, a, b, asked.margin[i], rows)
+    if swapped:
+        mirror(rows, count)
+    asked.count[i] = count
+    for k in range(count):
+        for c in range(14):
+            asked.rows[i, k, c] = rows[k, c]
 
 
 def manifolds(shapes, a, pose_a, b, pose_b, margin):
     """Rows of the contacts of each pair."""
     count = len(pose_a)
-    a, b = np.broadcast_to(a, count).astype(np.int64), np.broadcast_to(b, count).astype(np.int64)
-    margin = np.broadcast_to(margin, count).astype(float)
-    out, counts = np.full((count, 8, 14), np.nan), np.zeros(count, np.int64)
-    many(shapes, a, np.ascontiguousarray(pose_a), b, np.ascontiguousarray(pose_b), margin, out, counts)
-    return [out[i, : counts[i]].copy() for i in range(count)]
+    asked, poses = Asked.zeros(count, np.float64), Poses.zeros(2 * count, np.float64)
+    both = np.stack([np.broadcast_to(a, count), np.broadcast_to(b, count)], axis=1).astype(np.int64)
+    asked.shapes[...], asked.margin[...] = both, margin
+    poses.pose[0::2], poses.pose[1::2] = pose_a, pose_b
+    # each pair has shapes of its own, so that each has its pose
+    arrays = dict(shapes.arrays)
+    arrays |= {name: np.ascontiguousarray(arrays[name][both.ravel()]) for name in ("kind", "size", "hull")}
+    p = Program()
+    p.launch(find, asked, Shapes(np.float64, **arrays), poses, count=count)
+    p.run()
+    return [asked.rows[i, : asked.count[i]].copy() for i in range(count)]

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from body_frames import H, contacts_of, drift, frames_of, places, random_turn
+from body_frames import H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 
 import shinari as sn
 from shinari.rigid import bodies
-from shinari.rigid.contact.broad import MOST, SLACK
 from shinari.rigid.contact.geoms import geoms_of
+from shinari.rigid.contact.margins import MOST, SLACK
 from shinari.rigid.contact.table import BodyContacts
 
 SPACING = 1.05
@@ -66,13 +66,13 @@ def test_pairs_are_in_proportion_to_bodies_at_any_speed(thrown, speed):
         contacts, frames = contacts_of(lattice(side, thrown(speed)))
         v = frames.v[frames.inverse_mass > 0]
         bound = most_pairs(0.0 if thrown is together else 2.0 * float(np.linalg.norm(v, axis=1).max()))
-        counts.append(len(contacts.pairs.geoms) / side**3)
+        counts.append(contacts.pair_count / side**3)
         assert counts[-1] < bound
         # again and again in a step, as after impacts
         for _ in range(4):
             drift(frames, H)
             contacts.find(1)
-            assert len(contacts.pairs.geoms) / side**3 < bound
+            assert contacts.pair_count / side**3 < bound
     # a body inside of a large heap has more neighbours than one at the surface of a small one, not eight times as many
     assert counts[1] < 3.0 * counts[0] + 1.0
 
@@ -82,8 +82,8 @@ def test_a_heap_that_falls_has_the_pairs_of_one_at_rest():
     still, _ = contacts_of(lattice(8, together(0.0)))
     for speed in (1.0, 10.0, 50.0):
         moving, _ = contacts_of(lattice(8, together(speed)))
-        assert len(moving.pairs.geoms) <= (3**3 - 1) / 2 * 8**3
-    assert len(still.pairs.geoms) <= 3 * 8**3 + (3**3 - 1) / 2 * 8**3
+        assert moving.pair_count <= (3**3 - 1) / 2 * 8**3
+    assert still.pair_count <= 3 * 8**3 + (3**3 - 1) / 2 * 8**3
 
 
 @pytest.mark.parametrize("speed", [10.0, 100.0, 1000.0])
@@ -95,7 +95,7 @@ def test_one_fast_body_does_not_fill_the_lists_of_slow_ones(speed):
 
     still, _ = contacts_of(lattice(8, together(0.0)))
     contacts, _ = contacts_of(lattice(8, one_fast))
-    pairs, before = contacts.pairs.geoms, {tuple(p) for p in still.pairs.geoms}
+    pairs, before = listed_pairs(contacts), {tuple(p) for p in listed_pairs(still)}
     assert before <= {tuple(p) for p in pairs}
     mine = (pairs == 0).any(axis=1)
     # what is new is on the path of the fast one
@@ -124,7 +124,7 @@ def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
     for substep in range(3):
         if substep:
             contacts.find(1)
-        listed = {tuple(pair) for pair in contacts.pairs.geoms.tolist()}
+        listed = {tuple(pair) for pair in listed_pairs(contacts).tolist()}
         for part in np.linspace(0.0, 1.0, 12):
             then = frames_of(scene)
             then.x0[...], then.q0[...] = frames.x0, frames.q0
@@ -170,21 +170,34 @@ def test_what_is_thrown_off_its_path_meets_the_next(speed, angle, substeps, monk
 
 def test_margins_do_not_depend_on_how_often_they_were_left():
     """The lists of a step with many detections are no longer than those of one with few."""
-    contacts, _ = contacts_of(lattice(8, at_random(30.0)))
-    first = len(contacts.pairs.geoms)
-    for _ in range(8):
-        contacts._take_pairs(contacts._broad.find(contacts._poses, contacts._factor, 1), True)
-        contacts._factor *= 2.0
-    assert len(contacts.pairs.geoms) <= 1.5 * first
+    contacts, frames = contacts_of(lattice(8, at_random(30.0)))
+    first, place = contacts.pair_count, frames.x0.copy()
+    for k in range(8):
+        # what is far away has left its margin; back again it is at the same places
+        frames.x0[...] = place + 100.0
+        contacts.find(1)
+        frames.x0[...] = place
+        contacts.find(1)
+        assert contacts.detections == 2 * k + 3
+    assert contacts.pair_count <= 1.5 * first
 
 
 def test_what_is_known_of_a_pair_outlasts_a_detection():
+    """A detection in the midst of a step, for one that moved away, keeps what is known of the others."""
     contacts, frames = contacts_of(lattice(3, together(1.0)))
-    kept, keys = contacts.pairs, contacts.table.key[: contacts.table.count].copy()
-    assert kept.valid.any()
-    contacts._take_pairs(kept.geoms[::2].copy(), True)
-    for name in ("valid", "count", "mask", "margin", "place"):
-        np.testing.assert_array_equal(getattr(contacts.pairs, name), getattr(kept, name)[::2])
-    contacts._take_pairs(kept.geoms, True)
-    contacts._update(1, frames.v, True)
+    names, pairs = ("valid", "count", "mask", "margin", "place"), listed_pairs(contacts).copy()
+    before = {name: getattr(contacts.pairs, name)[: len(pairs)].copy() for name in names}
+    keys = contacts.table.key[: contacts.table.count].copy()
+    assert before["valid"].any()
+    place = frames.x0[13].copy()
+    frames.x0[13] += 10.0
+    contacts.find(1)
+    assert contacts.detections == 2
+    others = (pairs != 13).all(axis=1)
+    np.testing.assert_array_equal(listed_pairs(contacts), pairs[others])
+    for name in names:
+        np.testing.assert_array_equal(getattr(contacts.pairs, name)[: others.sum()], before[name][others])
+    frames.x0[13] = place
+    contacts.find(1)
+    np.testing.assert_array_equal(listed_pairs(contacts), pairs)
     np.testing.assert_array_equal(contacts.table.key[: contacts.table.count], keys)

@@ -157,9 +157,9 @@ def test_an_allocation_that_fails_is_told_as_what_it_is(monkeypatch):
     sim.step()
     before = seen(sim.state)
     assert sim._work.bodies is not None
-    system = sim._work.bodies.system
+    bodies = sim._work.bodies
     with monkeypatch.context() as patch:
-        patch.setattr(system, "solve", lambda threads: np.zeros(2**55))
+        patch.setattr(bodies, "project", lambda threads, first: np.zeros(2**55))
         with pytest.raises(sn.MemoryLimitError, match=r"simulation: step: memory ran out in frame 2: Unable to alloc"):
             sim.step()
     assert sim.state.frame == 1

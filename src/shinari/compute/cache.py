@@ -164,4 +164,5 @@ def _engine() -> Any:
     if bounds.CHECKED:
         llvm.add_symbol(bounds.SYMBOL, bounds.address())
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    # sections of one object lie together in one mapping: code reaches its constants by 32 bits
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)

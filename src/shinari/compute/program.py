@@ -25,6 +25,7 @@ from shinari.compute.kernels import Kernel, Native, shared
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import Pool, share, team
+from shinari.memory import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
 # Columns of a line: operation | entry, or address of a value | launch, or where to go | addresses of begin, end | grain
@@ -136,7 +137,7 @@ class Program:
         self._names: list[str] = []
         self._kept: list[Any] = []
         self._natives: list[tuple[int, Native]] = []
-        self._lists: dict[int, tuple[Record, tuple[np.ndarray, int]]] = {}
+        self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
         self._table: Any = None
         self._run: Any = None
         self.grown = 0
@@ -206,17 +207,32 @@ class Program:
         """End the run if a cell is not zero; `run` returns False."""
         self._line(STOP, self._cell(condition))
 
-    def require(self, record: Record, count: tuple[np.ndarray, int]) -> None:
-        """Before a list is filled: room for as many rows as a cell says. Python makes room, and the replay goes on."""
+    def require(
+        self, record: Record, count: tuple[np.ndarray, int], name: str = "", row_bytes: int | None = None
+    ) -> None:
+        """Before a list is filled: room for as many rows as a cell says. Python makes room, and the replay goes on.
+
+        Where the memory for it cannot be had, `run` raises a MemoryLimitError.
+
+        Args:
+            record: The list.
+            count: Where the number of rows stands.
+            name: Object and list for the message, with `{count}`; the name of the record if it is empty.
+            row_bytes: Memory of a row with all that grows with it [bytes]; that of the record if it is None.
+        """
         # the number of rows stands at the end of the table of addresses, whoever makes room
         at = self._line(REQUIRE, self._cell(count), self._cell((record.addresses, len(record.fields))))
-        self._lists[at] = record, count
+        if row_bytes is None:
+            row_bytes = sum(array.itemsize * int(np.prod(array.shape[1:])) for array in record.arrays.values())
+        self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes
 
     def prepare(self) -> None:
         """Load or compile all kernels."""
         if self._run is not None:
             return
-        load([native for _, native in self._natives] + [replay.native(np.float32)])
+        natives = [native for _, native in self._natives] + [replay.native(np.float32)]
+        if missing := [native for native in natives if not native.is_loaded]:
+            load(missing)
         for at, native in self._natives:
             self._lines[at][FIRST] = native.address
         self._table = Lines.zeros(len(self._lines))
@@ -237,6 +253,9 @@ class Program:
                 if at < 0:
                     break
                 self._make_room(at)
+        except MemoryError:
+            self._table.passes[...] = 0
+            raise
         finally:
             if usable > 1:
                 crew.release()
@@ -246,8 +265,10 @@ class Program:
         return at == FINISHED
 
     def _make_room(self, at: int) -> None:
-        record, (array, index) = self._lists[at]
-        record.grow(int(array[index]) * 3 // 2)
+        record, (array, index), name, row_bytes = self._lists[at]
+        count = int(array[index])
+        require_memory(count * row_bytes, name.format(count=count))
+        record.grow(count * 3 // 2)
         self.grown += 1
 
     def profile(self) -> list[tuple[str, int]]:
@@ -277,3 +298,20 @@ class Program:
         self._lines.append([operation, first, second, begin, end, grain])
         self._names.append(name)
         return len(self._lines) - 1
+
+
+def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = None, grain: int = 256) -> None:
+    """Run a kernel for every index below a count, once: where a scene is built, and for results.
+
+    Args:
+        kernel: The kernel.
+        arguments: Its records and scalars.
+        count: Items.
+        threads: Threads to use; None: all.
+        grain: Items below which a part is not worth sharing.
+    """
+    p = Program()
+    p.launch(kernel, *arguments, count=count, grain=grain)
+    if count < 2 * grain:
+        threads = 1
+    p.run(team().size if threads is None else threads)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import shinari
+from shinari.compute import Record
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
 from shinari.files.pack import RECORDS, Packed, unpack
@@ -253,6 +254,8 @@ def _plain(value: Any) -> Any:
         return [value.name, list(value.parameters), value.points, value.rows]
     if dataclasses.is_dataclass(value) and not callable(value) and RECORDS.get(type(value).__name__) is not type(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Record):
+        return list(value.arrays.values())
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

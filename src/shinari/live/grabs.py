@@ -38,11 +38,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
 from shinari.scene.motion import rotation_matrix
+from shinari.solver.particles import Groups, Particles
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -241,16 +243,38 @@ class HeldBody:
     """
 
     def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
-        from shinari.rigid.coupling.attachment_rows import solve_attachments
+        from shinari.rigid.coupling.attachment_rows import AttachmentRows
 
-        self._simulation, self._kernel, self._body = simulation, solve_attachments, body
+        self._simulation, self._body = simulation, body
         state, described, real = simulation.state, simulation.scene.bodies[body], simulation.model.real
         local = (point - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
         # in the axes of the frame that the solver moves
         self._local = (local - described.centre) @ rotation_matrix(described.axes)
         # the fixed particle stands at an origin of its own, which is the target
-        self._x, self._predicted, self._v = np.zeros((1, 4), real), np.zeros((1, 3), real), np.zeros((1, 3), real)
-        self._pushed = np.zeros((1, 3))
+        self._particle: Particles = Particles.zeros(1, real)
+        self._group: Groups = Groups.zeros(1, real)
+        self._row: AttachmentRows = AttachmentRows.zeros(1)
+        self._row.body[0], self._row.place[0] = body, self._local
+        self._programs: dict[bool, Program] = {}
+        self._frames: Any = None
+
+    def _program(self, first: bool, h: float) -> Program:
+        """Solves the attachment once."""
+        from shinari.rigid.coupling.attachment_rows import solve_attachments
+        from shinari.rigid.coupling.records import Turns
+        from shinari.rigid.coupling.response import begin_turn, end_turn
+
+        assert self._simulation._work.bodies is not None
+        frames = self._simulation._work.bodies.frames
+        if frames is not self._frames:
+            self._frames, self._programs = frames, {}
+        if first not in self._programs:
+            turns, p = Turns.zeros(len(frames)), Program()
+            p.launch(begin_turn, frames, turns, count=len(frames))
+            p.serial(solve_attachments, self._row, self._particle, self._group, frames, turns, int(first), h)
+            p.launch(end_turn, frames, turns, h, count=len(frames))
+            self._programs[first] = p
+        return self._programs[first]
 
     def start(self, h: float) -> np.ndarray:
         """See `Held`."""
@@ -268,18 +292,11 @@ class HeldBody:
 
     def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
         """See `Held`."""
-        work, body = self._simulation._work, self._body
-        assert work.bodies is not None
-        f = work.bodies.frames
-        self._v[0] = (target - self.start(h)) / h
-        self._pushed[0] = -pushed
-        scratch = f.q.copy(), np.zeros((len(f.x), 2)), np.zeros_like(f.x)
-        self._kernel(
-            np.zeros(1, np.int64), np.array([body]), self._local[None], np.zeros(1), np.array([soft * h * h]),
-            np.zeros(1, bool), self._pushed, self._x, self._predicted, self._v, np.zeros(1, np.uint16), target[None],
-            f.x, f.q, f.x0, f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses, *scratch, first, h
-        )  # fmt: skip
-        return -self._pushed[0] - pushed
+        self._particle.v[0] = (target - self.start(h)) / h
+        self._group.origin[0] = target
+        self._row.multiplier[0], self._row.compliance[0] = -pushed, soft * h * h
+        self._program(first, h).run()
+        return -self._row.multiplier[0] - pushed
 
 
 class Grabs:

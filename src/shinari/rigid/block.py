@@ -1,4 +1,9 @@
-"""Six by six blocks of the bodies' system, each a row of 36 numbers, row after row: three of motion, three of turn."""
+"""Six by six blocks of the bodies' system, by rows of six: three of motion, three of turn.
+
+The factor of a symmetric block D = U^T U is upper triangular; below its diagonal stands what nobody reads, and its
+diagonal is stored inverted. A block beside the diagonal has the rows of the node that is eliminated first and the
+columns of the other: row after row, all of it is sums of rows, which are vectors of six.
+"""
 
 import math
 
@@ -6,91 +11,133 @@ from shinari.maths.function import steady
 
 
 @steady
+def add_rows(a, b):
+    """Sum of two rows."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@steady
+def scale_row(a, s):
+    """A row times a number."""
+    return s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5]
+
+
+@steady
+def minus(a, s, b):
+    """A row minus another times a number."""
+    return a[0] - s * b[0], a[1] - s * b[1], a[2] - s * b[2], a[3] - s * b[3], a[4] - s * b[4], a[5] - s * b[5]
+
+
+@steady
+def row_dot(a, b):
+    """Inner product of two rows."""
+    return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
+
+
+@steady
+def inverse_root(pivot):
+    """1 / sqrt(pivot); a pivot that rounding has eaten is a direction in which all is held: it does not move."""
+    return 1.0 / math.sqrt(pivot) if pivot > 0.0 else 0.0
+
+
+@steady
 def factor(d, j):
-    """Cholesky factor in place, lower; the diagonal of the factor is stored inverted."""
+    """Factor a block of the diagonal in place."""
+    i0 = inverse_root(d[j, 0, 0])
+    r0 = scale_row(d[j, 0], i0)
+    r1 = minus(d[j, 1], r0[1], r0)
+    i1 = inverse_root(r1[1])
+    r1 = scale_row(r1, i1)
+    r2 = minus(minus(d[j, 2], r0[2], r0), r1[2], r1)
+    i2 = inverse_root(r2[2])
+    r2 = scale_row(r2, i2)
+    r3 = minus(minus(minus(d[j, 3], r0[3], r0), r1[3], r1), r2[3], r2)
+    i3 = inverse_root(r3[3])
+    r3 = scale_row(r3, i3)
+    r4 = minus(minus(minus(minus(d[j, 4], r0[4], r0), r1[4], r1), r2[4], r2), r3[4], r3)
+    i4 = inverse_root(r4[4])
+    r4 = scale_row(r4, i4)
+    pivot = d[j, 5, 5] - (r0[5] * r0[5] + r1[5] * r1[5]) - (r2[5] * r2[5] + r3[5] * r3[5]) - r4[5] * r4[5]
+    d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4] = r0, r1, r2, r3, r4
+    d[j, 0, 0], d[j, 1, 1], d[j, 2, 2], d[j, 3, 3], d[j, 4, 4] = i0, i1, i2, i3, i4
+    d[j, 5, 5] = inverse_root(pivot)
+
+
+@steady
+def divide(blocks, p, d, j):
+    """Block p becomes U^-T B with the factor U in d[j]."""
+    u0, u1, u2, u3, u4 = d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4]
+    r0 = scale_row(blocks[p, 0], u0[0])
+    r1 = scale_row(minus(blocks[p, 1], u0[1], r0), u1[1])
+    r2 = scale_row(minus(minus(blocks[p, 2], u0[2], r0), u1[2], r1), u2[2])
+    r3 = scale_row(minus(minus(minus(blocks[p, 3], u0[3], r0), u1[3], r1), u2[3], r2), u3[3])
+    r4 = scale_row(minus(minus(minus(minus(blocks[p, 4], u0[4], r0), u1[4], r1), u2[4], r2), u3[4], r3), u4[4])
+    r5 = minus(minus(minus(minus(minus(blocks[p, 5], u0[5], r0), u1[5], r1), u2[5], r2), u3[5], r3), u4[5], r4)
+    blocks[p, 0], blocks[p, 1], blocks[p, 2], blocks[p, 3], blocks[p, 4] = r0, r1, r2, r3, r4
+    blocks[p, 5] = scale_row(r5, d[j, 5, 5])
+
+
+@steady
+def minus_row(row, c, a, s, b):
+    """Row c of a block minus row c of A^T B, with block s of a and the rows b of the other."""
+    row = minus(minus(minus(row, a[s, 0, c], b[0]), a[s, 1, c], b[1]), a[s, 2, c], b[2])
+    return minus(minus(minus(row, a[s, 3, c], b[3]), a[s, 4, c], b[4]), a[s, 5, c], b[5])
+
+
+@steady
+def subtract_product(target, i, blocks, a, b):
+    """Subtract A^T B of blocks a and b from block i of the target."""
+    rows = blocks[b, 0], blocks[b, 1], blocks[b, 2], blocks[b, 3], blocks[b, 4], blocks[b, 5]
     for c in range(6):
-        s = d[j, 7 * c]
-        for k in range(c):
-            s -= d[j, 6 * c + k] * d[j, 6 * c + k]
-        # a pivot that rounding has eaten is a direction in which all is held: it does not move
-        inverse = 1.0 / math.sqrt(s) if s > 0.0 else 0.0
-        d[j, 7 * c] = inverse
-        for r in range(c + 1, 6):
-            t = d[j, 6 * r + c]
-            for k in range(c):
-                t -= d[j, 6 * r + k] * d[j, 6 * c + k]
-            d[j, 6 * r + c] = t * inverse
-
-
-@steady
-def divide(blocks, e, d, j):
-    """Block e becomes B L^-T with the factor L in d[j]."""
-    for c in range(6):
-        inverse = d[j, 7 * c]
-        for r in range(6):
-            t = blocks[e, 6 * r + c]
-            for k in range(c):
-                t -= blocks[e, 6 * r + k] * d[j, 6 * c + k]
-            blocks[e, 6 * r + c] = t * inverse
-
-
-@steady
-def subtract_square(d, i, blocks, e):
-    """Take B B^T of block e from the lower triangle of d[i]."""
-    for r in range(6):
-        for c in range(r + 1):
-            t = 0.0
-            for k in range(6):
-                t += blocks[e, 6 * r + k] * blocks[e, 6 * c + k]
-            d[i, 6 * r + c] -= t
-
-
-@steady
-def subtract_product(blocks, target, a, b):
-    """Take A B^T of blocks a and b from block `target`."""
-    for r in range(6):
-        for c in range(6):
-            t = 0.0
-            for k in range(6):
-                t += blocks[a, 6 * r + k] * blocks[b, 6 * c + k]
-            blocks[target, 6 * r + c] -= t
+        target[i, c] = minus_row(target[i, c], c, blocks, a, rows)
 
 
 @steady
 def solve_lower(d, j, g):
-    """g[j] becomes L^-1 g[j]."""
-    for c in range(6):
-        t = g[j, c]
-        for k in range(c):
-            t -= d[j, 6 * c + k] * g[j, k]
-        g[j, c] = t * d[j, 7 * c]
+    """g[j] becomes U^-T g[j]."""
+    u0, u1, u2, u3, u4, x = d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4], g[j]
+    x0 = x[0] * u0[0]
+    x = minus(x, x0, u0)
+    x1 = x[1] * u1[1]
+    x = minus(x, x1, u1)
+    x2 = x[2] * u2[2]
+    x = minus(x, x2, u2)
+    x3 = x[3] * u3[3]
+    x = minus(x, x3, u3)
+    x4 = x[4] * u4[4]
+    g[j] = x0, x1, x2, x3, x4, (x[5] - x4 * u4[5]) * d[j, 5, 5]
 
 
 @steady
 def solve_upper(d, j, g):
-    """g[j] becomes L^-T g[j]."""
-    for c in range(5, -1, -1):
-        t = g[j, c]
-        for k in range(c + 1, 6):
-            t -= d[j, 6 * k + c] * g[j, k]
-        g[j, c] = t * d[j, 7 * c]
+    """g[j] becomes U^-1 g[j]."""
+    u0, u1, u2, u3, u4, x = d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4], g[j]
+    x5 = x[5] * d[j, 5, 5]
+    x4 = (x[4] - u4[5] * x5) * u4[4]
+    x3 = (x[3] - u3[5] * x5 - u3[4] * x4) * u3[3]
+    x2 = (x[2] - u2[5] * x5 - u2[4] * x4 - u2[3] * x3) * u2[2]
+    x1 = (x[1] - u1[5] * x5 - u1[4] * x4 - u1[3] * x3 - u1[2] * x2) * u1[1]
+    x0 = (x[0] - u0[5] * x5 - u0[4] * x4 - u0[3] * x3 - u0[2] * x2 - u0[1] * x1) * u0[0]
+    g[j] = x0, x1, x2, x3, x4, x5
 
 
 @steady
-def subtract_times(g, i, blocks, e, j):
-    """g[i] -= B g[j]."""
-    for r in range(6):
-        t = 0.0
-        for k in range(6):
-            t += blocks[e, 6 * r + k] * g[j, k]
-        g[i, r] -= t
+def subtract_transposed(g, i, blocks, p, j):
+    """g[i] -= B^T g[j]."""
+    x, y = g[i], g[j]
+    x = minus(minus(minus(x, y[0], blocks[p, 0]), y[1], blocks[p, 1]), y[2], blocks[p, 2])
+    g[i] = minus(minus(minus(x, y[3], blocks[p, 3]), y[4], blocks[p, 4]), y[5], blocks[p, 5])
 
 
 @steady
-def subtract_transposed(g, j, blocks, e, i):
-    """g[j] -= B^T g[i]."""
-    for c in range(6):
-        t = 0.0
-        for k in range(6):
-            t += blocks[e, 6 * k + c] * g[i, k]
-        g[j, c] -= t
+def subtract_times(g, j, blocks, p, i):
+    """g[j] -= B g[i]."""
+    x, y = g[j], g[i]
+    g[j] = (
+        x[0] - row_dot(blocks[p, 0], y),
+        x[1] - row_dot(blocks[p, 1], y),
+        x[2] - row_dot(blocks[p, 2], y),
+        x[3] - row_dot(blocks[p, 3], y),
+        x[4] - row_dot(blocks[p, 4], y),
+        x[5] - row_dot(blocks[p, 5], y),
+    )

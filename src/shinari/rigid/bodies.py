@@ -8,15 +8,34 @@ import math
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.contact.report import Contacts
 from shinari.model import Model
 from shinari.rigid import model as names
 from shinari.rigid import sleep
+from shinari.rigid.frames import Driven, Path
 from shinari.rigid.model import RigidModel
-from shinari.rigid.motion import accelerate, as_frame, derive, predict, write_inertia
+from shinari.rigid.motion import (
+    as_frame,
+    compare_impulses,
+    derive_velocities,
+    drive_frame,
+    keep_predicted_pose,
+    keep_prediction,
+    predict_body,
+    start_substep,
+    take_later_velocity,
+    take_predicted_pose,
+    take_start_pose,
+    take_start_velocity,
+    update_inertia,
+)
+from shinari.rigid.progress import Pushed
 from shinari.rigid.system import System
 from shinari.scene.motion import pose_at
 from shinari.settings import Settings
+from shinari.solver.particles import Clock
+from shinari.solver.segment import Segment
 from shinari.state import State
 
 # A body bounces when it comes faster than what gravity adds in so many substeps.
@@ -33,18 +52,25 @@ class Bodies:
         system: Joints and contacts, and their solution.
     """
 
-    def __init__(self, model: Model, rigid: RigidModel, state: State, settings: Settings) -> None:
-        self._rigid, self._state, self._settings = rigid, state, settings
+    def __init__(self, model: Model, rigid: RigidModel, state: State, settings: Settings, clock: Clock) -> None:
+        self._rigid, self._state, self._settings, self._clock = rigid, state, settings, clock
         self._gravity, self._damping = model.gravity, model.damping
         self.frames = rigid.frames()
-        self._asleep = np.zeros(rigid.frame_count, bool)
+        self._moving = [(k, c.motion) for k, c in enumerate(rigid.colliders) if c.motion is not None]
         self._driven = [(i, b.motion) for i, b in enumerate(rigid.bodies) if b.motion is not None]
+        which = [rigid.world + 1 + k for k, _ in self._moving] + [i for i, _ in self._driven]
+        self._driven_frames = Driven(frame=np.array(which, np.int64))
+        self._path = Path.zeros(settings.substeps * len(which))
         seen = rigid.published(state.parts["bodies/x"], state.parts["bodies/q"])
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
         self.system = System(rigid, self.frames, model, state, settings)
-        self._pushed, self._lost = 0.0, False
+        self._pushed = Pushed.zeros(1)
+        self.system.flags.finite[0] = 1
         self._slow = SLOW * settings.substep * float(np.linalg.norm(self._gravity))
-        self._before = self.frames.v, self.frames.w
+        self._begin, self._predict = Segment(self.record_begin), Segment(self._record_substep)
+        both = (True, False)
+        self._project = {first: Segment(lambda p, first=first: self.record_project(p, first)) for first in both}
+        self._finish = Segment(self.record_finish)
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
@@ -52,65 +78,96 @@ class Bodies:
         """A step begins at a time [s]."""
         self._take_in()
         self._collide(time)
+        self._tabulate(time)
         self._rest()
-        frames = self.frames
-        write_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q)
-        frames.impulses[...] = 0.0
-        self._pushed = 0.0
+        self.frames.impulses[...] = 0.0
+        self._pushed.total[0] = 0.0
+        self._begin(threads)
         self.system.begin(threads)
 
+    def record_begin(self, p: Program) -> None:
+        """A step begins."""
+        p.launch(update_inertia, self.frames, count=len(self.frames))
+
+    def _record_substep(self, p: Program) -> None:
+        self.record_detect(p)
+        self.record_predict(p)
+
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: find the contacts at its start.
+
+        They are not looked for among poses that are no numbers: then no body moves any more, and the step says so at
+        its end.
+        """
+        p.launch(start_substep, self.frames, self.system.motions, self.system.flags, count=len(self.frames))
+        with p.when(self._finite):
+            self.system.record_detect(p, self._slow)
+
+    def record_predict(self, p: Program) -> None:
+        """Predict the poses."""
+        frames, motions, h = self.frames, self.system.motions, self._settings.substep
+        with p.when(self._finite):
+            p.launch(predict_body, frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
+            records = self._driven_frames, self._path, frames, self._clock
+            p.launch(drive_frame, *records, h, count=len(self._driven_frames))
+            p.launch(keep_prediction, frames, motions, count=len(frames))
+
+    def record_project(self, p: Program, first: bool) -> None:
+        """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
+        flags = self.system.flags
+        with p.when(self._finite):
+            p.serial(compare_impulses, self.frames, self._pushed, flags)
+            if first:
+                p.copy(1, (flags.again, 0))
+            with p.when((flags.again, 0)):
+                self._record_solve(p)
+
+    def _record_solve(self, p: Program) -> None:
+        """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
+        system, frames, motions, flags = self.system, self.frames, self.system.motions, self.system.flags
+        contacts, count = system.contacts, len(self.frames)
+        with p.when(contacts.fast_cell):
+            p.launch(keep_predicted_pose, frames, motions, count=count)
+        system.record_solve(p)
+        with p.when(contacts.fast_cell), p.repeat(MOST_AGAIN, until=(flags.on_path, 0)):
+            p.copy(1, (flags.on_path, 0))
+            p.launch(take_start_velocity, frames, motions, count=count)
+            contacts.record_find_left(p)
+            with p.when(contacts.thrown_cell):
+                p.copy(0, (flags.on_path, 0))
+                p.launch(take_start_pose, frames, count=count)
+                system.record_points(p, self._slow)
+                p.launch(take_predicted_pose, frames, motions, count=count)
+            p.launch(take_later_velocity, frames, motions, count=count)
+            with p.when(contacts.thrown_cell):
+                system.record_solve(p)
+
+    def record_finish(self, p: Program) -> None:
+        """The poses of the substep are final: derive the velocities, and keep the forces."""
+        h = self._settings.substep
+        with p.when(self._finite):
+            p.launch(derive_velocities, self.frames, h, math.exp(-self._damping * h), count=len(self._rigid.bodies))
+            self.system.record_finish(p)
+            self.system.record_bounce(p)
+
+    @property
+    def _finite(self) -> tuple[np.ndarray, int]:
+        """Where it stands whether all poses and velocities are finite numbers."""
+        return self.system.flags.finite, 0
+
+    # for the time until a step is one program
+
     def predict(self, end: float, threads: int) -> None:
-        """A substep begins that ends at a time [s]: find the contacts, then predict the poses."""
-        frames, h = self.frames, self._settings.substep
-        # contacts are not looked for among poses that are no numbers; the step will say so at its end
-        self._lost = self._lost or not self._finite()
-        if self._lost:
-            return
-        frames.x0[...], frames.q0[...] = frames.x, frames.q
-        self.system.find(threads, self._slow)
-        if self.system.contacts.fast:
-            self._before = frames.v.copy(), frames.w.copy()
-        accelerate(frames.v, frames.inverse_mass, self._asleep, h * self._gravity)
-        predict(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
-                frames.inverse_inertia, self._asleep, len(self._rigid.bodies), h)  # fmt: skip
-        self._drive(end)
-        self.system.predicted()
+        """A substep begins: find the contacts, then predict the poses."""
+        self._predict(threads)
 
     def project(self, threads: int, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
-        if self._lost:
-            return
-        pushed = float(np.abs(self.frames.impulses).sum())
-        if first or pushed != self._pushed:
-            self._solve(threads)
-        self._pushed = pushed
-
-    def _solve(self, threads: int) -> None:
-        """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
-        frames, system = self.frames, self.system
-        if not system.contacts.fast:
-            system.solve(threads)
-            return
-        x, q, v, w = (values.copy() for values in (frames.x, frames.q, frames.v, frames.w))
-        for turn in range(MOST_AGAIN + 1):
-            system.solve(threads)
-            frames.v[...], frames.w[...] = self._before
-            again = turn < MOST_AGAIN and system.find_left(threads, self._slow)
-            frames.v[...], frames.w[...] = v, w
-            if not again:
-                break
-            frames.x[...], frames.q[...] = x, q
-            system.predicted()
+        self._project[first](threads)
 
     def finish(self, threads: int) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
-        if self._lost:
-            return
-        frames, h = self.frames, self._settings.substep
-        derive(frames.x, frames.q, frames.v, frames.w, frames.x0, frames.q0, frames.inverse_mass, frames.moments,
-               self._asleep, len(self._rigid.bodies), h, math.exp(-self._damping * h))  # fmt: skip
-        self.system.finish()
-        self.system.bounce(threads)
+        self._finish(threads)
 
     def contacts(self) -> Contacts:
         """The contacts of bodies with each other and with colliders that pushed in the last step."""
@@ -128,7 +185,7 @@ class Bodies:
         """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
-        if self._lost or not self._finite():
+        if not self.system.flags.finite[0] or not self._is_finite():
             return False
         if self._settings.sleeping:
             self._tire()
@@ -141,7 +198,7 @@ class Bodies:
             shown[...] = parts[name]
         return True
 
-    def _finite(self) -> bool:
+    def _is_finite(self) -> bool:
         """Whether all poses and velocities are finite numbers."""
         f = self.frames
         with np.errstate(over="ignore", invalid="ignore"):
@@ -154,8 +211,8 @@ class Bodies:
             return
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
         idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
-        self._asleep[:count] = sleep.asleep(idle)
-        self.system.let_move((frames.inverse_mass > 0.0) & ~self._asleep)
+        frames.asleep[:count] = sleep.asleep(idle)
+        self.system.let_move((frames.inverse_mass > 0.0) & ~frames.asleep)
 
     def _tire(self) -> None:
         """The step is over: follow how long bodies have been idle, and stop those that fall asleep."""
@@ -191,28 +248,23 @@ class Bodies:
             frames.x[first + k], frames.q[first + k] = pose
         self._follow(time)
 
-    def _drive(self, end: float) -> None:
-        """Move colliders, and bodies with a motion, to the end of the substep."""
-        frames, first, h = self.frames, self._rigid.world + 1, self._settings.substep
-        for k, collider in enumerate(self._rigid.colliders):
-            if collider.motion is not None:
-                pose = pose_at(collider.motion, end, collider.rotation, f"collider {collider.name!r}: motion")
-                frames.x[first + k], frames.q[first + k] = pose
-        self._follow(end)
-        moving = [first + k for k, c in enumerate(self._rigid.colliders) if c.motion is not None]
-        self._speeds(moving + [i for i, _ in self._driven], h)
+    def _tabulate(self, time: float) -> None:
+        """Poses of what goes where a function of time puts it, at the ends of the substeps of a step."""
+        settings, count, bodies = self._settings, len(self._driven_frames), self._rigid.bodies
+        for substep in range(settings.substeps if count else 0):
+            end, at = time + settings.substep * (substep + 1), substep * count
+            for k, motion in self._moving:
+                collider = self._rigid.colliders[k]
+                pose = pose_at(motion, end, collider.rotation, f"collider {collider.name!r}: motion")
+                self._path.x[at], self._path.q[at] = pose
+                at += 1
+            for i, motion in self._driven:
+                position, rotation = pose_at(motion, end, bodies[i].rotation, f"body {bodies[i].name!r}: motion")
+                self._path.x[at], self._path.q[at] = as_frame(position, rotation, bodies[i].centre, bodies[i].axes)
+                at += 1
 
     def _follow(self, time: float) -> None:
         for i, motion in self._driven:
             body = self._rigid.bodies[i]
             position, rotation = pose_at(motion, time, body.rotation, f"body {body.name!r}: motion")
             self.frames.x[i], self.frames.q[i] = as_frame(position, rotation, body.centre, body.axes)
-
-    def _speeds(self, which: list[int], h: float) -> None:
-        """Velocities of what goes where a function of time puts it."""
-        if which:
-            chosen, f = np.array(which), self.frames
-            x, q, v, w, x0, q0 = (a[chosen] for a in (f.x, f.q, f.v, f.w, f.x0, f.q0))
-            ones = np.ones(len(chosen))
-            derive(x, q, v, w, x0, q0, ones, np.ones((len(chosen), 3)), ones == 0.0, len(chosen), h, 1.0)
-            f.v[chosen], f.w[chosen] = v, w

@@ -8,25 +8,34 @@ positive definite whatever the elements are, so that loops and redundant rows ne
 block (Cholesky) in the order that `graph` found. Components are independent: each is solved by one thread.
 """
 
-import numba
+import math
+
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import Program, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.quaternion import normalised
+from shinari.maths.vec3 import add, cross, dot, sub
 from shinari.rigid.block import (
+    add_rows,
     divide,
     factor,
+    minus,
+    scale_row,
     solve_lower,
     solve_upper,
     subtract_product,
-    subtract_square,
     subtract_times,
     subtract_transposed,
 )
-from shinari.rigid.contact.vectors import cross
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames, Motions
+from shinari.rigid.graph import Blocks, Components, Graph, Nodes, Targets
 from shinari.rigid.joints.measures import arm_stiffness
-from shinari.rigid.line_search import part_of_step
-from shinari.rigid.motion import momentum_of, quaternion, set_quaternion, turned_by, vector
+from shinari.rigid.joints.values import JointValues
+from shinari.rigid.motion import momentum_of, turned_by, vector
+from shinari.rigid.progress import Counts
 
 
 @steady
@@ -42,28 +51,30 @@ def row_of(stiffness, e, k, at):
 
 
 @steady
-def add_stiffness(blocks, j, stiffness, e, ra, rb, sign, below):
-    """Add sign J_a^T K J_b to block j, and the stiffness against turning; `below`: the lower triangle only.
+def join(a, b):
+    """A row of six from two vectors of three."""
+    return a[0], a[1], a[2], b[0], b[1], b[2]
+
+
+@steady
+def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
+    """Add sign J_a^T K J_b to block j, and the stiffness against turning.
 
     With d = dx + dtheta x r the rows of K J_b are (K_k, r_b x K_k), and the lower rows of J_a^T (.) are r_a x (.).
     """
     k0, k1, k2 = row_of(stiffness, e, 0, 0), row_of(stiffness, e, 1, 0), row_of(stiffness, e, 2, 0)
-    g0, g1, g2 = cross(rb, k0), cross(rb, k1), cross(rb, k2)
-    turn = (row_of(stiffness, e, 0, 6), row_of(stiffness, e, 1, 6), row_of(stiffness, e, 2, 6))
-    for c in range(3):
-        blocks[j, c] += sign * k0[c]
-        blocks[j, 6 + c] += sign * k1[c]
-        blocks[j, 12 + c] += sign * k2[c]
-        blocks[j, 18 + c] += sign * (ra[1] * k2[c] - ra[2] * k1[c])
-        blocks[j, 24 + c] += sign * (ra[2] * k0[c] - ra[0] * k2[c])
-        blocks[j, 30 + c] += sign * (ra[0] * k1[c] - ra[1] * k0[c])
-        blocks[j, 21 + c] += sign * (ra[1] * g2[c] - ra[2] * g1[c] + turn[0][c])
-        blocks[j, 27 + c] += sign * (ra[2] * g0[c] - ra[0] * g2[c] + turn[1][c])
-        blocks[j, 33 + c] += sign * (ra[0] * g1[c] - ra[1] * g0[c] + turn[2][c])
-        if not below:
-            blocks[j, 3 + c] += sign * g0[c]
-            blocks[j, 9 + c] += sign * g1[c]
-            blocks[j, 15 + c] += sign * g2[c]
+    t0, t1, t2 = row_of(stiffness, e, 0, 6), row_of(stiffness, e, 1, 6), row_of(stiffness, e, 2, 6)
+    r0, r1, r2 = join(k0, cross(rb, k0)), join(k1, cross(rb, k1)), join(k2, cross(rb, k2))
+    none = (0.0, 0.0, 0.0)
+    r3 = add_rows(minus(scale_row(r2, ra[1]), ra[2], r1), join(none, t0))
+    r4 = add_rows(minus(scale_row(r0, ra[2]), ra[0], r2), join(none, t1))
+    r5 = add_rows(minus(scale_row(r1, ra[0]), ra[1], r0), join(none, t2))
+    blocks[j, 0] = minus(blocks[j, 0], -sign, r0)
+    blocks[j, 1] = minus(blocks[j, 1], -sign, r1)
+    blocks[j, 2] = minus(blocks[j, 2], -sign, r2)
+    blocks[j, 3] = minus(blocks[j, 3], -sign, r3)
+    blocks[j, 4] = minus(blocks[j, 4], -sign, r4)
+    blocks[j, 5] = minus(blocks[j, 5], -sign, r5)
 
 
 @steady
@@ -73,232 +84,320 @@ def add_swing(d, j, r, f):
     Without it a light link under a heavy load turns too far in a substep once r . f h^2 / I is above one.
     """
     xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
-    d[j, 21] += xx
-    d[j, 27] += xy
-    d[j, 28] += yy
-    d[j, 33] += zx
-    d[j, 34] += yz
-    d[j, 35] += zz
+    d[j, 3, 3] += xx
+    d[j, 3, 4] += xy
+    d[j, 3, 5] += zx
+    d[j, 4, 4] += yy
+    d[j, 4, 5] += yz
+    d[j, 5, 5] += zz
 
 
 @steady
 def add_force(g, j, force, e, r, sign):
-    """Add an element's force and moment to what acts on node j."""
+    """Add an element's force and moment to the right hand side of node j."""
     f = vector(force, e)
-    moment = cross(r, f)
-    for c in range(3):
-        g[j, c] += sign * f[c]
-        g[j, 3 + c] += sign * (moment[c] + force[e, 3 + c])
+    moment = add(cross(r, f), (force[e, 3], force[e, 4], force[e, 5]))
+    g[j] = minus(g[j], -sign, join(f, moment))
 
 
 @steady
-def add_element(e, places, arms, force, stiffness, pulls, d, blocks, g):
-    """Add an element to the blocks and the right hand side; `pulls`: about what the first ones push with, (J, 3)."""
-    a, b, block = places[e, 0], places[e, 1], places[e, 2]
-    ra, rb = (arms[e, 0], arms[e, 1], arms[e, 2]), (arms[e, 3], arms[e, 4], arms[e, 5])
-    if e < len(pulls):
-        f = vector(pulls, e)
-        if a >= 0:
-            add_swing(d, a, ra, f)
-        if b >= 0:
-            add_swing(d, b, rb, (-f[0], -f[1], -f[2]))
-    if a >= 0:
-        add_stiffness(d, a, stiffness, e, ra, ra, 1.0, True)
-        add_force(g, a, force, e, ra, 1.0)
-    if b >= 0:
-        add_stiffness(d, b, stiffness, e, rb, rb, 1.0, True)
-        add_force(g, b, force, e, rb, -1.0)
-    if block >= 0:
-        # the row of a block is the later of the two nodes
-        first, second = (ra, rb) if a > b else (rb, ra)
-        add_stiffness(blocks, block, stiffness, e, first, second, -1.0, False)
-
-
-@steady
-def begin_node(j, i, q, inverse_mass, moments, moved, d, g, h):
-    """Start a node with its mass and inertia, and with what is missing of its free motion."""
-    ease = 1.0 / (h * h)
-    for k in range(36):
-        d[j, k] = 0.0
-    mass = ease / inverse_mass[i]
-    here = quaternion(q, i)
-    for c in range(3):
-        d[j, 7 * c] = mass
-        g[j, c] = -mass * moved[i, c]
-    x = momentum_of(here, moments, i, (ease, 0.0, 0.0))
-    y = momentum_of(here, moments, i, (0.0, ease, 0.0))
-    z = momentum_of(here, moments, i, (0.0, 0.0, ease))
-    d[j, 21], d[j, 27], d[j, 28], d[j, 33], d[j, 34], d[j, 35] = x[0], y[0], y[1], z[0], z[1], z[2]
-    t = (moved[i, 3], moved[i, 4], moved[i, 5])
-    for c in range(3):
-        g[j, 3 + c] = -(x[c] * t[0] + y[c] * t[1] + z[c] * t[2])
-
-
-@steady
-def motion_of(e, a, b, arms, g, motion):
-    """Write d and phi of an element."""
-    for c in range(6):
-        motion[e, c] = 0.0
-    if a >= 0:
-        turn = cross((g[a, 3], g[a, 4], g[a, 5]), (arms[e, 0], arms[e, 1], arms[e, 2]))
-        for c in range(3):
-            motion[e, c] += g[a, c] + turn[c]
-            motion[e, 3 + c] += g[a, 3 + c]
-    if b >= 0:
-        turn = cross((g[b, 3], g[b, 4], g[b, 5]), (arms[e, 3], arms[e, 4], arms[e, 5]))
-        for c in range(3):
-            motion[e, c] -= g[b, c] + turn[c]
-            motion[e, 3 + c] -= g[b, 3 + c]
-
-
-@steady
-def pull(e, force, stiffness, motion, pulls):
-    """Write f - K d."""
-    d = vector(motion, e)
-    for c in range(3):
-        k = row_of(stiffness, e, c, 0)
-        pulls[e, c] = force[e, c] - k[0] * d[0] - k[1] * d[1] - k[2] * d[2]
-
-
-@steady
-def factor_and_solve(first, last, columns, rows, targets, target_starts, d, blocks, g):
-    """Factor the blocks of nodes first to last - 1 and solve for g, in place."""
-    for j in range(first, last):
-        begin, end = columns[j], columns[j + 1]
-        factor(d, j)
-        for p in range(begin, end):
-            divide(blocks, p, d, j)
-        at = target_starts[j]
-        for p in range(begin, end):
-            subtract_square(d, rows[p], blocks, p)
-            for s in range(begin, p):
-                subtract_product(blocks, targets[at], p, s)
-                at += 1
-        solve_lower(d, j, g)
-        for p in range(begin, end):
-            subtract_times(g, rows[p], blocks, p, j)
-    for j in range(last - 1, first - 1, -1):
-        for p in range(columns[j], columns[j + 1]):
-            subtract_transposed(g, j, blocks, p, rows[p])
-        solve_upper(d, j, g)
-
-
-@steady
-def solve_component(
-    c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order, places,
-    arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion,
-    x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps, slips,
-    stiff, load, limits, status, ways
-):  # fmt: skip
-    """Assemble, factor, solve and move a component; `turns` (C,): square of the largest turn [rad^2]."""
-    first, last = starts[c], starts[c + 1]
-    for j in range(first, last):
-        begin_node(j, nodes[j], q, inverse_mass, moments, moved, d, g, h)
-    for p in range(columns[first], columns[last]):
-        for k in range(36):
-            blocks[p, k] = 0.0
-    for p in range(element_starts[c], element_starts[c + 1]):
-        e = element_order[p]
-        if e < first_bar:
-            add_element(e, places, arms, force, stiffness, pulls, d, blocks, g)
-        else:
-            b = e - first_bar
-            add_bar(e, b, places, jacobian, bar_force, bar_stiffness, d, blocks, g)
-    factor_and_solve(first, last, columns, rows, targets, target_starts, d, blocks, g)
-    for p in range(element_starts[c], element_starts[c + 1]):
-        e = element_order[p]
-        a, b = places[e, 0], places[e, 1]
-        if e < first_bar:
-            motion_of(e, a, b, arms, g, motion)
-            if e < len(pulls):
-                pull(e, force, stiffness, motion, pulls)
-        else:
-            bar_motion[e - first_bar] = bar_way(e - first_bar, a, b, jacobian, g)
-    t = part_of_step(
-        element_starts[c], element_starts[c + 1], first, last, first_point, first_bar, element_order, nodes, q,
-        inverse_mass, moments, moved, g, h, force, stiffness, motion, bar_force, bar_stiffness, bar_motion, normals,
-        law, mus, gaps, slips, stiff, load, limits, status, ways
-    )  # fmt: skip
-    if t < 1.0:
-        for p in range(element_starts[c], element_starts[c + 1]):
-            e = element_order[p]
-            if e < first_bar:
-                for k in range(6):
-                    motion[e, k] *= t
-            else:
-                bar_motion[e - first_bar] *= t
-    largest = 0.0
-    for j in range(first, last):
+def begin_node(j, nodes, blocks, frames, h):
+    """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2."""
+    i, inverse_h2 = nodes.frame[j], 1.0 / (h * h)
+    mass, here = inverse_h2 / frames.inverse_mass[i], frames.q[i]
+    x = momentum_of(here, frames.moments, i, (inverse_h2, 0.0, 0.0))
+    y = momentum_of(here, frames.moments, i, (0.0, inverse_h2, 0.0))
+    z = momentum_of(here, frames.moments, i, (0.0, 0.0, inverse_h2))
+    nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
+    nodes.matrix[j, 3] = 0.0, 0.0, 0.0, x[0], x[1], x[2]
+    nodes.matrix[j, 4] = 0.0, 0.0, 0.0, y[0], y[1], y[2]
+    nodes.matrix[j, 5] = 0.0, 0.0, 0.0, z[0], z[1], z[2]
+    for p in range(nodes.column[j], nodes.column[j + 1]):
         for k in range(6):
-            g[j, k] *= t
-        move(nodes[j], j, x, q, moved, g)
-        largest = max(largest, g[j, 3] * g[j, 3] + g[j, 4] * g[j, 4] + g[j, 5] * g[j, 5])
-    turns[c] = largest if t == 1.0 else np.inf
+            blocks.value[p, k] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    return mass, x, y, z
+
+
+@kernel(fastmath=STEADY)
+def start_node(
+    j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, motions: Motions, h: np.float64
+):
+    """Start a node with its mass and inertia, and with what is missing of its free motion."""
+    if components.unfinished[nodes.component[j]] == 0:
+        return
+    mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
+    m = motions.moved[nodes.frame[j]]
+    nodes.vector[j] = (
+        -mass * m[0],
+        -mass * m[1],
+        -mass * m[2],
+        -(x[0] * m[3] + x[1] * m[4] + x[2] * m[5]),
+        -(y[0] * m[3] + y[1] * m[4] + y[2] * m[5]),
+        -(z[0] * m[3] + z[1] * m[4] + z[2] * m[5]),
+    )
+
+
+@kernel(fastmath=STEADY)
+def start_impact_node(j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, h: np.float64):
+    """Start a node with its mass and inertia."""
+    if components.unfinished[nodes.component[j]] != 0:
+        begin_node(j, nodes, blocks, frames, h)
+        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @steady
-def add_bar(e, b, places, jacobian, force, stiffness, d, blocks, g):
+def add_element(e, elements, nodes, blocks):
+    """Add an element to the blocks and the right hand side."""
+    a, b, block = elements.nodes[e]
+    arms = elements.arms[e]
+    ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
+    if a >= 0:
+        add_stiffness(nodes.matrix, a, elements.stiffness, e, ra, ra, 1.0)
+        add_force(nodes.vector, a, elements.force, e, ra, 1.0)
+    if b >= 0:
+        add_stiffness(nodes.matrix, b, elements.stiffness, e, rb, rb, 1.0)
+        add_force(nodes.vector, b, elements.force, e, rb, -1.0)
+    if block >= 0:
+        # the rows of a block are those of the node that is eliminated first
+        first, second = (ra, rb) if a < b else (rb, ra)
+        add_stiffness(blocks.value, block, elements.stiffness, e, first, second, -1.0)
+
+
+@steady
+def add_bar(e, b, elements, bars, nodes, blocks):
     """Add bar b, which is element e of the graph."""
-    k, f = stiffness[b], force[b]
+    k, f = bars.stiffness[b], bars.force[b]
     for side in range(2):
-        j, at = places[e, side], 6 * side
+        j, at = elements.nodes[e, side], 6 * side
         if j >= 0:
             for r in range(6):
-                g[j, r] += f * jacobian[b, at + r]
-                for c in range(r + 1):
-                    d[j, 6 * r + c] += k * jacobian[b, at + r] * jacobian[b, at + c]
-    block = places[e, 2]
+                nodes.vector[j, r] += f * bars.jacobian[b, at + r]
+                for c in range(r, 6):
+                    nodes.matrix[j, r, c] += k * bars.jacobian[b, at + r] * bars.jacobian[b, at + c]
+    block = elements.nodes[e, 2]
     if block >= 0:
-        row, column = (0, 6) if places[e, 0] > places[e, 1] else (6, 0)
+        row, column = (0, 6) if elements.nodes[e, 0] < elements.nodes[e, 1] else (6, 0)
         for r in range(6):
             for c in range(6):
-                blocks[block, 6 * r + c] += k * jacobian[b, row + r] * jacobian[b, column + c]
+                blocks.value[block, r, c] += k * bars.jacobian[b, row + r] * bars.jacobian[b, column + c]
+
+
+@kernel(fastmath=STEADY)
+def assemble(
+    c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars, values: JointValues
+):
+    """Add the elements of a component to its blocks and right hand side; joints also as the arms of their loads."""
+    if components.unfinished[c] == 0:
+        return
+    joints = len(values)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < joints + len(bars):
+            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        else:
+            if e < joints:
+                f, arms = values.applied[e], elements.arms[e]
+                if elements.nodes[e, 0] >= 0:
+                    add_swing(nodes.matrix, elements.nodes[e, 0], (arms[0], arms[1], arms[2]), f)
+                if elements.nodes[e, 1] >= 0:
+                    back = -f[0], -f[1], -f[2]
+                    add_swing(nodes.matrix, elements.nodes[e, 1], (arms[3], arms[4], arms[5]), back)
+            add_element(e, elements, nodes, blocks)
+
+
+@kernel(fastmath=STEADY)
+def assemble_impact(c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars,
+                    joints: np.int64):  # fmt: skip
+    """Add the elements of a component to its blocks and right hand side."""
+    if components.unfinished[c] == 0:
+        return
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < joints + len(bars):
+            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        else:
+            add_element(e, elements, nodes, blocks)
+
+
+@kernel(fastmath=STEADY)
+def factor_and_solve(c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets):
+    """Factor the blocks of a component and solve for the motions, in place."""
+    if components.unfinished[c] == 0:
+        return
+    first, last = components.node[c], components.node[c + 1]
+    for j in range(first, last):
+        begin, end = nodes.column[j], nodes.column[j + 1]
+        factor(nodes.matrix, j)
+        for p in range(begin, end):
+            divide(blocks.value, p, nodes.matrix, j)
+        at = nodes.target[j]
+        for p in range(begin, end):
+            subtract_product(nodes.matrix, blocks.row[p], blocks.value, p, p)
+            for s in range(begin, p):
+                subtract_product(blocks.value, targets.block[at], blocks.value, s, p)
+                at += 1
+        solve_lower(nodes.matrix, j, nodes.vector)
+        for p in range(begin, end):
+            subtract_transposed(nodes.vector, blocks.row[p], blocks.value, p, j)
+    for j in range(last - 1, first - 1, -1):
+        for p in range(nodes.column[j], nodes.column[j + 1]):
+            subtract_times(nodes.vector, j, blocks.value, p, blocks.row[p])
+        solve_upper(nodes.matrix, j, nodes.vector)
 
 
 @steady
-def bar_way(b, i, j, jacobian, g):
+def relative_motion(e, elements, nodes):
+    """The motion d and phi of an element, by those of its nodes."""
+    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
+    arms = elements.arms[e]
+    d, phi = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if a >= 0:
+        g = nodes.vector[a]
+        turn = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
+        d, phi = (g[0] + turn[0], g[1] + turn[1], g[2] + turn[2]), (g[3], g[4], g[5])
+    if b >= 0:
+        g = nodes.vector[b]
+        turn = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
+        d = d[0] - (g[0] + turn[0]), d[1] - (g[1] + turn[1]), d[2] - (g[2] + turn[2])
+        phi = phi[0] - g[3], phi[1] - g[4], phi[2] - g[5]
+    return d[0], d[1], d[2], phi[0], phi[1], phi[2]
+
+
+@steady
+def motion_of_bar(e, b, elements, bars, nodes):
     """J times the motions of both nodes."""
-    way = 0.0
+    i, j = elements.nodes[e, 0], elements.nodes[e, 1]
+    motion = 0.0
     for r in range(6):
         if i >= 0:
-            way += jacobian[b, r] * g[i, r]
+            motion += bars.jacobian[b, r] * nodes.vector[i, r]
         if j >= 0:
-            way += jacobian[b, 6 + r] * g[j, r]
-    return way
+            motion += bars.jacobian[b, 6 + r] * nodes.vector[j, r]
+    return motion
+
+
+@kernel(fastmath=STEADY)
+def write_motion(e, elements: Elements, components: Components, nodes: Nodes, bars: Bars, joints: np.int64):
+    """Write the motion of an element."""
+    home = elements.home[e]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    if joints <= e < joints + len(bars):
+        bars.motion[e - joints] = motion_of_bar(e, e - joints, elements, bars, nodes)
+    else:
+        elements.motion[e] = relative_motion(e, elements, nodes)
+
+
+@kernel(fastmath=STEADY)
+def update_load(j, values: JointValues, elements: Elements, components: Components):
+    """Write f - K d of a joint."""
+    home = elements.home[j]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    d = vector(elements.motion, j)
+    stiffness = elements.stiffness
+    k0, k1, k2 = row_of(stiffness, j, 0, 0), row_of(stiffness, j, 1, 0), row_of(stiffness, j, 2, 0)
+    held = dot(k0, d), dot(k1, d), dot(k2, d)
+    values.applied[j] = sub(vector(elements.force, j), held)
+
+
+@kernel(fastmath=STEADY)
+def take_step(
+    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, frames: Frames, motions: Motions,
+    joints: np.int64
+):  # fmt: skip
+    """Move a component by its part of the step."""
+    if components.unfinished[c] == 0:
+        return
+    t = components.part[c]
+    if t < 1.0:
+        for s in range(components.element[c], components.element[c + 1]):
+            e = elements.order[s]
+            if joints <= e < joints + len(bars):
+                bars.motion[e - joints] *= t
+            else:
+                for k in range(6):
+                    elements.motion[e, k] *= t
+    largest = 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        for k in range(6):
+            nodes.vector[j, k] *= t
+        move(j, nodes, frames, motions)
+        turn = nodes.vector[j]
+        largest = max(largest, turn[3] * turn[3] + turn[4] * turn[4] + turn[5] * turn[5])
+    components.turn[c] = largest if t == 1.0 else math.inf
 
 
 @steady
-def move(i, j, x, q, moved, g):
-    """Move frame i by what was found for node j."""
-    for c in range(3):
-        x[i, c] += g[j, c]
-        moved[i, c] += g[j, c]
-        moved[i, 3 + c] += g[j, 3 + c]
-    set_quaternion(q, i, normalised(turned_by(quaternion(q, i), (g[j, 3], g[j, 4], g[j, 5]))))
+def move(j, nodes, frames, motions):
+    """Move a frame by the motion of its node."""
+    i, g = nodes.frame[j], nodes.vector[j]
+    frames.x[i] = add(frames.x[i], g)
+    for c in range(6):
+        motions.moved[i, c] += nodes.vector[j, c]
+    frames.q[i] = normalised(turned_by(frames.q[i], (g[3], g[4], g[5])))
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def solve_direct(
-    threads, shares, unfinished, direct, first_bar, nodes, starts, columns, rows, targets, target_starts,
-    element_starts, element_order, places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness,
-    bar_motion, x, q, inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps,
-    slips, stiff, load, limits, status, ways
-):  # fmt: skip
-    """Solve all components that are unfinished and worth it; thread t takes shares[t] to shares[t + 1] - 1."""
-    for t in numba.prange(threads):
-        for c in range(shares[t], shares[t + 1]):
-            if direct[c] and unfinished[c]:
-                solve_component(
-                    c, first_bar, nodes, starts, columns, rows, targets, target_starts, element_starts, element_order,
-                    places, arms, force, stiffness, motion, jacobian, bar_force, bar_stiffness, bar_motion, x, q,
-                    inverse_mass, moments, moved, d, blocks, g, turns, pulls, h, first_point, normals, law, mus, gaps,
-                    slips, stiff, load, limits, status, ways
-                )  # fmt: skip
+@kernel
+def take_impact(j, nodes: Nodes, components: Components, motions: Motions):
+    """Write the change of velocity of a frame, times the substep."""
+    chosen = components.unfinished[nodes.component[j]] != 0
+    g = nodes.vector[j]
+    motions.bounced[nodes.frame[j]] = g if chosen else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def shares_of(weights: np.ndarray, threads: int) -> np.ndarray:
-    """Cut items with weights into so many runs of about equal weight, (threads + 1,)."""
-    total = np.concatenate([[0.0], np.cumsum(weights)])
-    shares = np.searchsorted(total, np.linspace(0.0, total[-1], threads + 1)).astype(np.int64)
-    shares[0], shares[-1] = 0, len(weights)
-    return shares
+class DirectSolver:
+    """Records Newton steps of the components that are unfinished.
+
+    Args:
+        graph: The graph.
+        elements: The elements.
+        bars: The bars.
+        frames: The frames.
+        motions: Their motions.
+        counts: Numbers of elements, nodes and components.
+        joints: Number of joints.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        elements: Elements,
+        bars: Bars,
+        frames: Frames,
+        motions: Motions,
+        counts: Counts,
+        joints: int,
+    ) -> None:
+        self._graph, self._elements, self._bars = graph, elements, bars
+        self._frames, self._motions, self._joints = frames, motions, joints
+        self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
+
+    def record_motions(self, p: Program, values: JointValues, h: float) -> None:
+        """Motions of nodes and elements by a full step."""
+        g, el, bars = self._graph, self._elements, self._bars
+        p.launch(start_node, g.nodes, g.blocks, g.components, self._frames, self._motions, h, count=self._every)
+        p.launch(assemble, g.components, g.nodes, g.blocks, el, bars, values, count=self._each, grain=8)
+        self._record_solution(p)
+        p.launch(update_load, values, el, g.components, count=self._joints)
+
+    def record_step(self, p: Program) -> None:
+        """Move the frames by the parts of the step."""
+        g = self._graph
+        records = g.components, g.nodes, self._elements, self._bars, self._frames, self._motions
+        p.launch(take_step, *records, self._joints, count=self._each, grain=8)
+
+    def record_impact(self, p: Program, h: float) -> None:
+        """Changes of the velocities by the forces of the elements; the poses stay."""
+        g, el, bars = self._graph, self._elements, self._bars
+        p.launch(start_impact_node, g.nodes, g.blocks, g.components, self._frames, h, count=self._every)
+        p.launch(assemble_impact, g.components, g.nodes, g.blocks, el, bars, self._joints, count=self._each, grain=8)
+        self._record_solution(p)
+        p.launch(take_impact, g.nodes, g.components, self._motions, count=self._every)
+
+    def _record_solution(self, p: Program) -> None:
+        g, el = self._graph, self._elements
+        p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, count=self._each, grain=8)
+        p.launch(write_motion, el, g.components, g.nodes, self._bars, self._joints, count=self._all)

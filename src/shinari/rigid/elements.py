@@ -10,73 +10,45 @@ element, a point of contact is one. A hard row has K = k n n^T with k = STIFF / 
 feels: it yields by a part 1 / STIFF of what it would move in a substep without a force. Giles, Diaz and Yuksel 2025
 (Augmented Vertex Block Descent) keep such rows softer and carry a multiplier on, since they solve body by body; here
 the system is solved at once and may be stiff, and a multiplier that is carried on would make soft modes grow.
+
+Elements are numbered: joints, bars, points of contact. Of a bar an element keeps the frames and the place alone.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from shinari.compute import Field, Record
 
 STIFF = 1.0e5
 """Stiffness of a point of contact, in units of what it moves over h^2."""
 
 
-@dataclass(frozen=True)
-class Elements:
-    """Arrays of E elements.
+class Elements(Record):
+    """Elements, E rows."""
 
-    Attributes:
-        frames: Frames a and b of each, (E, 2) int64.
-        arms: r_a and r_b: from the origin of each frame to the point, world axes [m], (E, 6).
-        force: f and t: force [N] and moment [N m] on a, world axes, (E, 6).
-        stiffness: K [N/m] and R [N m/rad], symmetric, each as xx yy zz yz zx xy, (E, 12).
-        motion: d and phi that the solver found, (E, 6).
+    frames = Field(np.int64, 2, doc="frames a and b")
+    arms = Field(np.float64, 6, unit="m", doc="r_a and r_b: from the origin of each frame to the point, world axes")
+    force = Field(np.float64, 6, unit="N, N m", doc="f and t: force and moment on a, world axes")
+    stiffness = Field(np.float64, 12, unit="N/m, N m/rad", doc="K and R, symmetric, each as xx yy zz yz zx xy")
+    motion = Field(np.float64, 6, unit="m, rad", doc="d and phi that the solver found")
+    kept = Field(np.float64, 6, unit="N, N m", doc="force and moment that sweeps begin with")
+    placed = Field(np.int64, 2, doc="frames a and b when it got its place")
+    nodes = Field(np.int64, 3, doc="node of a, node of b, block of both; -1: none")
+    home = Field(np.int64, doc="component; -1 where neither frame can move")
+    order = Field(np.int64, doc="elements by component")
+
+
+class Bars(Record):
+    """Rows whose two frames move in ways of their own, such as a gear's: for those no element serves. R rows.
+
+    force on a and b   J^T (f - k c),    c = J (dx_a, dtheta_a, dx_b, dtheta_b)
     """
 
-    frames: np.ndarray
-    arms: np.ndarray
-    force: np.ndarray
-    stiffness: np.ndarray
-    motion: np.ndarray
-
-    @staticmethod
-    def zeros(count: int) -> "Elements":
-        """Elements without force and stiffness."""
-        return Elements(
-            frames=np.zeros((count, 2), np.int64),
-            arms=np.zeros((count, 6)),
-            force=np.zeros((count, 6)),
-            stiffness=np.zeros((count, 12)),
-            motion=np.zeros((count, 6)),
-        )
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Arrays of rows whose two frames move in ways of their own, such as a gear's: for those no element serves.
-
-        force on a and b   J^T (f - k c),    c = J (dx_a, dtheta_a, dx_b, dtheta_b)
-
-    Attributes:
-        frames: Frames a and b of each, (R, 2) int64.
-        jacobian: J, (R, 12).
-        force: f, (R,).
-        stiffness: k, (R,).
-        motion: c that the solver found, (R,).
-    """
-
-    frames: np.ndarray
-    jacobian: np.ndarray
-    force: np.ndarray
-    stiffness: np.ndarray
-    motion: np.ndarray
-
-    @staticmethod
-    def zeros(count: int) -> "Bars":
-        """Rows without force and stiffness."""
-        return Bars(
-            frames=np.zeros((count, 2), np.int64),
-            jacobian=np.zeros((count, 12)),
-            force=np.zeros(count),
-            stiffness=np.zeros(count),
-            motion=np.zeros(count),
-        )
+    joint = Field(np.int64, doc="the joint that it belongs to")
+    jacobian = Field(np.float64, 12, doc="J")
+    force = Field(np.float64, doc="f")
+    stiffness = Field(np.float64, doc="k")
+    motion = Field(np.float64, doc="c that the solver found")
+    kept = Field(np.float64, doc="force of the sweeps")
+    old_jacobian = Field(np.float64, 12, doc="J before the last evaluation")
+    old_force = Field(np.float64, doc="f before the last evaluation")
+    old_stiffness = Field(np.float64, doc="k before the last evaluation")

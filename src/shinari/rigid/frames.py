@@ -6,55 +6,73 @@ rest in it. All of it is float64, whatever the precision of the particles: there
 each other with is the difference of large numbers.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from shinari.compute import Field, Record
 
-@dataclass(frozen=True)
-class Frames:
-    """Arrays of F frames during a substep.
 
-    Attributes:
-        x: Origins now [m], (F, 3).
-        q: Unit quaternions w x y z now, (F, 4).
-        v: Velocities [m/s], (F, 3).
-        w: Angular velocities in world axes [rad/s], (F, 3).
-        x0: Origins at the start of the substep, (F, 3).
-        q0: Quaternions at the start of the substep, (F, 4).
-        inverse_mass: 1/kg, (F,); 0 for what is not pushed.
-        moments: Principal moments of inertia [kg m^2], (F, 3); 1 for what is not pushed.
-        inverse_inertia: Inverse inertia in world axes at the start of the substep, xx yy zz yz zx xy, (F, 6); 0 for
-            what is not pushed.
-        impulses: What acts on bodies from outside of their own solver, such as particles that touch them: the sum
-            over the step of impulses [N s] and of moments of impulses about the centre of mass [N m s], (F, 6).
-    """
+class Frames(Record):
+    """Frames during a substep, F rows."""
 
-    x: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-    x0: np.ndarray
-    q0: np.ndarray
-    inverse_mass: np.ndarray
-    moments: np.ndarray
-    inverse_inertia: np.ndarray
-    impulses: np.ndarray
+    x = Field(np.float64, 3, unit="m", doc="origin now")
+    q = Field(np.float64, 4, doc="unit quaternion w x y z now")
+    v = Field(np.float64, 3, unit="m/s", doc="velocity")
+    w = Field(np.float64, 3, unit="rad/s", doc="angular velocity in world axes")
+    x0 = Field(np.float64, 3, unit="m", doc="origin at the start of the substep")
+    q0 = Field(np.float64, 4, doc="quaternion at the start of the substep")
+    inverse_mass = Field(np.float64, unit="1/kg", doc="0 for an immovable frame")
+    moments = Field(np.float64, 3, unit="kg m^2", doc="principal moments of inertia; 1 for an immovable frame")
+    inverse_inertia = Field(
+        np.float64, 6, doc="in world axes at the prediction, xx yy zz yz zx xy; 0 for an immovable frame"
+    )
+    impulses = Field(
+        np.float64,
+        6,
+        unit="N s, N m s",
+        doc="impulses and moments of impulses about the centre of mass by others than the bodies' own solver, such as "
+        "particles in contact, summed over the step",
+    )
+    asleep = Field(np.bool_, doc="whether it stands still until something comes")
 
-    @staticmethod
-    def zeros(count: int) -> "Frames":
+    @classmethod
+    def zeros(cls, rows: int, precision: Any = np.float64) -> Any:
         """Frames at rest at the origin that nothing pushes."""
-        q = np.zeros((count, 4))
-        q[:, 0] = 1.0
-        return Frames(
-            x=np.zeros((count, 3)),
-            q=q,
-            v=np.zeros((count, 3)),
-            w=np.zeros((count, 3)),
-            x0=np.zeros((count, 3)),
-            q0=q.copy(),
-            inverse_mass=np.zeros(count),
-            moments=np.ones((count, 3)),
-            inverse_inertia=np.zeros((count, 6)),
-            impulses=np.zeros((count, 6)),
-        )
+        frames = super().zeros(rows, precision)
+        frames.q[:, 0], frames.q0[:, 0], frames.moments[...] = 1.0, 1.0, 1.0
+        return frames
+
+
+class Motions(Record):
+    """What the solver of the bodies keeps of each frame during a substep, F rows."""
+
+    moved = Field(np.float64, 6, unit="m, rad", doc="motion since the prediction")
+    start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
+    start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
+    predicted_x = Field(np.float64, 3, unit="m", doc="origin of the prediction")
+    predicted_q = Field(np.float64, 4, doc="quaternion of the prediction")
+    free_v = Field(np.float64, 3, unit="m/s", doc="velocity of the prediction")
+    free_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity of the prediction")
+    kept_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
+    kept_q = Field(np.float64, 4, doc="quaternion before the solution")
+    kept_moved = Field(np.float64, 6, unit="m, rad", doc="motion before the solution")
+    later_v = Field(np.float64, 3, unit="m/s", doc="velocity that the solution leads to")
+    later_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that the solution leads to")
+    bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
+    inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
+    node = Field(np.int64, doc="node of the graph; -1 where it cannot move or nothing acts on it")
+    root = Field(np.int64, doc="least frame of its component; -1 as above")
+
+
+class Driven(Record):
+    """Frames that go where a function of time puts them, D rows."""
+
+    frame = Field(np.int64)
+
+
+class Path(Record):
+    """Poses of the driven frames at the ends of the substeps, substep after substep, S D rows."""
+
+    x = Field(np.float64, 3, unit="m", doc="origin")
+    q = Field(np.float64, 4, doc="unit quaternion w x y z")

@@ -16,12 +16,22 @@ differently or turn, where a spring or a motor acts, or where particles press on
 
 import math
 
-import numba
+import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale, sub
+from shinari.rigid.bounce import CAME
+from shinari.rigid.contact.table import Points
+from shinari.rigid.elements import Elements
+from shinari.rigid.frames import Frames, Motions
+from shinari.rigid.graph import Components, Nodes
+from shinari.rigid.joints.values import JointData
 from shinari.rigid.line_search import APART
-from shinari.rigid.motion import momentum_of, quaternion, vector
+from shinari.rigid.motion import is_free, momentum_of, velocities_after
+from shinari.rigid.point_records import PointWork
+from shinari.rigid.progress import Flags
 
 # States of a component: it touches no immovable frame, or frames that all move alike, or it is not limited.
 FREE, HELD, UNLIMITED = 0, 1, 2
@@ -29,130 +39,176 @@ FREE, HELD, UNLIMITED = 0, 1, 2
 MISSED = 0.05
 
 
-@numba.njit(cache=True, **STEADY)
-def classify_components(
-    count, first, frames, status, law, active, node_of, component_of, v, w, impulses, reference, states
-):
-    """Find the velocity of the immovable frames that each component touches, (C, 3), and its state, (C,).
-
-    `active` (J,) says which joints can store or supply energy.
-    """
-    for e in range(first + count):
-        p = e - first
-        if p >= 0 and status[p] == APART:
-            continue
-        supplies = active[e] if p < 0 else law[p, 3] > 0.0
-        for side in range(2):
-            i, other = frames[e, side], frames[e, 1 - side]
-            if node_of[i] < 0:
-                continue
-            c = component_of[node_of[i]]
-            if supplies:
-                states[c] = UNLIMITED
-            for k in range(6):
-                if impulses[i, k] != 0.0:
-                    states[c] = UNLIMITED
-            if node_of[other] >= 0 or states[c] == UNLIMITED:
-                continue
-            speed, spin = vector(v, other), vector(w, other)
-            if dot(spin, spin) > 0.0 or (states[c] == HELD and speed != vector(reference, c)):
-                states[c] = UNLIMITED
-                continue
-            states[c] = HELD
-            for k in range(3):
-                reference[c, k] = speed[k]
+# Part of the kinetic energy that the positions of an impact may gain before it is solved again without leaps.
+MOST_GAIN = 1e-3
 
 
 @steady
-def kinetic(i, v, w, q, inverse_mass, moments, reference):
+def is_pushed(i, frames):
+    """Whether something else than the bodies' own solver has acted on a frame."""
+    a = frames.impulses[i]
+    return a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0 or a[4] != 0.0 or a[5] != 0.0
+
+
+@kernel(fastmath=STEADY)
+def classify_component(
+    c, components: Components, elements: Elements, joints: JointData, points: Points, work: PointWork,
+    frames: Frames, motions: Motions, first_point: np.int64
+):  # fmt: skip
+    """Find the velocity of the immovable frames that a component touches, and its state."""
+    state, reference = FREE, (0.0, 0.0, 0.0)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        p = e - first_point
+        # bars are joints as well
+        if (e >= len(joints) and p < 0) or (p >= 0 and work.status[p] == APART):
+            continue
+        supplies = joints.active[e] if p < 0 else points.law[p, 3] > 0.0
+        for side in range(2):
+            i, other = elements.frames[e, side], elements.frames[e, 1 - side]
+            if motions.node[i] < 0:
+                continue
+            if supplies or is_pushed(i, frames):
+                state = UNLIMITED
+            if motions.node[other] >= 0 or state == UNLIMITED:
+                continue
+            speed, spin = motions.free_v[other], motions.free_w[other]
+            if dot(spin, spin) > 0.0 or (state == HELD and speed != reference):
+                state = UNLIMITED
+            else:
+                state, reference = HELD, speed
+    components.state[c], components.reference[c] = state, reference
+
+
+@steady
+def kinetic(i, v, w, q, frames, reference):
     """Kinetic energy of a body relative to a velocity [J]."""
-    speed, spin = sub(vector(v, i), reference), vector(w, i)
-    return 0.5 * (dot(speed, speed) / inverse_mass[i] + dot(spin, momentum_of(quaternion(q, i), moments, i, spin)))
+    speed, spin = sub(v, reference), w
+    return 0.5 * (dot(speed, speed) / frames.inverse_mass[i] + dot(spin, momentum_of(q, frames.moments, i, spin)))
 
 
-@numba.njit(cache=True, **STEADY)
-def kinetic_energies(nodes, starts, v, w, q, inverse_mass, moments, reference, energies):
-    """Write the kinetic energy of each component relative to its reference [J], (C,)."""
-    for c in range(len(starts) - 1):
-        energies[c] = 0.0
-        for j in range(starts[c], starts[c + 1]):
-            energies[c] += kinetic(nodes[j], v, w, q, inverse_mass, moments, vector(reference, c))
+@kernel(fastmath=STEADY)
+def limit_energy(c, components: Components, nodes: Nodes, frames: Frames, motions: Motions):
+    """Kinetic energy of the prediction of a component, relative to its reference: the limit after impacts."""
+    energy, reference = 0.0, components.reference[c]
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        energy += kinetic(i, motions.free_v[i], motions.free_w[i], frames.q0[i], frames, reference)
+    components.limit[c] = energy
 
 
-@numba.njit(cache=True, **STEADY)
-def mark_missed(count, first, leap, gaps, status, homes, missed):
-    """Mark the components in which a point that bounces does not get where its bounce leads, (C,)."""
-    for p in range(count):
-        home = homes[first + p]
-        if home >= 0 and status[p] != APART and leap[p] > 0.0 and gaps[p] < -MISSED * leap[p]:
-            missed[home] = True
+@kernel(fastmath=STEADY)
+def foresee_velocities(i, frames: Frames, motions: Motions, h: np.float64):
+    """Velocities that the solution leads to, without damping."""
+    motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
+    if is_free(frames, i):
+        motions.later_v[i], motions.later_w[i] = velocities_after(frames, i, h)
 
 
-@numba.njit(cache=True, **STEADY)
-def drop_leaps(count, first, chosen, homes, wanted, leap):
-    """Let the points of chosen components (C,) end on the surface, not where their bounces lead."""
-    for p in range(count):
-        home = homes[first + p]
-        if home >= 0 and chosen[home]:
-            wanted[p] -= leap[p]
-            leap[p] = 0.0
+@kernel(fastmath=STEADY)
+def check_gain(c, components: Components, nodes: Nodes, frames: Frames, motions: Motions, flags: Flags):
+    """Mark a component whose solution leads to more energy than it may have."""
+    energy, reference = 0.0, components.reference[c]
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        energy += kinetic(i, motions.later_v[i], motions.later_w[i], frames.q[i], frames, reference)
+    wrong = energy > components.limit[c] * (1.0 + MOST_GAIN) and components.state[c] != UNLIMITED
+    components.wrong[c] = 1 if wrong else 0
+    if wrong:
+        flags.wrong[0] = 1
 
 
-@numba.njit(cache=True, **STEADY)
-def limit_velocities(nodes, starts, chosen, states, limits, v, w, q, inverse_mass, moments, reference):
-    """Scale the velocities of chosen components (C,) that press on immovable frames down to their limits [J].
+@kernel(fastmath=STEADY)
+def mark_missed(p, work: PointWork, elements: Elements, components: Components, flags: Flags, first_point: np.int64):
+    """Mark the component of a point that bounces and does not get where its bounce leads."""
+    home = elements.home[first_point + p]
+    leap = work.leap[p]
+    if home >= 0 and work.status[p] != APART and leap > 0.0 and work.gap[p] < -MISSED * leap:
+        components.wrong[home], flags.wrong[0] = 1, 1
+
+
+@kernel
+def keep_poses(i, frames: Frames, motions: Motions):
+    """Keep the pose before a solution."""
+    motions.kept_x[i], motions.kept_q[i], motions.kept_moved[i] = frames.x[i], frames.q[i], motions.moved[i]
+
+
+@kernel
+def restore_poses(i, frames: Frames, motions: Motions):
+    """Go back to the pose before the solution."""
+    frames.x[i], frames.q[i], motions.moved[i] = motions.kept_x[i], motions.kept_q[i], motions.kept_moved[i]
+
+
+@kernel
+def keep_limit(p, work: PointWork):
+    """Keep the limit of friction before a solution."""
+    work.kept_limit[p] = work.limit[p]
+
+
+@kernel(fastmath=STEADY)
+def drop_leap(p, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Go back to the limit of friction; points of marked components end on the surface, not where bounces lead."""
+    work.limit[p] = work.kept_limit[p]
+    home = elements.home[first_point + p]
+    if home >= 0 and components.wrong[home] != 0:
+        work.wanted[p] -= work.leap[p]
+        work.leap[p] = 0.0
+
+
+@kernel(fastmath=STEADY)
+def limit_velocities(c, components: Components, nodes: Nodes, frames: Frames):
+    """Scale the velocities of a component that presses on immovable frames down to its limit.
 
     A body that a position solve turns far gains energy at the same angular momentum, and so does one that it pushes
     out of an overlap.
     """
-    for c in range(len(starts) - 1):
-        if not chosen[c] or states[c] != HELD:
-            continue
-        energy = 0.0
-        for j in range(starts[c], starts[c + 1]):
-            energy += kinetic(nodes[j], v, w, q, inverse_mass, moments, vector(reference, c))
-        if energy <= limits[c]:
-            continue
-        share = math.sqrt(limits[c] / energy)
-        for j in range(starts[c], starts[c + 1]):
-            i = nodes[j]
-            for k in range(3):
-                v[i, k] = reference[c, k] + share * (v[i, k] - reference[c, k])
-                w[i, k] *= share
+    if components.bounces[c] < CAME or components.state[c] != HELD:
+        return
+    energy, reference = 0.0, components.reference[c]
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        energy += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
+    if energy > components.limit[c]:
+        share = math.sqrt(components.limit[c] / energy)
+        for j in range(components.node[c], components.node[c + 1]):
+            i = nodes.frame[j]
+            v = scale(sub(frames.v[i], reference), share)
+            frames.v[i] = reference[0] + v[0], reference[1] + v[1], reference[2] + v[2]
+            frames.w[i] = scale(frames.w[i], share)
 
 
-@numba.njit(cache=True, **STEADY)
-def limit_bounces(nodes, starts, states, limits, v, w, q, inverse_mass, moments, reference, moved, h, parts):
-    """Find the part t of the corrections `moved` / h that each component may take, (C,), and scale them (F, 6)."""
-    for c in range(len(starts) - 1):
-        parts[c] = 1.0
-        if states[c] == UNLIMITED:
-            continue
-        before = slope = rise = 0.0
-        for j in range(starts[c], starts[c + 1]):
-            i = nodes[j]
-            speed = sub(vector(v, i), vector(reference, c))
-            change, turn = scale(vector(moved, i), 1.0 / h), (moved[i, 3] / h, moved[i, 4] / h, moved[i, 5] / h)
-            momentum = momentum_of(quaternion(q, i), moments, i, turn)
-            before += kinetic(i, v, w, q, inverse_mass, moments, vector(reference, c))
-            slope += 0.5 * (dot(speed, change) / inverse_mass[i] + dot(vector(w, i), momentum))
-            rise += 0.5 * (dot(change, change) / inverse_mass[i] + dot(turn, momentum))
-        room = max(limits[c] - before, 0.0)
-        # the positive root of rise t^2 + 2 slope t = room
-        if rise > 0.0 and rise + 2.0 * slope > room:
-            root = math.sqrt(slope * slope + rise * room)
-            parts[c] = room / (root + slope) if slope > 0.0 else (root - slope) / rise
-            for j in range(starts[c], starts[c + 1]):
-                for k in range(6):
-                    moved[nodes[j], k] *= parts[c]
-
-
-@numba.njit(cache=True, **STEADY)
-def scale_impulses(count, first, parts, homes, force, motion):
-    """Scale the impulses of the points by the part of each component, (C,), for their friction."""
-    for p in range(count):
-        home = homes[first + p]
-        if home >= 0 and parts[home] < 1.0:
+@kernel(fastmath=STEADY)
+def limit_bounce(c, components: Components, nodes: Nodes, frames: Frames, motions: Motions, h: np.float64):
+    """Find the part of the change of velocity that a component may take, and scale it."""
+    components.part[c] = 1.0
+    if components.state[c] == UNLIMITED:
+        return
+    before, slope, rise, reference = 0.0, 0.0, 0.0, components.reference[c]
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        speed, m = sub(frames.v[i], reference), motions.bounced[i]
+        change, turn = (m[0] / h, m[1] / h, m[2] / h), (m[3] / h, m[4] / h, m[5] / h)
+        momentum = momentum_of(frames.q[i], frames.moments, i, turn)
+        before += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
+        slope += 0.5 * (dot(speed, change) / frames.inverse_mass[i] + dot(frames.w[i], momentum))
+        rise += 0.5 * (dot(change, change) / frames.inverse_mass[i] + dot(turn, momentum))
+    room = max(components.limit[c] - before, 0.0)
+    # the positive root of rise t^2 + 2 slope t = room
+    if rise > 0.0 and rise + 2.0 * slope > room:
+        root = math.sqrt(slope * slope + rise * room)
+        part = room / (root + slope) if slope > 0.0 else (root - slope) / rise
+        components.part[c] = part
+        for j in range(components.node[c], components.node[c + 1]):
             for k in range(6):
-                force[first + p, k] *= parts[home]
-                motion[first + p, k] *= parts[home]
+                motions.bounced[nodes.frame[j], k] *= part
+
+
+@kernel(fastmath=STEADY)
+def scale_impulse(p, elements: Elements, components: Components, first_point: np.int64):
+    """Scale the impulse of a point by the part of its component, for its friction."""
+    e = first_point + p
+    home = elements.home[e]
+    if home >= 0 and components.part[home] < 1.0:
+        for k in range(6):
+            elements.force[e, k] *= components.part[home]
+            elements.motion[e, k] *= components.part[home]

@@ -7,17 +7,27 @@ state on the way; else the energy is followed to where its slope along the step 
 
 import math
 
-import numba
+import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.motion import momentum_of, quaternion, vector
+from shinari.rigid.contact.table import Points
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames, Motions
+from shinari.rigid.graph import Components, Nodes
+from shinari.rigid.motion import momentum_of, vector
+from shinari.rigid.point_records import PointWork
+from shinari.rigid.progress import Flags
 
 ENOUGH = 0.05
 MOST_TRIES = 12
 EDGE = 0.02
 ROUNDING = 1e-10
 APART, STICKING, SLIDING = 0, 1, 2
+# States of a component in a Newton step: solved before, so far as it seems, not yet, friction renewed.
+SOLVED, SETTLED, UNSETTLED, RENEWED = 0, 1, 2, 3
 # Stiffness against slip, over that against overlap. Softer, because the states of points that are about to slip are
 # found the harder the sharper the corner of Coulomb's law is. The friction of the last substep is carried on, so that a
 # point that sticks is a spring at the place where it began to, and does not creep.
@@ -39,106 +49,150 @@ def force_of(gap, slip, n, k, ease, last, limit):
 
 
 @steady
-def force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, motion):
+def force_after(p, e, t, points, work, elements):
     """State of a point after a part t of its motion, its force along the motion, and its friction."""
-    n, d, k = vector(normals, p), vector(motion, e), stiff[p]
+    n, d, k = points.normal[p], vector(elements.motion, e), work.stiff[p]
     along = dot(n, d)
-    slip = add(vector(slips, p), scale(sub(d, scale(n, along)), t))
-    ease = 1.0 / max(1.0, k * law[p, 3])
-    status, normal, hold, _ = force_of(gaps[p] + t * along, slip, n, k, ease, vector(load, p), mus[p] * limits[p])
+    slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
+    ease = 1.0 / max(1.0, k * points.law[p, 3])
+    limit = work.mu[p] * work.limit[p]
+    status, normal, hold, _ = force_of(work.gap[p] + t * along, slip, n, k, ease, work.load[p], limit)
     return status, normal * along + dot(hold, d), hold
 
 
+@kernel
+def start_search(c, components: Components):
+    """No point is known yet to change its state."""
+    components.crossing[c] = 0
+
+
+@kernel(fastmath=STEADY)
+def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Mark the component when the full step changes the state of a point, or turns its friction back."""
+    e = first_point + p
+    home = elements.home[e]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    then, _, hold = force_after(p, e, 1.0, points, work, elements)
+    back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.way[p]) < 0.0
+    if then != work.status[p] or back:
+        components.crossing[home] = 1
+
+
 @steady
-def part_of_step(
-    begin, end, first, last, first_point, first_bar, element_order, nodes, q, inverse_mass, moments, moved, g, h,
-    force, stiffness, motion, jacobian_force, bar_stiffness, bar_motion, normals, law, mus, gaps, slips, stiff, load,
-    limits, status, ways
-):  # fmt: skip
-    """Part of the step (0 to 1) to take for a component with elements begin to end - 1 and nodes first to last - 1."""
-    same = True
-    for s in range(begin, end):
-        e = element_order[s]
-        if first_point <= e < first_bar:
-            p = e - first_point
-            then, _, hold = force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)
-            back = then == SLIDING and status[p] == SLIDING and dot(hold, vector(ways, p)) < 0.0
-            same = same and then == status[p] and not back
-    if same:
-        return 1.0
-    # the slope along the step is start + t * rise, but for the points
+def slope_of_bodies(c, components, nodes, frames, motions, h):
+    """Slope of the energy of the inertia along the step: its start, and its rise over the step."""
     start = rise = 0.0
-    for j in range(first, last):
-        i = nodes[j]
-        push, turn = (g[j, 0], g[j, 1], g[j, 2]), (g[j, 3], g[j, 4], g[j, 5])
-        spin = momentum_of(quaternion(q, i), moments, i, turn)
-        rise += (dot(push, push) / inverse_mass[i] + dot(turn, spin)) / (h * h)
-        start += dot(push, (moved[i, 0], moved[i, 1], moved[i, 2])) / (inverse_mass[i] * h * h)
-        start += dot(spin, (moved[i, 3], moved[i, 4], moved[i, 5])) / (h * h)
-    for s in range(begin, end):
-        e = element_order[s]
-        if e < first_point:
-            for part in range(2):
-                at, k = 3 * part, 6 * part
-                x, y, z = motion[e, at], motion[e, at + 1], motion[e, at + 2]
-                start -= force[e, at] * x + force[e, at + 1] * y + force[e, at + 2] * z
-                rise += stiffness[e, k] * x * x + stiffness[e, k + 1] * y * y + stiffness[e, k + 2] * z * z
-                mixed = stiffness[e, k + 3] * y * z + stiffness[e, k + 4] * z * x + stiffness[e, k + 5] * x * y
-                rise += 2.0 * mixed
-        elif e >= first_bar:
-            c = bar_motion[e - first_bar]
-            start -= jacobian_force[e - first_bar] * c
-            rise += bar_stiffness[e - first_bar] * c * c
-    below, above = start, start + rise
-    for s in range(begin, end):
-        e = element_order[s]
-        if first_point <= e < first_bar:
-            p = e - first_point
-            below -= force_after(p, e, 0.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
-            above -= force_after(p, e, 1.0, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
-    if abs(below) <= ROUNDING * rise:
-        return 1.0
-    if below > 0.0:
-        return 0.0
-    if above <= ENOUGH * abs(below):
-        return 1.0
-    low, high, close = 0.0, 1.0, ENOUGH * abs(below)
-    t = 1.0
-    for attempt in range(MOST_TRIES):
-        # between the secant and the middle: one side of the slope is often flat
-        t = low - below * (high - low) / (above - below) if attempt % 2 == 0 else 0.5 * (low + high)
-        t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
-        slope = start + t * rise
-        for s in range(begin, end):
-            e = element_order[s]
-            if first_point <= e < first_bar:
-                p = e - first_point
-                slope -= force_after(p, e, t, normals, law, mus, gaps, slips, stiff, load, limits, motion)[1]
-        if abs(slope) <= close:
+    for j in range(components.node[c], components.node[c + 1]):
+        i, g, moved = nodes.frame[j], nodes.vector[j], motions.moved[nodes.frame[j]]
+        push, turn = (g[0], g[1], g[2]), (g[3], g[4], g[5])
+        spin = momentum_of(frames.q[i], frames.moments, i, turn)
+        rise += (dot(push, push) / frames.inverse_mass[i] + dot(turn, spin)) / (h * h)
+        start += dot(push, (moved[0], moved[1], moved[2])) / (frames.inverse_mass[i] * h * h)
+        start += dot(spin, (moved[3], moved[4], moved[5])) / (h * h)
+    return start, rise
+
+
+@steady
+def slope_of_joint(e, elements):
+    """Slope of the energy of a joint along the step: its start, and its rise over the step."""
+    f, k, m = elements.force[e], elements.stiffness[e], elements.motion[e]
+    start = -(f[0] * m[0] + f[1] * m[1] + f[2] * m[2]) - (f[3] * m[3] + f[4] * m[4] + f[5] * m[5])
+    rise = k[0] * m[0] * m[0] + k[1] * m[1] * m[1] + k[2] * m[2] * m[2]
+    rise += k[6] * m[3] * m[3] + k[7] * m[4] * m[4] + k[8] * m[5] * m[5]
+    rise += 2.0 * (k[3] * m[1] * m[2] + k[4] * m[2] * m[0] + k[5] * m[0] * m[1])
+    rise += 2.0 * (k[9] * m[4] * m[5] + k[10] * m[5] * m[3] + k[11] * m[3] * m[4])
+    return start, rise
+
+
+@kernel(fastmath=STEADY)
+def slope_at_ends(c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, frames: Frames,
+                  motions: Motions, joints: np.int64, h: np.float64):  # fmt: skip
+    """Slope of the energy along the step without the points, where a point changes its state: at its start and end."""
+    components.part[c] = 1.0
+    if components.unfinished[c] == 0 or components.crossing[c] == 0:
+        return
+    start, rise = slope_of_bodies(c, components, nodes, frames, motions, h)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if e < joints:
+            begin, growth = slope_of_joint(e, elements)
+            start, rise = start + begin, rise + growth
+        elif e < joints + len(bars):
+            m = bars.motion[e - joints]
+            start -= bars.force[e - joints] * m
+            rise += bars.stiffness[e - joints] * m * m
+    components.slope[c] = start, rise
+
+
+@steady
+def slope_at(t, c, components, elements, points, work, first_point):
+    """Slope of the energy of a component at a part t of its step."""
+    line = components.slope[c]
+    slope = line[0] + t * line[1]
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if e >= first_point:
+            slope -= force_after(e - first_point, e, t, points, work, elements)[1]
+    return slope
+
+
+@kernel(fastmath=STEADY)
+def search(c, components: Components, elements: Elements, points: Points, work: PointWork, first_point: np.int64):
+    """Find the part of the step to take where a point changes its state: where the slope of the energy is zero."""
+    if components.unfinished[c] == 0 or components.crossing[c] == 0:
+        return
+    # the slope is wanted at the start, at the end, and then between
+    low, high, below, above, close, t = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    for attempt in range(MOST_TRIES + 2):
+        slope = slope_at(t, c, components, elements, points, work, first_point)
+        if attempt == 0:
+            below, close = slope, ENOUGH * abs(slope)
+            if abs(below) <= ROUNDING * components.slope[c, 1]:
+                t = 1.0
+                break
+            if below > 0.0:
+                break
+            t = 1.0
+            continue
+        if attempt == 1:
+            above = slope
+            if above <= close:
+                break
+        elif abs(slope) <= close:
             break
-        if slope > 0.0:
+        elif slope > 0.0:
             high, above = t, slope
         else:
             low, below = t, slope
-    return t
+        if attempt <= MOST_TRIES:
+            # between the secant and the middle: one side of the slope is often flat
+            t = low - below * (high - low) / (above - below) if attempt % 2 == 1 else 0.5 * (low + high)
+            t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
+    components.part[c] = t
 
 
-@numba.njit(cache=True, **STEADY)
-def tighten(count, first, normals, mus, limits, status, push, homes, waiting, close):
-    """Take new limits of friction from the normal forces; marks the components in which that matters, (C,)."""
-    for p in range(count):
-        home = homes[first + p]
-        if home < 0 or not waiting[home] or status[p] == APART or mus[p] == 0.0:
-            continue
-        n = vector(normals, p)
-        f = vector(push, p)
-        normal = dot(n, f)
-        across = sub(f, scale(n, normal))
-        most = mus[p] * normal
-        over = math.sqrt(dot(across, across)) > most * (1.0 + close)
-        if over or (status[p] == SLIDING and abs(normal - limits[p]) > close * normal):
-            waiting[home] = 2
-    for p in range(count):
-        home = homes[first + p]
-        if home >= 0 and waiting[home] == 2:
-            limits[p] = max(dot(vector(normals, p), vector(push, p)), 0.0)
+@kernel(fastmath=STEADY)
+def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
+                first_point: np.int64, close: np.float64):  # fmt: skip
+    """Mark the component, whose points keep their states, when a limit of friction has to be taken anew."""
+    home = elements.home[first_point + p]
+    if home < 0 or work.status[p] == APART or work.mu[p] == 0.0:
+        return
+    if components.unfinished[home] != SETTLED and components.unfinished[home] != RENEWED:
+        return
+    n, f = points.normal[p], work.push[p]
+    normal = dot(n, f)
+    across = sub(f, scale(n, normal))
+    over = math.sqrt(dot(across, across)) > work.mu[p] * normal * (1.0 + close)
+    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > close * normal):
+        components.unfinished[home], flags.reconsidering[0] = RENEWED, 1
+
+
+@kernel(fastmath=STEADY)
+def take_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
+                first_point: np.int64):  # fmt: skip
+    """Take the limits of friction of a marked component from the normal forces."""
+    home = elements.home[first_point + p]
+    if home >= 0 and components.unfinished[home] == RENEWED:
+        work.limit[p] = max(dot(points.normal[p], work.push[p]), 0.0)

@@ -11,19 +11,22 @@ What the solver does on top of the prediction changes the pose; the momentum is 
 
 import math
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
-from shinari.maths.vec3 import add, scale
-from shinari.rigid.contact.vectors import cross
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.frames import Driven, Frames, Motions, Path
+from shinari.rigid.progress import Flags, Pushed
+from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
 CLOSE = 1e-28
 HALF = 0.5
-# below this angle the logarithm of a rotation is taken from its series [rad]
-SMALL = 1e-8
+# Square of the sine of half an angle below which rotations are taken from series.
+NEAR = 0.01
 
 
 @steady
@@ -71,15 +74,46 @@ def logarithm(q):
     """Rotation vector of a unit quaternion, on the short way [rad]."""
     w, x, y, z = q
     sign = -1.0 if w < 0.0 else 1.0
-    sine = math.sqrt(x * x + y * y + z * z)
-    angle = 2.0 * math.atan2(sine, sign * w)
-    s = sign * (angle / sine if sine > SMALL else 2.0)
+    square = x * x + y * y + z * z
+    if square < NEAR:
+        s = 2.0 * sign * arc_over_sine(square)
+    else:
+        sine = math.sqrt(square)
+        s = 2.0 * sign * math.atan2(sine, sign * w) / sine
     return s * x, s * y, s * z
+
+
+@steady
+def arc_over_sine(u):
+    """Arcsine of s over s for u = s^2 below `NEAR`; the next term of the series is below 1e-17."""
+    tail = 35.0 / 1152.0 + u * (63.0 / 2816.0 + u * (231.0 / 13312.0 + u * (143.0 / 10240.0)))
+    return 1.0 + u * (1.0 / 6.0 + u * (3.0 / 40.0 + u * (5.0 / 112.0 + u * tail)))
+
+
+@steady
+def rotation_by(v):
+    """The rotation by |v| about v [rad], by series for small angles; the next terms are below 1e-17."""
+    u = 0.25 * dot(v, v)
+    if u > NEAR:
+        return exponential(v)
+    c = 1.0 / 40320.0 - u * (1.0 / 3628800.0 - u * (1.0 / 479001600.0))
+    c = 1.0 - u * (0.5 - u * (1.0 / 24.0 - u * (1.0 / 720.0 - u * c)))
+    s = 1.0 / 362880.0 - u * (1.0 / 39916800.0)
+    s = 0.5 * (1.0 - u * (1.0 / 6.0 - u * (1.0 / 120.0 - u * (1.0 / 5040.0 - u * s))))
+    return c, s * v[0], s * v[1], s * v[2]
+
+
+@steady
+def is_round(moments, i):
+    """Whether a body has the same inertia about all axes."""
+    return moments[i, 0] == moments[i, 1] and moments[i, 1] == moments[i, 2]
 
 
 @steady
 def spin_of(q, moments, i, momentum):
     """Angular velocity, I^-1 L, in world axes."""
+    if is_round(moments, i):
+        return scale(momentum, 1.0 / moments[i, 0])
     local = rotate_back(q, momentum)
     return rotate(q, (local[0] / moments[i, 0], local[1] / moments[i, 1], local[2] / moments[i, 2]))
 
@@ -87,6 +121,8 @@ def spin_of(q, moments, i, momentum):
 @steady
 def momentum_of(q, moments, i, spin):
     """Angular momentum, I W, in world axes."""
+    if is_round(moments, i):
+        return scale(spin, moments[i, 0])
     local = rotate_back(q, spin)
     return rotate(q, (local[0] * moments[i, 0], local[1] * moments[i, 1], local[2] * moments[i, 2]))
 
@@ -94,7 +130,7 @@ def momentum_of(q, moments, i, spin):
 @steady
 def turned_by(q, v):
     """The frame q after the rotation vector v in world axes."""
-    return multiply(exponential(v), q)
+    return multiply(rotation_by(v), q)
 
 
 @steady
@@ -106,9 +142,8 @@ def turn_between(q0, q1):
 @steady
 def mean_spin(q, moments, i, spin, h):
     """Angular velocity that a free body turns with in a substep: that at the midpoint of the turn."""
-    equal = moments[i, 0] == moments[i, 1] and moments[i, 1] == moments[i, 2]
     middle = spin
-    if not equal:
+    if not is_round(moments, i):
         momentum = momentum_of(q, moments, i, spin)
         for _ in range(MIDPOINTS):
             last = middle
@@ -123,7 +158,11 @@ def mean_spin(q, moments, i, spin, h):
 @steady
 def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
     """Inverse inertia in world axes, R diag(1 / moments) R^T."""
-    if inverse_mass[i] > 0.0:
+    if inverse_mass[i] > 0.0 and is_round(moments, i):
+        a = 1.0 / moments[i, 0]
+        inverse_inertia[i, 0], inverse_inertia[i, 1], inverse_inertia[i, 2] = a, a, a
+        inverse_inertia[i, 3], inverse_inertia[i, 4], inverse_inertia[i, 5] = 0.0, 0.0, 0.0
+    elif inverse_mass[i] > 0.0:
         a, b, c = 1.0 / moments[i, 0], 1.0 / moments[i, 1], 1.0 / moments[i, 2]
         here = quaternion(q, i)
         x, y, z = rotate(here, (1.0, 0.0, 0.0)), rotate(here, (0.0, 1.0, 0.0)), rotate(here, (0.0, 0.0, 1.0))
@@ -135,51 +174,126 @@ def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
         inverse_inertia[i, 5] = a * x[0] * x[1] + b * y[0] * y[1] + c * z[0] * z[1]
 
 
-@numba.njit(cache=True, **STEADY)
-def accelerate(v, inverse_mass, asleep, kick):
-    """Let gravity act on the velocities."""
-    for i in range(len(inverse_mass)):
-        if inverse_mass[i] > 0.0 and not asleep[i]:
-            for k in range(3):
-                v[i, k] += kick[k]
+@steady
+def is_free(frames, i):
+    """Whether a frame moves by forces."""
+    return frames.inverse_mass[i] > 0.0 and not frames.asleep[i]
 
 
-@numba.njit(cache=True, **STEADY)
-def predict(x, q, v, w, x0, q0, inverse_mass, moments, inverse_inertia, asleep, count, h):
-    """Move the first `count` frames on by a substep; those that are not pushed go evenly with their velocities."""
-    for i in range(count):
-        set_vector(x0, i, vector(x, i))
-        set_quaternion(q0, i, quaternion(q, i))
-        if asleep[i]:
-            continue
-        set_vector(x, i, add(vector(x, i), scale(vector(v, i), h)))
-        spin = vector(w, i)
-        if inverse_mass[i] > 0.0:
-            spin = mean_spin(quaternion(q, i), moments, i, spin, h)
-        set_quaternion(q, i, normalised(turned_by(quaternion(q, i), scale(spin, h))))
-        write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i)
+@steady
+def velocities_after(frames, i, h):
+    """Velocity and angular velocity of a body from its poses at both ends of the substep."""
+    speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
+    before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
+    free = normalised(turned_by(before, scale(mean_spin(before, frames.moments, i, spin, h), h)))
+    turn = scale(turn_between(free, after), 1.0 / h)
+    momentum = add(momentum_of(before, frames.moments, i, spin), momentum_of(free, frames.moments, i, turn))
+    return speed, spin_of(after, frames.moments, i, momentum)
 
 
-@numba.njit(cache=True, **STEADY)
-def write_inertia(inverse_inertia, inverse_mass, moments, q):
-    """Inverse inertia of all frames in world axes."""
-    for i in range(len(q)):
-        write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i)
+@kernel(fastmath=STEADY)
+def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
+    """Keep pose and velocity; one that is no finite number ends the motion of all bodies."""
+    x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
+    frames.x0[i], frames.q0[i], motions.start_v[i], motions.start_w[i] = x, q, v, w
+    total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+    if total - total != 0.0:
+        flags.finite[0] = 0
 
 
-@numba.njit(cache=True, **STEADY)
-def derive(x, q, v, w, x0, q0, inverse_mass, moments, asleep, count, h, decay):
-    """Velocities of the first `count` frames from their poses at both ends of the substep, and their damping."""
-    for i in range(count):
-        if inverse_mass[i] > 0.0 and not asleep[i]:
-            a, b = vector(x, i), vector(x0, i)
-            set_vector(v, i, ((a[0] - b[0]) / h, (a[1] - b[1]) / h, (a[2] - b[2]) / h))
-            before, after, spin = quaternion(q0, i), quaternion(q, i), vector(w, i)
-            free = normalised(turned_by(before, scale(mean_spin(before, moments, i, spin, h), h)))
-            turn = turn_between(free, after)
-            momentum = add(momentum_of(before, moments, i, spin), momentum_of(free, moments, i, scale(turn, 1.0 / h)))
-            set_vector(w, i, scale(spin_of(after, moments, i, momentum), decay))
-            set_vector(v, i, scale(vector(v, i), decay))
+@kernel(fastmath=STEADY)
+def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+    """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
+
+    An immovable one goes evenly with its velocities.
+    """
+    if frames.asleep[i]:
+        return
+    free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
+    if free:
+        v = v[0] + gx, v[1] + gy, v[2] + gz
+        frames.v[i] = v
+    frames.x[i] = add(frames.x[i], scale(v, h))
+    q = frames.q[i]
+    if free:
+        spin = mean_spin(q, frames.moments, i, spin, h)
+    frames.q[i] = normalised(turned_by(q, scale(spin, h)))
+    write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def drive_frame(d, driven: Driven, path: Path, frames: Frames, clock: Clock, h: np.float64):
+    """Put a driven frame where it is at the end of the substep, and give it the velocities that lead there."""
+    i, at = driven.frame[d], clock.substep[0] * len(driven) + d
+    frames.x[i], frames.q[i] = path.x[at], path.q[at]
+    frames.v[i] = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
+    spin = frames.w[i]
+    free = normalised(turned_by(frames.q0[i], scale(spin, h)))
+    frames.w[i] = add(spin, scale(turn_between(free, frames.q[i]), 1.0 / h))
+
+
+@kernel(fastmath=STEADY)
+def keep_prediction(i, frames: Frames, motions: Motions):
+    """The poses are predicted: nothing has been solved yet."""
+    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    motions.free_v[i], motions.free_w[i] = frames.v[i], frames.w[i]
+
+
+@kernel
+def keep_predicted_pose(i, frames: Frames, motions: Motions):
+    """Keep the pose that a solution starts from."""
+    motions.predicted_x[i], motions.predicted_q[i] = frames.x[i], frames.q[i]
+
+
+@kernel
+def take_start_velocity(i, frames: Frames, motions: Motions):
+    """Go back to the velocity at the start of the substep, and keep that of now."""
+    motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
+    frames.v[i], frames.w[i] = motions.start_v[i], motions.start_w[i]
+
+
+@kernel
+def take_later_velocity(i, frames: Frames, motions: Motions):
+    """Undo `take_start_velocity`."""
+    frames.v[i], frames.w[i] = motions.later_v[i], motions.later_w[i]
+
+
+@kernel
+def take_start_pose(i, frames: Frames):
+    """Go back to the pose at the start of the substep."""
+    frames.x[i], frames.q[i] = frames.x0[i], frames.q0[i]
+
+
+@kernel
+def take_predicted_pose(i, frames: Frames, motions: Motions):
+    """Go back to the pose that the solution started from."""
+    frames.x[i], frames.q[i] = motions.predicted_x[i], motions.predicted_q[i]
+    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel(fastmath=STEADY)
+def update_inertia(i, frames: Frames):
+    """Inverse inertia of a frame in world axes."""
+    write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def derive_velocities(i, frames: Frames, h: np.float64, decay: np.float64):
+    """Velocities of a body from its poses at both ends of the substep, and their damping."""
+    if is_free(frames, i):
+        v, w = velocities_after(frames, i, h)
+        frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
+
+
+@kernel(fastmath=STEADY)
+def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
+    """Decide whether something has pushed the bodies since the last time."""
+    total = 0.0
+    for i in range(len(frames)):
+        a = frames.impulses[i]
+        total += abs(a[0]) + abs(a[1]) + abs(a[2]) + abs(a[3]) + abs(a[4]) + abs(a[5])
+    flags.again[0] = 1 if total != pushed.total[0] else 0
+    pushed.total[0] = total
 
 
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:

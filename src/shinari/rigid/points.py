@@ -16,18 +16,22 @@ even sliding, that of the last substep is right at once.
 """
 
 import math
-from dataclasses import dataclass, fields
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
-from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.contact.vectors import cross
-from shinari.rigid.elements import STIFF
-from shinari.rigid.line_search import APART, GRIP, SLIDING, force_of
-from shinari.rigid.motion import quaternion, set_vector, symmetric_times, turn_between, vector, velocity_at
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.table import Points
+from shinari.rigid.elements import STIFF, Elements
+from shinari.rigid.frames import Frames
+from shinari.rigid.graph import Components
+from shinari.rigid.line_search import APART, GRIP, SLIDING, UNSETTLED, force_of
+from shinari.rigid.motion import symmetric_times, turn_between, velocity_at
+from shinari.rigid.point_records import Curved, PointWork
+from shinari.rigid.progress import Counts, Flags
 
 # Part of an overlap that is taken out in a substep.
 RECOVERY = 0.2
@@ -35,54 +39,6 @@ RECOVERY = 0.2
 STRAIGHT = 0.9999
 # A point slips when it is faster than this [m/s]: then the friction of sliding bounds it, else that of sticking.
 SLIPS = 1e-4
-
-
-@dataclass(frozen=True)
-class PointWork:
-    """What the solver keeps of each point during a substep, (P,) or (P, 3) or (P, 6).
-
-    Attributes:
-        arms: Arms of the surfaces at the start of the substep, (P, 6).
-        gap: Gap C - C* now [m].
-        wanted: C* [m].
-        leap: Part of C* that is due to a bounce [m].
-        slip: Slip now [m], (P, 3).
-        turn: Relative turn of the bodies in the substep [rad], (P, 3).
-        fast: Speed along the normal at the start of a substep of what may bounce, negative, else 0 [m/s].
-        stiff: k of the row [N/m].
-        load: The force of the last substep, (P, 3).
-        mu: Coefficient of friction that holds in the substep.
-        limit: Normal force that the limit of friction is taken from [N].
-        push: Force now [N], (P, 3).
-        way: Direction of the friction while sliding, (P, 3).
-        status: One of APART, STICKING, SLIDING.
-    """
-
-    arms: np.ndarray
-    gap: np.ndarray
-    wanted: np.ndarray
-    leap: np.ndarray
-    slip: np.ndarray
-    turn: np.ndarray
-    fast: np.ndarray
-    stiff: np.ndarray
-    load: np.ndarray
-    mu: np.ndarray
-    limit: np.ndarray
-    push: np.ndarray
-    way: np.ndarray
-    status: np.ndarray
-
-    @staticmethod
-    def zeros(count: int) -> "PointWork":
-        """Room for so many points."""
-        widths = {"arms": 6, "slip": 3, "turn": 3, "load": 3, "push": 3, "way": 3}
-        made = {
-            f.name: np.zeros((count, widths[f.name]) if f.name in widths else count)
-            for f in fields(PointWork)
-            if f.name != "status"
-        }
-        return PointWork(**made, status=np.zeros(count, np.int64))
 
 
 @steady
@@ -97,204 +53,214 @@ def weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia):
     return w
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def start_points(
-    parts, count, frames, core, radius, normals, law, force, arms, wanted, leap, stiff, load, mus, limits, fast, x, q,
-    v, w, inverse_mass, inverse_inertia, gravity, h, escape, slow
-):  # fmt: skip
-    """Begin a substep, at its start pose: arms, and where the gap is to be."""
-    for t in numba.prange(parts):
-        start_some(count * t // parts, count * (t + 1) // parts, frames, core, radius, normals, law, force, arms,
-                   wanted, leap, stiff, load, mus, limits, fast, x, q, v, w, inverse_mass, inverse_inertia,
-                   gravity, h, escape, slow)  # fmt: skip
+@steady
+def halves(v):
+    """Two vectors of three."""
+    return (v[0], v[1], v[2]), (v[3], v[4], v[5])
+
+
+@kernel
+def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
+    """Elements that there are with the points; none is known yet to bounce."""
+    counts.elements[0] = first_point + counts.points[0]
+    flags.leaping[0], flags.fast[0] = 0, 0
 
 
 @steady
-def start_some(
-    begin, end, frames, core, radius, normals, law, force, arms, wanted, leap, stiff, load, mus, limits, fast, x, q,
-    v, w, inverse_mass, inverse_inertia, gravity, h, escape, slow
+def surface_points(p, points, frames):
+    """Arms of both surfaces at a point from the origins of its frames, and its gap."""
+    a, b = points.frames[p]
+    n, radius = points.normal[p], points.radius[p]
+    core_a, core_b = halves(points.core[p])
+    ca, cb = rotate(frames.q[a], core_a), rotate(frames.q[b], core_b)
+    apart = sub(add(frames.x[a], ca), add(frames.x[b], cb))
+    gap = dot(n, apart) - radius[0] - radius[1]
+    return sub(ca, scale(n, radius[0])), add(cb, scale(n, radius[1])), gap
+
+
+@kernel(fastmath=STEADY)
+def start_point(
+    p, points: Points, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
+    gz: np.float64, h: np.float64, escape: np.float64, slow: np.float64
 ):  # fmt: skip
-    """Begin a substep for points begin to end - 1."""
-    for p in range(begin, end):
-        a, b = frames[p, 0], frames[p, 1]
-        n = vector(normals, p)
-        ca = rotate(quaternion(q, a), (core[p, 0], core[p, 1], core[p, 2]))
-        cb = rotate(quaternion(q, b), (core[p, 3], core[p, 4], core[p, 5]))
-        apart = sub(add(vector(x, a), ca), add(vector(x, b), cb))
-        gap = dot(n, apart) - radius[p, 0] - radius[p, 1]
-        ra, rb = sub(ca, scale(n, radius[p, 0])), add(cb, scale(n, radius[p, 1]))
-        arms[p, 0], arms[p, 1], arms[p, 2] = ra
-        arms[p, 3], arms[p, 4], arms[p, 5] = rb
-        weight = weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
-        stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
-        apart = sub(velocity_at(v, w, a, ra), velocity_at(v, w, b, rb))
-        speed = dot(n, apart)
-        across = sub(apart, scale(n, speed))
-        mus[p] = law[p, 0] if dot(across, across) > SLIPS * SLIPS else law[p, 1]
-        limits[p] = max(dot(n, vector(force, p)), 0.0)
-        target = 0.0
-        if law[p, 3] == 0.0 and gap < 0.0:
-            target = gap + min(-RECOVERY * gap, escape * h)
-        bounces = law[p, 2] > 0.0 and speed < -slow
+    """Begin a substep, at its start pose: arms, and where the gap is to be; (gx, gy, gz) is gravity."""
+    a, b = points.frames[p]
+    n, law, last = points.normal[p], points.law[p], points.force[p]
+    ra, rb, gap = surface_points(p, points, frames)
+    work.arms[p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    weight = weight_along(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+    work.stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
+    apart = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
+    speed = dot(n, apart)
+    across = sub(apart, scale(n, speed))
+    work.mu[p] = law[0] if dot(across, across) > SLIPS * SLIPS else law[1]
+    work.limit[p] = max(dot(n, last), 0.0)
+    target = 0.0
+    if law[3] == 0.0 and gap < 0.0:
+        target = gap + min(-RECOVERY * gap, escape * h)
+    fast, leap = 0.0, 0.0
+    if law[2] > 0.0 and speed < -slow:
         # the speed with which the substep will go: with it a perfect bounce goes back on the way on which it came
-        pull = (h if inverse_mass[a] > 0.0 else 0.0) - (h if inverse_mass[b] > 0.0 else 0.0)
-        fast[p] = speed + pull * dot(n, gravity) if bounces else 0.0
-        leap[p] = max(law[p, 2] * (-fast[p] * h - max(gap, 0.0)), 0.0) if bounces else 0.0
-        wanted[p] = target + leap[p]
-        set_vector(load, p, vector(force, p))
+        pull = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
+        fast = speed + pull * dot(n, (gx, gy, gz))
+        leap = max(law[2] * (-fast * h - max(gap, 0.0)), 0.0)
+        flags.fast[0] = 1
+        if leap != 0.0:
+            flags.leaping[0] = 1
+    work.fast[p], work.leap[p], work.wanted[p], work.load[p] = fast, leap, target + leap, last
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def meet(
-    parts, count, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x,
-    q, x0, q0, element_frames, element_arms
-):  # fmt: skip
-    """Measure gap and slip at the predicted pose, and write the arms of the elements."""
-    for t in numba.prange(parts):
-        meet_some(count * t // parts, count * (t + 1) // parts, first, frames, core, radius, normals, geoms, curved,
-                  arms, wanted, gaps, slips, turns, law, status, x, q, x0, q0, element_frames,
-                  element_arms)  # fmt: skip
-
-
-@steady
-def meet_some(
-    begin, end, first, frames, core, radius, normals, geoms, curved, arms, wanted, gaps, slips, turns, law, status, x,
-    q, x0, q0, element_frames, element_arms
-):  # fmt: skip
-    """Measure points begin to end - 1."""
-    for p in range(begin, end):
-        e = first + p
-        a, b = frames[p, 0], frames[p, 1]
-        n = vector(normals, p)
-        qa, qb = quaternion(q, a), quaternion(q, b)
-        ca, cb = rotate(qa, (core[p, 0], core[p, 1], core[p, 2])), rotate(qb, (core[p, 3], core[p, 4], core[p, 5]))
-        way_a, way_b = sub(vector(x, a), vector(x0, a)), sub(vector(x, b), vector(x0, b))
-        apart = sub(add(vector(x, a), ca), add(vector(x, b), cb))
-        gaps[p] = dot(n, apart) - radius[p, 0] - radius[p, 1] - wanted[p]
-        ra, rb = sub(ca, scale(n, radius[p, 0])), add(cb, scale(n, radius[p, 1]))
-        old_a, old_b = (arms[p, 0], arms[p, 1], arms[p, 2]), (arms[p, 3], arms[p, 4], arms[p, 5])
-        # the same points of the matter, where they have turned to
-        new_a = ra if radius[p, 0] == 0.0 else rotate(qa, rotate_back(quaternion(q0, a), old_a))
-        new_b = rb if radius[p, 1] == 0.0 else rotate(qb, rotate_back(quaternion(q0, b), old_b))
-        slip = sub(add(way_a, sub(new_a, old_a)), add(way_b, sub(new_b, old_b)))
-        set_vector(slips, p, sub(slip, scale(n, dot(n, slip))))
+@kernel(fastmath=STEADY)
+def measure_point(
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
+):
+    """Measure gap and slip at the predicted pose, and write frames and arms of the element."""
+    a, b = points.frames[p]
+    n, radius, law = points.normal[p], points.radius[p], points.law[p]
+    qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
+    ra, rb, gap = surface_points(p, points, frames)
+    gap -= work.wanted[p]
+    arms = work.arms[p]
+    old_a, old_b = halves(arms)
+    # the same points of the matter, where they have turned to
+    new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
+    new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
+    slip_a = add(sub(frames.x[a], frames.x0[a]), sub(new_a, old_a))
+    slip_b = add(sub(frames.x[b], frames.x0[b]), sub(new_b, old_b))
+    slip = sub(slip_a, slip_b)
+    work.slip[p] = sub(slip, scale(n, dot(n, slip)))
+    rolls_a, rolls_b = curved.curved[points.geoms[p, 0]], curved.curved[points.geoms[p, 1]]
+    if rolls_a or rolls_b or law[4] > 0.0 or law[5] > 0.0:
+        turn_a, turn_b = turn_between(qa0, qa), turn_between(qb0, qb)
         # a round side without a core rolls away under its point, which stays where it was
-        if curved[geoms[p, 0]] or curved[geoms[p, 1]]:
-            turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
-            lag = 0.0
-            if curved[geoms[p, 0]]:
-                lag += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))
-            if curved[geoms[p, 1]]:
-                lag -= dot(n, sub(add(old_b, cross(turn_b, old_b)), rb))
-            gaps[p] += lag
-        if law[p, 4] > 0.0 or law[p, 5] > 0.0:
-            turn_a, turn_b = turn_between(quaternion(q0, a), qa), turn_between(quaternion(q0, b), qb)
-            set_vector(turns, p, sub(turn_a, turn_b))
-        status[p] = APART
-        element_frames[e, 0], element_frames[e, 1] = a, b
-        # the arms at the start of the substep: forces at one point of the world then turn the whole by nothing
-        for c in range(6):
-            element_arms[e, c] = arms[p, c]
+        if rolls_a:
+            gap += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))
+        if rolls_b:
+            gap -= dot(n, sub(add(old_b, cross(turn_b, old_b)), rb))
+        work.turn[p] = sub(turn_a, turn_b)
+    work.gap[p], work.status[p] = gap, APART
+    elements.frames[first_point + p] = a, b
+    # the arms at the start of the substep: forces at one point of the world then turn the whole by nothing
+    elements.arms[first_point + p] = arms
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def judge(
-    parts, count, first, begin, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, motion,
-    force, stiffness, homes, unfinished
-):  # fmt: skip
-    """Follow the motion that was found, decide the state of each point, and write its force and stiffness.
+@kernel(fastmath=STEADY)
+def begin_point(p, points: Points, work: PointWork, elements: Elements, first_point: np.int64):
+    """Decide the state of a point for the first time in a solution, and write its force and stiffness."""
+    judge_point(p, first_point + p, points, work, elements)
 
-    `begin` holds for the first time in a substep: then there is no motion yet, and nothing is finished. `homes` is the
-    component of each element, (E,); `unfinished` (C,) becomes 2 for the components in which something has changed.
-    """
-    for t in numba.prange(parts):
-        for p in range(count * t // parts, count * (t + 1) // parts):
-            home = homes[first + p]
-            if begin or (home >= 0 and unfinished[home]):
-                old, way = status[p], vector(ways, p)
-                if not begin:
-                    follow(p, first + p, normals, gaps, slips, turns, motion)
-                judge_point(p, first + p, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways,
-                            status, force, stiffness)  # fmt: skip
-                bent = status[p] == SLIDING and limits[p] > 0.0 and dot(way, vector(ways, p)) < STRAIGHT
-                if not begin and (status[p] != old or bent):
-                    unfinished[home] = 2
+
+@kernel(fastmath=STEADY)
+def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Decide the state of a point anew where limits of friction were renewed."""
+    home = elements.home[first_point + p]
+    if home >= 0 and components.renewed[home] != 0:
+        judge_point(p, first_point + p, points, work, elements)
+
+
+@kernel(fastmath=STEADY)
+def classify_point(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64
+):
+    """Follow the motion that was found and decide the state of a point; mark its component when it has changed."""
+    e = first_point + p
+    home = elements.home[e]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    old, way = work.status[p], work.way[p]
+    follow(p, e, points, work, elements)
+    judge_point(p, e, points, work, elements)
+    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(way, work.way[p]) < STRAIGHT
+    if work.status[p] != old or bent:
+        components.unfinished[home] = UNSETTLED
 
 
 @steady
-def follow(p, e, normals, gaps, slips, turns, motion):
+def follow(p, e, points, work, elements):
     """Let gap and slip of a point follow the motion of its element."""
-    n, d = vector(normals, p), vector(motion, e)
+    n = points.normal[p]
+    d, phi = halves(elements.motion[e])
     along = dot(n, d)
-    gaps[p] += along
-    for c in range(3):
-        slips[p, c] += d[c] - along * n[c]
-        turns[p, c] += motion[e, 3 + c]
+    work.gap[p] += along
+    work.slip[p] = add(work.slip[p], sub(d, scale(n, along)))
+    work.turn[p] = add(work.turn[p], phi)
 
 
 @steady
-def judge_point(
-    p, e, normals, law, mus, gaps, slips, turns, stiff, load, limits, push, ways, status, force, stiffness
-):  # fmt: skip
+def judge_point(p, e, points, work, elements):
     """Decide the state of a point, and write its force and stiffness."""
-    n, k = vector(normals, p), stiff[p]
-    ease = 1.0 / max(1.0, k * law[p, 3])
-    most = mus[p] * limits[p]
-    status[p], normal, hold, size = force_of(gaps[p], vector(slips, p), n, k, ease, vector(load, p), most)
+    n, k = points.normal[p], work.stiff[p]
+    ease = 1.0 / max(1.0, k * points.law[p, 3])
+    most = work.mu[p] * work.limit[p]
+    status, normal, hold, size = force_of(work.gap[p], work.slip[p], n, k, ease, work.load[p], most)
     total = add(scale(n, normal), hold)
-    set_vector(push, p, total)
-    if status[p] == APART:
-        for c in range(6):
-            force[e, c] = 0.0
-        for c in range(12):
-            stiffness[e, c] = 0.0
+    work.status[p], work.push[p] = status, total
+    if status == APART:
+        clear_point(e, elements)
         return
     across, along = GRIP * k, (0.0, 0.0, 0.0)
-    if status[p] == SLIDING:
+    if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
-    set_vector(ways, p, along)
-    write_point(e, n, k * ease, across, along, total, force, stiffness)
-    resist(p, e, n, law, turns, k, limits[p], force, stiffness)
+    work.way[p] = along
+    write_point(e, n, k * ease, across, along, total, elements)
+    resist(p, e, n, k, points, work, elements)
 
 
 @steady
-def write_point(e, n, stiff, across, along, total, force, stiffness):
+def clear_point(e, elements):
+    """An element that does nothing."""
+    elements.force[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    elements.stiffness[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@steady
+def write_point(e, n, stiff, across, along, total, elements):
     """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero."""
-    for c in range(3):
-        force[e, c], force[e, 3 + c] = total[c], 0.0
-        stiffness[e, c] = across + (stiff - across) * n[c] * n[c] - across * along[c] * along[c]
-        i, j = (c + 1) % 3, (c + 2) % 3
-        stiffness[e, 3 + c] = (stiff - across) * n[i] * n[j] - across * along[i] * along[j]
-        stiffness[e, 6 + c], stiffness[e, 9 + c] = 0.0, 0.0
+    elements.force[e] = total[0], total[1], total[2], 0.0, 0.0, 0.0
+    k = stiff - across
+    elements.stiffness[e] = (
+        across + k * n[0] * n[0] - across * along[0] * along[0],
+        across + k * n[1] * n[1] - across * along[1] * along[1],
+        across + k * n[2] * n[2] - across * along[2] * along[2],
+        k * n[1] * n[2] - across * along[1] * along[2],
+        k * n[2] * n[0] - across * along[2] * along[0],
+        k * n[0] * n[1] - across * along[0] * along[1],
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+    )  # fmt: skip
 
 
 @steady
-def resist(p, e, n, law, turns, k, bound, force, stiffness):
+def resist(p, e, n, k, points, work, elements):
     """Moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    if law[p, 4] > 0.0 or law[p, 5] > 0.0:
-        turn = vector(turns, p)
+    rolling, torsional = points.law[p, 4], points.law[p, 5]
+    if rolling > 0.0 or torsional > 0.0:
+        turn, bound = work.turn[p], work.limit[p]
         about = dot(n, turn)
         rolled = sub(turn, scale(n, about))
         size = math.sqrt(dot(rolled, rolled))
         # a moment that gives way by as much as the point does at an arm of its own bound
-        spin_k, roll_k = k * law[p, 5] * law[p, 5], k * law[p, 4] * law[p, 4]
+        spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
         spin = -spin_k * about
-        most = law[p, 5] * bound
+        most = torsional * bound
         if abs(spin) > most:
             spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
-        roll_most = law[p, 4] * bound
+        roll_most = rolling * bound
         if roll_k * size > roll_most:
             roll_k = roll_most / size
-        for c in range(3):
-            force[e, 3 + c] = spin * n[c] - roll_k * rolled[c]
-            i, j = (c + 1) % 3, (c + 2) % 3
-            stiffness[e, 6 + c] = roll_k + (spin_k - roll_k) * n[c] * n[c]
-            stiffness[e, 9 + c] = (spin_k - roll_k) * n[i] * n[j]
+        force, stiffness = elements.force[e], elements.stiffness[e]
+        moment = sub(scale(n, spin), scale(rolled, roll_k))
+        elements.force[e] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
+        other = spin_k - roll_k
+        elements.stiffness[e] = (
+            stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5],
+            roll_k + other * n[0] * n[0], roll_k + other * n[1] * n[1], roll_k + other * n[2] * n[2],
+            other * n[1] * n[2], other * n[2] * n[0], other * n[0] * n[1],
+        )  # fmt: skip
 
 
-@numba.njit(cache=True, **STEADY)
-def keep_forces(count, push, force):
-    """The forces of the substep are carried on to the next."""
-    for p in range(count):
-        for c in range(3):
-            force[p, c] = push[p, c]
+@kernel
+def keep_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Carry the force of a point on to the next substep; one that was not found is no guess for it."""
+    home = elements.home[first_point + p]
+    found = home < 0 or components.unfinished[home] == 0
+    points.force[p] = work.push[p] if found else (0.0, 0.0, 0.0)

@@ -1,67 +1,106 @@
 """Contacts between bodies as the user sees them: the impulses of a step, point by point."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.kernels import STEADY
 from shinari.contact.report import Contacts
+from shinari.maths.vec3 import add, scale
 from shinari.rigid.contact.table import Points
 from shinari.rigid.frames import Frames
+from shinari.rigid.point_records import PointWork
+from shinari.rigid.progress import Counts, Flags
 
 
-@dataclass
-class _Entry:
-    """The points of some substeps in a row that had the same points."""
+class Log(Record):
+    """Points of contact of a step: runs of points, each of some substeps in a row that had the same points."""
 
-    keys: np.ndarray
-    frames: np.ndarray
-    positions: np.ndarray
-    normals: np.ndarray
-    impulses: np.ndarray
+    key = Field(np.int64)
+    frames = Field(np.int64, 2, doc="frames a and b")
+    position = Field(np.float64, 3, unit="m", doc="point on the surface of a when the run began")
+    normal = Field(np.float64, 3, doc="unit vector from b to a")
+    impulse = Field(np.float64, 3, unit="N s", doc="impulse on a in these substeps")
 
-    def pushing(self) -> "_Entry":
-        """Those of its points that pushed."""
-        on = self.impulses.any(axis=1)
-        return _Entry(self.keys[on], self.frames[on], self.positions[on], self.normals[on], self.impulses[on])
+
+@kernel
+def compare_points(_, points: Points, log: Log, counts: Counts, flags: Flags):
+    """Decide whether the points are those of the last run; a new run will need room."""
+    count, first = counts.points[0], counts.log_start[0]
+    other = flags.logging[0] == 0 or counts.logged[0] - first != count
+    if not other:
+        for k in range(count):
+            other = other or points.key[k] != log.key[first + k]
+    flags.other_points[0] = 1 if other else 0
+    counts.log_needed[0] = counts.logged[0] + (count if other else 0)
+
+
+@kernel
+def start_run(_, log: Log, counts: Counts, flags: Flags):
+    """Begin a run of points; of the last one only those that pushed matter."""
+    flags.logging[0] = 1
+    at = counts.log_start[0]
+    for k in range(at, counts.logged[0]):
+        f = log.impulse[k]
+        if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
+            log.key[at], log.frames[at], log.impulse[at] = log.key[k], log.frames[k], f
+            log.position[at], log.normal[at] = log.position[k], log.normal[k]
+            at += 1
+    counts.log_start[0], counts.logged[0] = at, at + counts.points[0]
+
+
+@kernel(fastmath=STEADY)
+def write_point(p, points: Points, work: PointWork, log: Log, frames: Frames, counts: Counts):
+    """Write a point of a new run."""
+    k = counts.log_start[0] + p
+    arms = work.arms[p]
+    log.key[k], log.frames[k], log.normal[k] = points.key[p], points.frames[p], points.normal[p]
+    log.position[k] = add(frames.x[points.frames[p, 0]], (arms[0], arms[1], arms[2]))
+    log.impulse[k] = 0.0, 0.0, 0.0
+
+
+@kernel(fastmath=STEADY)
+def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
+    """Add the impulse of a point in a substep."""
+    k = counts.log_start[0] + p
+    log.impulse[k] = add(log.impulse[k], scale(work.push[p], h))
 
 
 class PointLog:
-    """What pushed at the points of contact in a step."""
+    """Impulses of the points of contact in a step."""
 
-    def __init__(self) -> None:
-        self._entries: list[_Entry] = []
+    def __init__(self, points: Points, work: PointWork, counts: Counts, flags: Flags) -> None:
+        self._points, self._work, self._counts, self._flags = points, work, counts, flags
+        self._log = Log.zeros(0)
 
     def begin(self) -> None:
         """A step begins."""
-        self._entries = []
+        self._counts.logged[0] = self._counts.log_start[0] = self._flags.logging[0] = 0
 
-    def add(self, points: Points, arms: np.ndarray, push: np.ndarray, frames: Frames, h: float) -> None:
-        """Add the forces (P, 3) of a substep at arms (P, 6) of the frames."""
-        count = points.count
-        keys = points.key[:count]
-        if not self._entries or not np.array_equal(self._entries[-1].keys, keys):
-            # other points in each substep fill the memory: of those that are gone only the ones that pushed matter
-            self._entries[-1:] = [entry.pushing() for entry in self._entries[-1:]]
-            none = np.zeros((count, 3))
-            self._entries.append(_Entry(keys.copy(), points.frames[:count].copy(), none, none, none.copy()))
-            self.place(points, arms, frames)
-        self._entries[-1].impulses += h * push[:count]
+    def record_add(self, p: Program, frames: Frames, h: float) -> None:
+        """Add the impulses of a substep."""
+        points, log, counts, flags = self._points, self._log, self._counts, self._flags
+        count = (counts.points, 0)
+        p.serial(compare_points, points, log, counts, flags)
+        with p.when((flags.other_points, 0)):
+            p.require(log, (counts.log_needed, 0))
+            p.serial(start_run, log, counts, flags)
+            p.launch(write_point, points, self._work, log, frames, counts, count=count)
+        p.launch(add_impulse, self._work, log, counts, h, count=count)
 
-    def place(self, points: Points, arms: np.ndarray, frames: Frames) -> None:
+    def place(self, frames: Frames) -> None:
         """Write down where the points of the last substep are."""
-        if self._entries:
-            last, count = self._entries[-1], points.count
-            last.positions = frames.x[last.frames[:, 0]] + arms[:count, :3]
-            last.normals = points.normal[:count].copy()
+        first, end = self._counts.log_start[0], self._counts.logged[0]
+        if self._flags.logging[0]:
+            at = self._log.frames[first:end, 0]
+            self._log.position[first:end] = frames.x[at] + self._work.arms[: end - first, :3]
+            self._log.normal[first:end] = self._points.normal[: end - first]
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
         """The contacts that pushed, with the mean force over the step; `names` are those of the frames, (F,)."""
-        none = np.zeros((0, 3))
-        frames = np.concatenate([np.zeros((0, 2), np.int64), *(e.frames for e in self._entries)])
-        positions = np.concatenate([none, *(e.positions for e in self._entries)])
-        normals = np.concatenate([none, *(e.normals for e in self._entries)])
-        impulses = np.concatenate([none, *(e.impulses for e in self._entries)])
-        keys = np.concatenate([np.zeros(0, np.int64), *(e.keys for e in self._entries)])
+        end = self._counts.logged[0]
+        log = self._log
+        keys, frames, positions = log.key[:end], log.frames[:end], log.position[:end]
+        normals, impulses = log.normal[:end], log.impulse[:end]
         # a point that came and went is where it was last
         found, back = np.unique(keys, return_inverse=True)
         total, place = np.zeros((len(found), 3)), np.zeros(len(found), np.int64)

@@ -7,7 +7,7 @@ writes or a particle that pushes. The long wait against the instant wake keeps i
 
 import numpy as np
 
-from shinari.rigid.graph import components
+from shinari.rigid.graph import roots_of
 
 # A body is idle below these speeds [m/s], [rad/s], and sleeps after this time [s].
 SLOW, SLOW_TURN = 0.01, 0.03
@@ -36,7 +36,7 @@ def follow(
     count = len(idle)
     still = (np.linalg.norm(v, axis=1) < SLOW) & (np.linalg.norm(w, axis=1) < SLOW_TURN) & ~stirred[:count]
     idle[...] = np.where(still, idle + dt, 0.0)
-    roots = components(pairs, free)[:count]
+    roots = roots_of(pairs, free)[:count]
     roots = np.where(roots >= 0, roots, np.arange(count))
     least = np.full(len(free), np.inf)
     np.minimum.at(least, roots, idle)

@@ -8,37 +8,45 @@ as it stands: no pull, and friction within its cone.
 
 import math
 
-import numba
+import numpy as np
 
-from shinari.maths.function import STEADY, steady
-from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.contact.vectors import cross
-from shinari.rigid.direct import bar_way, motion_of, move, row_of
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.table import Points
+from shinari.rigid.direct import motion_of_bar, move, relative_motion, row_of
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames, Motions
+from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.line_search import GRIP
-from shinari.rigid.motion import symmetric_times, vector
-from shinari.rigid.points import weight_along
+from shinari.rigid.motion import symmetric_times
+from shinari.rigid.point_records import PointWork
+from shinari.rigid.points import halves, weight_along
 
 SWEEPS = 12
+NONE = (0.0, 0.0, 0.0)
 
 
 @steady
-def give(j, i, r, f, t, sign, inverse_mass, inverse_inertia, g, ease):
-    """Let a force and a moment act on node j, frame i, at an arm."""
+def apply_force(j, i, r, f, t, sign, frames, nodes, h2):
+    """Let a force and a moment act on node j, frame i, at an arm, for a substep; `h2` is h^2."""
     if j >= 0:
-        moment = add(cross(r, f), t)
-        turn = symmetric_times(inverse_inertia, i, moment)
-        push = sign * ease
-        for c in range(3):
-            g[j, c] += push * inverse_mass[i] * f[c]
-            g[j, 3 + c] += push * turn[c]
+        push = scale(f, sign * h2 * frames.inverse_mass[i])
+        turn = scale(symmetric_times(frames.inverse_inertia, i, add(cross(r, f), t)), sign * h2)
+        g = nodes.vector[j]
+        nodes.vector[j] = (
+            g[0] + push[0], g[1] + push[1], g[2] + push[2], g[3] + turn[0], g[4] + turn[1], g[5] + turn[2]
+        )  # fmt: skip
 
 
 @steady
-def give_both(e, places, frames, arms, f, t, inverse_mass, inverse_inertia, g, ease):
+def apply_both(e, f, t, elements, frames, nodes, h2):
     """Let a force and a moment act on frame a of an element, and their opposite on b."""
-    a, b = frames[e, 0], frames[e, 1]
-    give(places[e, 0], a, (arms[e, 0], arms[e, 1], arms[e, 2]), f, t, 1.0, inverse_mass, inverse_inertia, g, ease)
-    give(places[e, 1], b, (arms[e, 3], arms[e, 4], arms[e, 5]), f, t, -1.0, inverse_mass, inverse_inertia, g, ease)
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    apply_force(elements.nodes[e, 0], a, ra, f, t, 1.0, frames, nodes, h2)
+    apply_force(elements.nodes[e, 1], b, rb, f, t, -1.0, frames, nodes, h2)
 
 
 @steady
@@ -64,140 +72,156 @@ def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
 
 
 @steady
-def sweep_joint(e, places, frames, arms, force, stiffness, motion, kept, inverse_mass, inverse_inertia, g, ease):
-    """Solve a joint: its point, then its turn."""
-    a, b = frames[e, 0], frames[e, 1]
-    ra, rb = (arms[e, 0], arms[e, 1], arms[e, 2]), (arms[e, 3], arms[e, 4], arms[e, 5])
-    none = (0.0, 0.0, 0.0)
-    for part in range(2):
-        at, k = 3 * part, 6 * part
-        motion_of(e, places[e, 0], places[e, 1], arms, g, motion)
-        k0, k1, k2 = row_of(stiffness, e, 0, k), row_of(stiffness, e, 1, k), row_of(stiffness, e, 2, k)
-        d = (motion[e, at], motion[e, at + 1], motion[e, at + 2])
-        old = (kept[e, at], kept[e, at + 1], kept[e, at + 2])
-        goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
-        x, y, z = (ease, 0.0, 0.0), (0.0, ease, 0.0), (0.0, 0.0, ease)
-        if part == 0:
-            x = compliance_column(a, b, ra, rb, x, inverse_mass, inverse_inertia)
-            y = compliance_column(a, b, ra, rb, y, inverse_mass, inverse_inertia)
-            z = compliance_column(a, b, ra, rb, z, inverse_mass, inverse_inertia)
-        else:
-            x = add(symmetric_times(inverse_inertia, a, x), symmetric_times(inverse_inertia, b, x))
-            y = add(symmetric_times(inverse_inertia, a, y), symmetric_times(inverse_inertia, b, y))
-            z = add(symmetric_times(inverse_inertia, a, z), symmetric_times(inverse_inertia, b, z))
-        m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
-        m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
-        m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
-        change = inverse_times(m0, m1, m2, sub(goal, old))
-        if part == 0:
-            give_both(e, places, frames, arms, change, none, inverse_mass, inverse_inertia, g, ease)
-        else:
-            give_both(e, places, frames, arms, none, change, inverse_mass, inverse_inertia, g, ease)
-        for c in range(3):
-            kept[e, at + c] = old[c] + change[c]
+def sweep_place(e, elements, frames, nodes, h2):
+    """Solve the point of a joint."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    d, _ = halves(relative_motion(e, elements, nodes))
+    mass, inertia = frames.inverse_mass, frames.inverse_inertia
+    x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
+    y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
+    z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
+    change = change_of_force(e, 0, d, x, y, z, elements)
+    apply_both(e, change, NONE, elements, frames, nodes, h2)
 
 
 @steady
-def sweep_point(
-    e, p, places, frames, arms, motion, kept, normals, law, gaps, slips, stiff, load, inverse_mass, inverse_inertia,
-    g, ease
-):  # fmt: skip
+def sweep_turn(e, elements, frames, nodes, h2):
+    """Solve the turn of a joint."""
+    a, b = elements.frames[e]
+    _, phi = halves(relative_motion(e, elements, nodes))
+    inertia = frames.inverse_inertia
+    x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
+    y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
+    z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
+    change = change_of_force(e, 3, phi, x, y, z, elements)
+    apply_both(e, NONE, change, elements, frames, nodes, h2)
+
+
+@steady
+def change_of_force(e, at, d, x, y, z, elements):
+    """Change of the force (`at` 0) or moment (3) of a joint at a relative motion; it is kept with the change.
+
+    x, y, z are the changes of that motion by unit forces.
+    """
+    k = 2 * at
+    k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
+                  row_of(elements.stiffness, e, 2, k))  # fmt: skip
+    force, kept = elements.force, elements.kept
+    old = (kept[e, at], kept[e, at + 1], kept[e, at + 2])
+    goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
+    m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
+    m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
+    m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
+    change = inverse_times(m0, m1, m2, sub(goal, old))
+    kept[e, at], kept[e, at + 1], kept[e, at + 2] = old[0] + change[0], old[1] + change[1], old[2] + change[2]
+    return change
+
+
+@steady
+def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     """Solve a point of contact: along the normal, then across it."""
-    a, b = frames[e, 0], frames[e, 1]
-    ra, rb = (arms[e, 0], arms[e, 1], arms[e, 2]), (arms[e, 3], arms[e, 4], arms[e, 5])
-    n, k, none = vector(normals, p), stiff[p], (0.0, 0.0, 0.0)
+    k = work.stiff[p]
     if k == 0.0:
         return
-    motion_of(e, places[e, 0], places[e, 1], arms, g, motion)
-    last, old = vector(load, p), vector(kept, e)
-    held, had = dot(n, last), dot(n, old)
-    soft = 1.0 / max(1.0, k * law[p, 3])
-    w = ease * weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia)
-    goal = -soft * k * (gaps[p] + dot(n, vector(motion, e)))
+    a, b = elements.frames[e]
+    n, last = points.normal[p], work.load[p]
+    ra, rb = halves(elements.arms[e])
+    old, _ = halves(elements.kept[e])
+    mass, inertia = frames.inverse_mass, frames.inverse_inertia
+    d, _ = halves(relative_motion(e, elements, nodes))
+    had = dot(n, old)
+    soft = 1.0 / max(1.0, k * points.law[p, 3])
+    w = h2 * weight_along(a, b, ra, rb, n, mass, inertia)
+    goal = -soft * k * (work.gap[p] + dot(n, d))
     push = max(had + (goal - had) / (1.0 + soft * k * w), 0.0)
-    give_both(e, places, frames, arms, scale(n, push - had), none, inverse_mass, inverse_inertia, g, ease)
-    motion_of(e, places[e, 0], places[e, 1], arms, g, motion)
-    d = vector(motion, e)
-    slip = add(vector(slips, p), sub(d, scale(n, dot(n, d))))
+    apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
+    motion = relative_motion(e, elements, nodes)
+    elements.motion[e] = motion
+    d, _ = halves(motion)
+    slip = add(work.slip[p], sub(d, scale(n, dot(n, d))))
     before = sub(old, scale(n, had))
-    wish = sub(sub(sub(last, scale(n, held)), scale(slip, GRIP * k)), before)
+    wish = sub(sub(sub(last, scale(n, dot(n, last))), scale(slip, GRIP * k)), before)
     size = math.sqrt(dot(wish, wish))
-    w = ease * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), inverse_mass, inverse_inertia) if size > 0.0 else 0.0
+    w = h2 * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
     hold = add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w)))
     size = math.sqrt(dot(hold, hold))
-    if size > law[p, 1] * push:
-        hold = scale(hold, law[p, 0] * push / size)
-    give_both(e, places, frames, arms, sub(hold, before), none, inverse_mass, inverse_inertia, g, ease)
-    for c in range(3):
-        kept[e, c] = push * n[c] + hold[c]
+    if size > points.law[p, 1] * push:
+        hold = scale(hold, points.law[p, 0] * push / size)
+    apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
+    f = add(scale(n, push), hold)
+    elements.kept[e] = f[0], f[1], f[2], 0.0, 0.0, 0.0
 
 
 @steady
-def sweep_bar(b, i, j, frames, jacobian, force, stiffness, kept, inverse_mass, inverse_inertia, g, ease):
+def sweep_bar(e, b, elements, bars, frames, nodes, h2):
     """Solve a row with a Jacobian of its own."""
-    w = 0.0
+    jacobian, w = bars.jacobian, 0.0
     for side in range(2):
-        f, at = frames[b, side], 6 * side
-        turn = symmetric_times(inverse_inertia, f, (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5]))
-        for c in range(3):
-            w += inverse_mass[f] * jacobian[b, at + c] * jacobian[b, at + c] + turn[c] * jacobian[b, at + 3 + c]
-    goal = force[b] - stiffness[b] * bar_way(b, i, j, jacobian, g)
-    change = (goal - kept[b]) / (1.0 + stiffness[b] * ease * w)
-    kept[b] += change
+        f, at = elements.frames[e, side], 6 * side
+        turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        shifted = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        w += frames.inverse_mass[f] * dot(shifted, shifted)
+        w += dot(symmetric_times(frames.inverse_inertia, f, turned), turned)
+    goal = bars.force[b] - bars.stiffness[b] * motion_of_bar(e, b, elements, bars, nodes)
+    change = (goal - bars.kept[b]) / (1.0 + bars.stiffness[b] * h2 * w)
+    bars.kept[b] += change
     for side in range(2):
-        f, at, node = frames[b, side], 6 * side, i if side == 0 else j
-        if node >= 0:
-            turn = symmetric_times(inverse_inertia, f, (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5]))
-            for c in range(3):
-                g[node, c] += ease * change * inverse_mass[f] * jacobian[b, at + c]
-                g[node, 3 + c] += ease * change * turn[c]
+        f, at = elements.frames[e, side], 6 * side
+        turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        shifted = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        apply_force(elements.nodes[e, side], f, NONE, shifted, turned, change, frames, nodes, h2)
 
 
-@numba.njit(cache=True, **STEADY)
-def solve_sweeps(
-    direct, joints, first_bar, nodes, starts, element_starts, element_order, places, frames, arms, force, stiffness,
-    motion, kept, bar_frames, jacobian, bar_force, bar_stiffness, bar_motion, bar_kept, normals, law, gaps, slips,
-    stiff, load, push, x, q, inverse_mass, inverse_inertia, moved, g, h
+@steady
+def start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2):
+    """Start a component from its free motion and the forces of the last substep."""
+    for j in range(components.node[c], components.node[c + 1]):
+        m = motions.moved[nodes.frame[j]]
+        nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
+    first_point = joints + len(bars)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < first_point:
+            bars.kept[e - joints] = 0.0
+        else:
+            if e >= first_point:
+                last = work.load[e - first_point]
+                elements.kept[e] = last[0], last[1], last[2], 0.0, 0.0, 0.0
+            f, t = halves(elements.kept[e])
+            apply_both(e, f, t, elements, frames, nodes, h2)
+
+
+@kernel(fastmath=STEADY)
+def solve_by_sweeps(
+    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, points: Points, work: PointWork,
+    frames: Frames, motions: Motions, joints: np.int64, h: np.float64
 ):  # fmt: skip
-    """Sweep over all components that are not solved directly, and move them; `kept` (E, 6) holds the forces."""
-    ease = h * h
-    for c in range(len(direct)):
-        if direct[c]:
-            continue
-        for j in range(starts[c], starts[c + 1]):
-            for k in range(6):
-                g[j, k] = -moved[nodes[j], k]
-        begin, end = element_starts[c], element_starts[c + 1]
+    """Sweep over a component that is not solved directly, and move it."""
+    if components.direct[c] != 0:
+        return
+    h2, first_point = h * h, joints + len(bars)
+    start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2)
+    begin, end = components.element[c], components.element[c + 1]
+    for turn in range(SWEEPS):
         for s in range(begin, end):
-            e = element_order[s]
-            if e < first_bar:
-                f, t = vector(kept, e), (kept[e, 3], kept[e, 4], kept[e, 5])
-                give_both(e, places, frames, arms, f, t, inverse_mass, inverse_inertia, g, ease)
-            else:
-                bar_kept[e - first_bar] = 0.0
-        for turn in range(SWEEPS):
-            for s in range(begin, end):
-                # there and back: what is on top hears of what is below as soon as the other way round
-                e = element_order[s if turn % 2 == 0 else begin + end - 1 - s]
-                if e < joints:
-                    sweep_joint(e, places, frames, arms, force, stiffness, motion, kept, inverse_mass,
-                                inverse_inertia, g, ease)  # fmt: skip
-                elif e < first_bar:
-                    sweep_point(e, e - joints, places, frames, arms, motion, kept, normals, law, gaps, slips, stiff,
-                                load, inverse_mass, inverse_inertia, g, ease)  # fmt: skip
-                else:
-                    sweep_bar(e - first_bar, places[e, 0], places[e, 1], bar_frames, jacobian, bar_force,
-                              bar_stiffness, bar_kept, inverse_mass, inverse_inertia, g, ease)  # fmt: skip
-        for s in range(begin, end):
-            e = element_order[s]
+            # symmetric: the direction alternates
+            e = elements.order[s if turn % 2 == 0 else begin + end - 1 - s]
             if e < joints:
-                # by its law a joint would take what the sweeps left over for a force
-                for k in range(6):
-                    force[e, k], motion[e, k] = kept[e, k], 0.0
-            elif e < first_bar:
-                for k in range(3):
-                    push[e - joints, k] = kept[e, k]
+                sweep_place(e, elements, frames, nodes, h2)
+                sweep_turn(e, elements, frames, nodes, h2)
+            elif e >= first_point:
+                sweep_point(e, e - first_point, elements, points, work, frames, nodes, h2)
             else:
-                bar_force[e - first_bar], bar_motion[e - first_bar] = bar_kept[e - first_bar], 0.0
-        for j in range(starts[c], starts[c + 1]):
-            move(nodes[j], j, x, q, moved, g)
+                sweep_bar(e, e - joints, elements, bars, frames, nodes, h2)
+    for s in range(begin, end):
+        e = elements.order[s]
+        if e < joints:
+            # by its law a joint would take what the sweeps left over for a force
+            elements.force[e], elements.motion[e] = elements.kept[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        elif e >= first_point:
+            work.push[e - first_point], _ = halves(elements.kept[e])
+        else:
+            bars.force[e - joints], bars.motion[e - joints] = bars.kept[e - joints], 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        move(j, nodes, frames, motions)

@@ -184,7 +184,8 @@ def count_levels(t, points: Points, parts: Parts, extent: Extent, levels: Levels
         radius = points.at[i, 3]
         level = level_of(np.float64(radius), levels)
         parts.count[t, level] += 1
-        parts.largest[t, level] = max(parts.largest[t, level], radius)
+        # a ball with the radius NaN is close to none
+        parts.largest[t, level] = radius if radius > parts.largest[t, level] else parts.largest[t, level]
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)

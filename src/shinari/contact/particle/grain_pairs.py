@@ -125,7 +125,7 @@ class GrainPairs(Pairs):
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
         found.colours.record_sweep(
-            p, sweep_grains, found.row_bodies, found.rows, found.bodies, self._objects, found.shifts, self.control,
+            p, sweep_grains, found.row_bodies, found.rows, found.bodies, found.shifts,
             1.0 / self._settings.substep,
         )  # fmt: skip
 

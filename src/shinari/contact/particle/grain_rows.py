@@ -15,7 +15,7 @@ import numpy as np
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
-from shinari.contact.particle.pair_rows import between, friction, meeting, move, surfaces_of, upright
+from shinari.contact.particle.pair_rows import between, friction, meeting, move, upright
 from shinari.contact.particle.records import CHUNK, Bodies, Chunks, Control, Objects, RowBodies, Rows, Shifts
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.solver.particles import Groups
@@ -28,7 +28,7 @@ MOST_SCALING = 1e12
 
 
 @function(fastmath=STEADY)
-def answer(n, depth, before, moved, old, held, first, second, softness, mobility):
+def answer(n, depth, before, moved, old, held, law, softness, mobility):
     """What a row does.
 
     Args:
@@ -38,8 +38,7 @@ def answer(n, depth, before, moved, old, held, first, second, softness, mobility
         moved: Relative displacement of the substep [m].
         old: Multiplier so far [kg m].
         held: Friction so far [kg m].
-        first: Friction and static friction of the first surface.
-        second: Those of the second.
+        law: Friction and static friction.
         softness: Compliance / h^2.
         mobility: Sum of the inverse masses.
 
@@ -49,7 +48,7 @@ def answer(n, depth, before, moved, old, held, first, second, softness, mobility
     push = max(old + (depth - before) / mobility, ZERO)
     if softness > ZERO:
         push = max(old + (depth - softness * old) / (mobility + softness), ZERO)
-    return push, friction(n, sub(held, scale(moved, ONE / mobility)), push, first, second)
+    return push, friction(n, sub(held, scale(moved, ONE / mobility)), push, law)
 
 
 @kernel(fastmath=STEADY)
@@ -77,9 +76,8 @@ def start_grains(
 
 @kernel(fastmath=STEADY)
 def sweep_grains(
-    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, shifts: Shifts,
-    control: Control, rate: real,
-):  # fmt: skip
+    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, shifts: Shifts, rate: real
+):
     """Solve the rows of a block once, in order; `rate` is 1 / h [1/s]."""
     begin, end = rows_of_block(k, blocks, turn)
     for r in range(begin, end):
@@ -92,11 +90,8 @@ def sweep_grains(
             if depth <= ZERO:
                 n, depth, before = upright(b, a), keep - norm(b), keep - norm(a)
                 before = before if before > -SLOP * keep else ZERO * before
-            w0, w1, held = one[3], other[3], rows.hold[r]
-            first, second, compliance = surfaces_of(i, j, bodies, objects)
-            push, hold = answer(
-                n, depth, before, moved, old, held, first, second, compliance * rate * rate, w0 + w1
-            )
+            w0, w1, held, law = one[3], other[3], rows.hold[r], rows.law[r]
+            push, hold = answer(n, depth, before, moved, old, held, law, law[2] * rate * rate, w0 + w1)
             loud = add(scale(n, push - old), sub(hold, held))
             bodies.at[i] = move(one, w0, loud, loud)
             bodies.at[j] = move(other, -w1, loud, loud)

@@ -2,7 +2,8 @@
 
 Each ball may stray from where the mean motion of all takes it by a margin of its own, which follows from its speed, so
 that a fast one does not fill the lists of the others. Two balls are a row when they may come to touch within their
-margins. Balls are numbered cell by cell, about sixteen in one: consecutive rows then lie close together.
+margins. A ball that goes too far in a substep for that has a small margin around its path, see `fast_pairs`. Balls are
+numbered cell by cell, about sixteen in one: consecutive rows then lie close together.
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ from shinari.contact.broad.blocks import BlockColours, Claims
 from shinari.contact.broad.grid import Grid, Points
 from shinari.contact.broad.pairs import BallPairs, PairSearch
 from shinari.contact.keys import Keys, contains
+from shinari.contact.particle.fast_pairs import Paths, PathSearch
 from shinari.contact.particle.known import Memory, recall
 from shinari.contact.particle.pair_members import Members as MemberTable
 from shinari.contact.particle.pair_rows import BLOCK
@@ -34,7 +36,8 @@ from shinari.contact.particle.records import (
     Shifts,
     SpecialPairs,
 )
-from shinari.maths.vec3 import ZERO, norm, scale, sub
+from shinari.contact.surface.rows import combined
+from shinari.maths.vec3 import ZERO, add, norm, scale, sub
 from shinari.solver.particles import Groups, Particles
 
 # A margin is this much more than what a speed covers in the time ahead.
@@ -44,6 +47,9 @@ LEAST = 0.2
 MOST = 0.8
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
 AHEAD = 1.0
+# A ball is fast when its margin would be this many mean radii; less where most balls move by more than a radius in a
+# substep: their memory would grow with the cube of the speed.
+LONE, CROWD = 16.0, 4.0
 # Side of the cells of the numbering in mean radii; no less than this part of the extent of all.
 CELL, FINEST = 5.0, 1e-6
 # Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
@@ -80,7 +86,7 @@ def measure_members(c, members: Members, particles: Particles, control: Control,
 def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.float64, radius: np.float64,
                    epsilon: np.float64):  # fmt: skip
     """Choose how far the margins look ahead; without finite positions there is nothing to find."""
-    if control.detections[0] > 0:
+    if control.detections[0] > 0 and (control.resume[0] != 0 or control.fast[0] == 0):
         most = 2.0 if control.rows[0] > CROWDED * count else MOST_GROWTH
         control.growth[0] = max(control.growth[0], min(2.0 * control.growth[0], most))
     square, largest, lost = 0.0, 0.0, False
@@ -92,11 +98,18 @@ def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.f
     if typical * ahead > AHEAD * radius:
         ahead = min(ahead, max(AHEAD * radius / typical, 1.5 * h))
     control.ahead[0] = ahead
+    control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
     control.least[0] = min(2.0 * typical * ahead, MOST * radius)
     # positions stray by their rounding
     control.rounding[0] = 4.0 * epsilon * largest
     # a state that has left the finite numbers ends the step; until then there is nothing to find
     control.bodies[0] = 0 if lost or not (square < np.inf and largest < np.inf) else count
+
+
+@function(fastmath=STEADY)
+def origin_of(i, particles, groups):
+    """Origin of the group of a particle."""
+    return groups.origin[particles.group[i]]
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -106,30 +119,38 @@ def place_members(m, members: Members, points: MemberPoints, particles: Particle
     i = members.particle[m]
     x, v, radius = particles.x[i], particles.v[i], members.radius[m]
     mean = mean_velocity(control, radius)
-    margin = convert(SPARE * control.ahead[0], radius) * norm(sub(v, mean))
-    margin = max(margin, convert(LEAST * control.growth[0], radius) * radius)
-    if control.resume[0]:
+    relative = sub(v, mean)
+    smallest = max(convert(LEAST * control.growth[0], radius) * radius, convert(control.least[0], radius))
+    margin, path = max(convert(SPARE * control.ahead[0], radius) * norm(relative), smallest), scale(relative, h)
+    if control.resume[0] != 0:
         # what it has moved in this substep beside the mean motion
         p = particles.predicted[i]
-        way = x[0] - p[0] + h * (v[0] - mean[0]), x[1] - p[1] + h * (v[1] - mean[1]), x[2] - p[2] + h * (v[2] - mean[2])
-        margin = max(margin, convert(SPARE, radius) * norm(way))
-    members.margin[m] = max(margin, convert(control.least[0], radius))
-    origin = groups.origin[particles.group[i]]
-    points.at[m] = origin[0] + x[0], origin[1] + x[1], origin[2] + x[2], ZERO
+        path = sub(add(sub((x[0], x[1], x[2]), p), scale(v, h)), scale(mean, h))
+        margin = max(margin, convert(SPARE, radius) * norm(path))
+    fast = margin > convert(control.fast_margin[0], radius)
+    path = path if fast else scale(path, ZERO)
+    members.margin[m], members.path[m], members.fast[m] = smallest if fast else margin, path, fast
+    at = origin_of(i, particles, groups)
+    at = at[0] + x[0], at[1] + x[1], at[2] + x[2]
+    # as the substep begins the path lies ahead
+    ahead = np.float64(control.resume[0] == 0)
+    points.at[m] = at[0] + ahead * path[0], at[1] + ahead * path[1], at[2] + ahead * path[2], ZERO
 
 
 @kernel(fastmath=STEADY, mixed=True)
 def number_bodies(b, bodies: Bodies, claims: Claims, members: Members, order: Order, points: MemberPoints,
-                  centres: MemberPoints, particles: Particles, control: Control):  # fmt: skip
-    """Take over a member as a body, and its ball with the margin."""
+                  paths: Paths, particles: Particles, control: Control):  # fmt: skip
+    """Take over a member as a body, and the path of its ball with the margin."""
     m = order.index[b]
     i, at = members.particle[m], points.at[m]
-    x, margin = particles.x[i], members.margin[m]
+    x, margin, path = particles.x[i], members.margin[m], members.path[m]
     bodies.member[b], bodies.particle[b], bodies.owner[b], bodies.group[b] = m, i, members.owner[m], particles.group[i]
     bodies.margin[b], bodies.origin[b], bodies.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
+    if control.resume[0] == 0:
+        bodies.origin[b] = add((x[0], x[1], x[2]), path)
     claims.free[b] = members.free[m]
-    reach = np.float64(members.radius[m]) + np.float64(margin) + control.rounding[0]
-    centres.at[b] = at[0], at[1], at[2], reach
+    paths.end[b], paths.displacement[b], paths.fast[b] = (at[0], at[1], at[2]), path, members.fast[m]
+    paths.reach[b] = np.float64(members.radius[m]) + np.float64(margin) + control.rounding[0]
 
 
 @function
@@ -163,9 +184,16 @@ def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDista
     row_offsets.start[b] = count
 
 
+@function(fastmath=STEADY)
+def law_between(one, other, objects):
+    """Friction, static friction and compliance of the surfaces of two objects together."""
+    first, second = objects.surface[one], objects.surface[other]
+    return combined(first[0], second[0]), combined(first[1], second[1]), first[3] + second[3]
+
+
 @kernel(fastmath=STEADY)
 def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-              row_bodies: RowBodies, rows: Rows, bodies: Bodies, known: Known, ranges: KnownRanges,
+              row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, known: Known, ranges: KnownRanges,
               control: Control):  # fmt: skip
     """Write the rows of a body, with what is known of them."""
     at = row_offsets.start[b]
@@ -176,6 +204,7 @@ def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistanc
             none = zero, zero, zero
             other = pairs.balls[k, 1]
             row_bodies.points[at] = b, other
+            rows.law[at] = law_between(bodies.owner[b], bodies.owner[other], objects)
             rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
             rows.hold[at], rows.impulse[at], rows.normal[at] = none, none, none
             if control.known[0] > 0:
@@ -242,8 +271,9 @@ class Detection:
         self._special = SpecialPairs(real, partner=table.partners, distance=table.distances.astype(real))
         # points and balls are in double precision, as the world is
         points, centres = Points.zeros(count, np.float64), Points.zeros(count, np.float64)
-        self._points, self._centres = MemberPoints(real, at=points.at), MemberPoints(real, at=centres.at)
+        self._points = MemberPoints(real, at=points.at)
         self._grid, self._search = Grid(points), PairSearch(centres)
+        self._path_search = PathSearch(self._search, MemberPoints(real, at=centres.at), control)
         self._grid.levels.reach[0], self._grid.extent.least[0] = CELL * self._radius, FINEST
         self._order = Order(real, index=self._grid.ordered.index)
         self._distances = PairDistances.zeros(len(self._search.pairs), real)
@@ -266,10 +296,10 @@ class Detection:
         p.launch(place_members, members, self._points, particles, self._groups, control, self._h, count=count,
                  grain=SHARE)  # fmt: skip
         self._grid.record_build(p, number)
-        p.launch(number_bodies, bodies, claims, members, self._order, self._points, self._centres, particles, control,
-                 count=number, grain=SHARE)  # fmt: skip
-        search.record_find(p, number)
-        p.require(self._distances, search.total)
+        p.launch(number_bodies, bodies, claims, members, self._order, self._points, self._path_search.paths, particles,
+                 control, count=number, grain=SHARE)  # fmt: skip
+        self._path_search.record_find(p)
+        p.require(self._distances, self._path_search.total)
         pairs = search.pairs, search.offsets, self._distances, self.row_offsets
         p.launch(choose_rows, *pairs, bodies, claims, members, self._objects, self._ignored, self._starts,
                  self._special, count=number, grain=SHARE)  # fmt: skip
@@ -277,8 +307,8 @@ class Detection:
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_bodies, (control.rows, 0))
         p.require(self.rows, (control.rows, 0))
-        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self.memory.known, self.memory.ranges, control,
-                 count=number, grain=SHARE)  # fmt: skip
+        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.known,
+                 self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
         self.colours.record_colour(p, (control.rows, 0))
         p.serial(shift_groups, self._groups, self.shifts)
 

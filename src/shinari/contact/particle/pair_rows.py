@@ -33,12 +33,13 @@ from shinari.contact.particle.records import (
     Rows,
     Shifts,
 )
-from shinari.contact.surface.rows import combined
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.solver.particles import Particles
 
 # Rows in a block.
 BLOCK = 64
+# A ball that moves by no more than this part of its distance, squared, stays on its side.
+SLOW = np.float32(0.25)
 # Cosine up to which the place now and the place of entry count as the same side.
 SAME_SIDE = np.float32(0.7)
 
@@ -73,6 +74,9 @@ def meeting(a, b, moved, keep):
     passes = ab < ZERO and ab + length > ZERO and ab * ab > length * c
     if outside and not inside and not passes:
         return (zero, zero, zero), zero, zero
+    if not outside and length < SLOW * bb:
+        far = np.sqrt(bb)
+        return scale(b, ONE / far), keep - far, max(keep - np.sqrt(aa), ZERO)
     root = -ab + np.sqrt(max(ab * ab - length * c, ZERO))
     t = zero if inside or root <= ZERO else min(c / root, ONE)
     entry = upright(add(a, scale(moved, t)), b)
@@ -87,26 +91,24 @@ def meeting(a, b, moved, keep):
 
 
 @function(fastmath=STEADY)
-def friction(n, wanted, push, first, second):
+def friction(n, wanted, push, law):
     """What friction holds of a tangential correction.
 
     Args:
         n: Normal.
         wanted: Correction that leaves no slip; its part along the normal does not count.
         push: Correction along the normal.
-        first: Friction and static friction of the first surface.
-        second: Those of the second.
+        law: Friction and static friction.
     """
     wanted = sub(wanted, scale(n, dot(n, wanted)))
     length = norm(wanted)
-    sliding, sticking = combined(first[0], second[0]), combined(first[1], second[1])
     # no slip is all held; a compliant row that pulls back holds nothing
-    share = ONE if length <= sticking * push else min(max(sliding * push, ZERO) * reciprocal(length), ONE)
+    share = ONE if length <= law[1] * push else min(max(law[0] * push, ZERO) * reciprocal(length), ONE)
     return scale(wanted, share)
 
 
 @function(fastmath=STEADY)
-def response(n, depth, before, moved, quiet, old, first, second, softness, mobility, escape):
+def response(n, depth, before, moved, quiet, old, law, softness, mobility, escape):
     """What a row does about its depth.
 
     Args:
@@ -116,8 +118,7 @@ def response(n, depth, before, moved, quiet, old, first, second, softness, mobil
         moved: Relative displacement of the substep [m].
         quiet: The part of `before` that comes out without velocity [m].
         old: Multiplier of the row so far in this substep.
-        first: Friction and static friction of the first surface.
-        second: Those of the second.
+        law: Friction and static friction.
         softness: Compliance / h^2.
         mobility: Sum of the inverse masses.
         escape: How far what overlapped may come out [m].
@@ -133,7 +134,7 @@ def response(n, depth, before, moved, quiet, old, first, second, softness, mobil
     if softness > ZERO:
         change, out = max((depth - softness * old) / (mobility + softness), -old), ZERO * out
     push = change * mobility
-    held = friction(n, scale(moved, -ONE), push, first, second)
+    held = friction(n, scale(moved, -ONE), push, law)
     return add(scale(n, push), held), out, change
 
 
@@ -144,13 +145,6 @@ def between(one, other, i, j, bodies, shifts):
     if len(shifts) > 1:
         b = add(b, sub(shifts.shift[bodies.group[i]], shifts.shift[bodies.group[j]]))
     return b, (one[4] - other[4], one[5] - other[5], one[6] - other[6])
-
-
-@function(fastmath=STEADY)
-def surfaces_of(i, j, bodies, objects):
-    """Friction and static friction of the surfaces of two bodies, and the sum of their compliances."""
-    one, two = objects.surface[bodies.owner[i]], objects.surface[bodies.owner[j]]
-    return (one[0], one[1]), (two[0], two[1]), one[3] + two[3]
 
 
 @function(fastmath=STEADY)
@@ -170,8 +164,8 @@ def move(at, share, by, loud):
 
 @kernel(fastmath=STEADY)
 def sweep_pairs(
-    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, shifts: Shifts,
-    control: Control, rate: real,
+    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, shifts: Shifts, control: Control,
+    rate: real,
 ):  # fmt: skip
     """Solve the rows of a block once, in order; `rate` is 1 / h [1/s]."""
     escape = convert(control.escape[0], rate)
@@ -183,11 +177,9 @@ def sweep_pairs(
         n, depth, before = meeting(sub(b, moved), b, moved, rows.keep[r])
         if depth > ZERO:
             w0, w1 = one[3], other[3]
-            quiet, old = min(before, rows.silent[r]), rows.push[r]
-            first, second, compliance = surfaces_of(i, j, bodies, objects)
-            loud, out, change = response(
-                n, depth, before, moved, quiet, old, first, second, compliance * rate * rate, w0 + w1, escape
-            )
+            quiet, old, law = min(before, rows.silent[r]), rows.push[r], rows.law[r]
+            softness = law[2] * rate * rate
+            loud, out, change = response(n, depth, before, moved, quiet, old, law, softness, w0 + w1, escape)
             by, inverse = add(loud, scale(n, out)), ONE / (w0 + w1)
             bodies.at[i] = move(one, w0 * inverse, by, loud)
             bodies.at[j] = move(other, -w1 * inverse, by, loud)

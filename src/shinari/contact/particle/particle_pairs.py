@@ -72,8 +72,8 @@ def keep_velocity(m, members: Members, particles: Particles):
 
 @kernel
 def judge_margins(_, control: Control, chunks: Chunks, every: np.int64):
-    """Whether rows have to be found as a substep begins: there are none, or a body has left its margin."""
-    search = control.found[0] == 0 or every != 0
+    """Whether rows have to be found as a substep begins: none, or they hold no longer, or a body left its margin."""
+    search = control.found[0] == 0 or every != 0 or control.fast[0] != 0
     for c in range(len(chunks)):
         search = search or chunks.flag[c] != 0
     control.search[0], control.renew[0] = search, not search
@@ -178,7 +178,7 @@ class Pairs:
     def begin(self, time: float) -> None:
         """A step begins: forget its rows and what pushed."""
         control = self.control
-        for name in ("found", "idle", "wake", "detections", "bodies", "rows", "known", "kept"):
+        for name in ("found", "idle", "wake", "detections", "bodies", "rows", "known", "kept", "fast"):
             control.arrays[name][0] = 0
         control.active[0], control.growth[0] = 1, 1.0
 
@@ -310,7 +310,7 @@ class Pairs:
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
         found.colours.record_sweep(
-            p, sweep_pairs, found.row_bodies, found.rows, found.bodies, self._objects, found.shifts, self.control,
+            p, sweep_pairs, found.row_bodies, found.rows, found.bodies, found.shifts, self.control,
             1.0 / self._settings.substep,
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 # Balls that one item of a sum takes: the same whatever the number of threads.
-CHUNK = 4096
+CHUNK = 512
 
 
 class Members(Record):
@@ -17,6 +17,8 @@ class Members(Record):
     free = Field(np.bool_, doc="whether it can move")
     before = Field(real, 3, unit="m/s", doc="velocity as the substep began")
     margin = Field(real, unit="m", doc="how far it may stray from the mean motion until the next detection")
+    path = Field(real, 3, unit="m", doc="of a fast ball: displacement in the substep beside the mean motion; else zero")
+    fast = Field(np.bool_, doc="whether it goes so far in a substep that its pairs are those on its path")
     seen = Field(real, 3, unit="m", doc="position when idle objects were last found far apart")
 
 
@@ -57,7 +59,7 @@ class Bodies(Record):
     owner = Field(np.uint16, doc="object")
     group = Field(np.uint16)
     margin = Field(real, unit="m")
-    origin = Field(real, 3, unit="m", doc="position at the detection relative to the group")
+    origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
     factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
 
 
@@ -77,6 +79,7 @@ class Rows(Record):
     """What rows keep and do, M rows."""
 
     keep = Field(real, unit="m", doc="distance that it keeps")
+    law = Field(real, 3, doc="friction, static friction and compliance [m/N] of both surfaces together")
     silent = Field(real, unit="m", doc="what overlapped when the step began; infinite before it touches; not of grains")
     push = Field(real, unit="kg m", doc="multiplier: of the substep; of grains also the first guess of the next one")
     hold = Field(real, 3, unit="kg m", doc="friction on the first body; of grains only")
@@ -143,6 +146,14 @@ class Control(Record):
     known = Field(np.int64, doc="known rows")
     kept = Field(np.int64, doc="kept impulses")
     kept_before = Field(np.int64)
+    fast = Field(np.int64, doc="whether the last detection had fast balls: its rows hold for one substep")
+    slow = Field(np.int64, doc="whether it had none")
+    fast_balls = Field(np.int64, doc="how many")
+    few = Field(np.int64, doc="whether these are compared with all others")
+    slices = Field(np.int64, doc="of the time of the substep")
+    slice = Field(np.int64)
+    gathered = Field(np.int64, doc="pairs found so far")
+    gathered_before = Field(np.int64)
     too_strong = Field(np.int64, doc="whether masses scaled by height differ by too much")
     spread = Field(np.float64, doc="exponent by which they differ")
     middle = Field(np.float64, doc="mean of the largest and the least exponent")
@@ -151,6 +162,7 @@ class Control(Record):
     mean = Field(np.float64, 3, unit="m/s", doc="mean velocity of the members")
     drift = Field(np.float64, 3, unit="m", doc="displacement by the mean motion, from the detection to this substep")
     moved = Field(np.float64, 3, unit="m", doc="the same with this substep")
+    fast_margin = Field(np.float64, unit="m", doc="balls with larger margins are fast")
     ahead = Field(np.float64, unit="s", doc="time that margins look ahead")
     least = Field(np.float64, unit="m", doc="margin for the motion of the others")
     rounding = Field(np.float64, unit="m", doc="of positions")

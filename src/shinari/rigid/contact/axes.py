@@ -3,10 +3,10 @@
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.vec3 import add, direction_and_length, dot, neg, sub
 from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 from shinari.rigid.contact.support import lowest_pair
-from shinari.rigid.contact.vectors import add, direction_and_length, dot, neg, sub
 
 
 @steady
@@ -48,15 +48,14 @@ def face_normal(shapes, g, k, toward):
 
 
 @steady
-def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
+def best_axis(shapes, poses, a, b, offset, enough, tolerance):
     """The best of the directions that are tried.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         a: First shape.
         b: Second shape.
-        pose_a: Pose of the first.
-        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
         enough: A gap between the cores above it is enough to know [m].
         tolerance: A later direction has to be better than an earlier one by this length [m].
@@ -64,6 +63,7 @@ def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
     Returns:
         Unit vector from b to a, the gap of the cores along it [m], and whether it is a normal of a.
     """
+    pose_a, pose_b = poses.pose[a], poses.pose[b]
     count_a, count_b = face_count(shapes, a), face_count(shapes, b)
     to_a, _ = direction_and_length(turn_back(pose_b, offset))
     to_b, _ = direction_and_length(turn_back(pose_a, neg(offset)))
@@ -80,7 +80,7 @@ def best_axis(shapes, a, pose_a, b, pose_b, offset, enough, tolerance):
         # No pair of points is nearer along n than the gap: those found before rule out most directions.
         if k > 0 and dot(n, pair) <= best_gap:
             continue
-        from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, n)
+        from_a, from_b = lowest_pair(shapes, poses, a, b, n)
         here = add(offset, sub(from_a, from_b))
         gap = dot(n, here)
         if gap > best_gap + (tolerance if k > 1 else 0.0):

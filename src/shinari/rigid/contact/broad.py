@@ -1,39 +1,390 @@
 """Broad phase of the bodies: which geoms may touch, found once a step and again when something leaves its margin.
 
-A frame that hardly moves in a step has a margin all around for the whole step, at most a part of its size: how many
-neighbours it has does not depend on its speed. When it leaves that margin, or will in the substep that begins, the
-pairs are found anew. A frame that moves farther in one substep than its size allows is swept along its path in that
-substep, and a pair stays when the two boxes meet on their paths. What is thrown off its path by more than its margin
-is noticed after the solution, and its pairs are sought along the path that it took: see `left` and `extend`.
+The boxes around the geoms are wider by the margins of their frames (`shinari.rigid.contact.margins`). A frame that is
+swept has a path, and a pair counts when the two boxes meet on their paths. What solutions have thrown off its path by
+more than its margin is noticed after the solution, and its pairs are sought along the path that it took.
+
+Each geom searches the tree for geoms of larger numbers. So the pairs are counted and listed geom by geom, sorted.
 """
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.bvh import Tree
-from shinari.contact.keys import listed
-from shinari.maths.function import STEADY, steady
-from shinari.maths.quaternion import rotation_rows
-from shinari.maths.vec3 import ZERO, norm
+from shinari.build.ordering import hilbert_order
+from shinari.compute import Field, Program, Record, kernel, scratch, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.bvh import Boxes, Bvh, Leaves, Nodes, Places, touch
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.rigid.contact.geoms import GeomArrays, Geoms
+from shinari.rigid.contact.margins import (
+    PLENTY,
+    SLACK,
+    Detection,
+    Motion,
+    check_margin,
+    check_path,
+    count_detection,
+    decide,
+    extend_paths,
+    set_margin,
+    sum_margins,
+)
+from shinari.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pair
+from shinari.rigid.contact.poses import Poses, origin, turn
+from shinari.rigid.contact.shapes import Shapes
 from shinari.rigid.frames import Frames
 
-TWO = np.float32(2.0)
-SLACK = np.float32(0.005)
-"""Points are found up to this part of the smaller geom's size before they touch, besides what speeds ask for."""
-
 ENDLESS = 1e9
-# Searches for which a tree serves before its boxes are put in a new order.
+# Detections for which a tree serves before its boxes are put in a new order.
 TREE_AGE = 16
-# A margin is at most so many times the size of a frame: as wide as the first number while a geom has at most `PLENTY`
-# pairs on average, else as the second. In a dense heap of tumbling cubes a cube then has some twenty pairs. A frame
-# that needs more in a substep is swept instead.
-WIDE, MOST = 1.0, 0.25
-PLENTY = 16
 # The size of a flat geom, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
-# Boxes that are looked up at once at first, and overlaps of swept boxes that are held at once.
-FEW, MOST_OVERLAPS = 256, 1 << 21
+PAIRS = "rigid bodies: contacts: {count} pairs that may touch"
+
+
+class Reaches(Record):
+    """Boxes around geoms that have an end, wider by the margins, at the beginnings of their paths."""
+
+    geom = Field(np.int64)
+    low = Field(np.float64, 3, unit="m", doc="low corner")
+    high = Field(np.float64, 3, unit="m", doc="high corner")
+
+
+class Walls(Record):
+    """Geoms without an end: half spaces."""
+
+    geom = Field(np.int64)
+    local = Field(np.float64, 4, unit="1, m", doc="outward normal and offset in the axes of its frame")
+    normal = Field(np.float64, 3, doc="outward normal in the world")
+    height = Field(np.float64, unit="m", doc="offset in the world")
+    moving = Field(np.bool_)
+
+
+class Apart(Record):
+    """Frames that never touch."""
+
+    key = Field(np.int64, doc="first * frames + second, ascending")
+
+
+class Found(Record):
+    """Geoms that may touch each geom and have a larger number, geom by geom."""
+
+    geom = Field(np.int64)
+
+
+class OldPairs(Record):
+    """The pairs before a detection."""
+
+    key = Field(np.int64, doc="a * geoms + b, ascending")
+    row = Field(np.int64, doc="row of what is kept of it; -1: nothing")
+
+
+@steady
+def first_from(key, keys, count):
+    """Row of the first of ascending keys that is not below a key."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@steady
+def may_touch(f, e, frames, apart):
+    """Whether two frames may touch each other."""
+    free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
+    if free and len(apart) > 0:
+        key = min(f, e) * len(frames) + max(f, e)
+        at = first_from(key, apart.key, len(apart))
+        free = not (at < len(apart) and apart.key[at] == key)
+    return free
+
+
+@kernel(fastmath=STEADY)
+def set_box(
+    k, reaches: Reaches, boxes: Boxes, geoms: GeomArrays, frames: Frames, motion: Motion, poses: Poses
+):  # fmt: skip
+    """Box around a geom, wider by the margin of its frame and by the slack; and that around it on its path.
+
+    Turning makes a box wider by `spin`, but never wider than the ball around the origin of the frame.
+    """
+    g = reaches.geom[k]
+    f = geoms.frame[g]
+    pose, low, high, x = poses.pose[g], geoms.low[g], geoms.high[g], frames.x0[f]
+    middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
+    s = sub(high, middle)
+    c = turn(pose, middle)
+    wide = motion.margin[f] + (SLACK * geoms.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
+    spin, radius = motion.spin[f], geoms.radius[g]
+    for i in range(3):
+        ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
+        ci += poses.pose[g, 9 + i]
+        xi = x[0] if i == 0 else (x[1] if i == 1 else x[2])
+        si = abs(poses.pose[g, 3 * i]) * s[0] + abs(poses.pose[g, 3 * i + 1]) * s[1]
+        si += abs(poses.pose[g, 3 * i + 2]) * s[2]
+        first, last = ci - si, ci + si
+        if spin > ZERO:
+            first, last = max(first - spin, xi - radius), min(last + spin, xi + radius)
+        reaches.low[k, i], reaches.high[k, i] = first - wide, last + wide
+        boxes.low[k, i] = first - wide + min(motion.path[f, i], 0.0)
+        boxes.high[k, i] = last + wide + max(motion.path[f, i], 0.0)
+
+
+@steady
+def meet_on_paths(one, other, reaches, path, other_path):
+    """Whether two boxes that move by their paths share a point at some time on their way."""
+    begin, end, apart = 0.0, 1.0, False
+    for i in range(3):
+        way = path[0] - other_path[0] if i == 0 else (path[1] - other_path[1] if i == 1 else path[2] - other_path[2])
+        # the gap on one side closes and that on the other opens: 0 <= ahead + way t and 0 <= behind - way t
+        ahead, behind = reaches.high[one, i] - reaches.low[other, i], reaches.high[other, i] - reaches.low[one, i]
+        if way == ZERO:
+            apart |= (ahead < ZERO) | (behind < ZERO)
+        else:
+            a, b = -ahead / way, behind / way
+            begin, end = max(begin, min(a, b)), min(end, max(a, b))
+    return not apart and begin <= end
+
+
+@kernel(fastmath=STEADY)
+def set_wall(e, walls: Walls, geoms: GeomArrays, frames: Frames, poses: Poses):
+    """Where a half space is."""
+    f, pose, local = geoms.frame[walls.geom[e]], poses.pose[walls.geom[e]], walls.local[e]
+    n = turn(pose, (local[0], local[1], local[2]))
+    walls.normal[e], walls.height[e] = n, local[3] + dot(n, origin(pose))
+    v, w = frames.v[f], frames.w[f]
+    walls.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (w[0] != ZERO or w[1] != ZERO or w[2] != ZERO)
+
+
+@steady
+def beside_walls(g, at, found, reaches, geoms, frames, motion, apart, walls):
+    """List the half spaces that the box of a geom reaches, wider by what its frame may go; all that move.
+
+    Arguments and result as of `search`; only colliders have no end, and they have the largest numbers.
+    """
+    k, f = geoms.box[g], geoms.frame[g]
+    low, high = reaches.low[k], reaches.high[k]
+    c = scale(add(low, high), 0.5)
+    s = sub(high, c)
+    more, n = motion.wider[f], 0
+    for i in range(len(walls)):
+        normal = walls.normal[i]
+        height = dot(normal, c) - walls.height[i]
+        wide = abs(normal[0]) * (s[0] + more) + abs(normal[1]) * (s[1] + more) + abs(normal[2]) * (s[2] + more)
+        if (walls.moving[i] or height <= wide) and may_touch(f, geoms.frame[walls.geom[i]], frames, apart):
+            if at >= 0:
+                found.geom[at + n] = walls.geom[i]
+            n += 1
+    return n
+
+
+@shared(fastmath=STEADY)
+def search(
+    g: int,
+    at: int,
+    found: Found,
+    reaches: Reaches,
+    places: Places,
+    leaves: Leaves,
+    nodes: Nodes,
+    geoms: GeomArrays,
+    frames: Frames,
+    motion: Motion,
+    apart: Apart,
+) -> int:
+    """List the geoms of larger numbers whose boxes meet that of a geom on their paths.
+
+    Args:
+        g: The geom.
+        at: Row of the first; -1 to count only.
+        found: Receives the geoms.
+        reaches: Boxes at the beginnings of the paths.
+        places: The boxes around those on their paths, in the order of the tree.
+        leaves: Leaves of the tree.
+        nodes: Nodes of the tree.
+        geoms: The geoms.
+        frames: The frames.
+        motion: Their paths.
+        apart: Frames that never touch.
+
+    Returns:
+        How many there are.
+    """
+    k, f = geoms.box[g], geoms.frame[g]
+    path, low, high = motion.path[f], reaches.low[k], reaches.high[k]
+    box = (
+        low[0] + min(path[0], 0.0),
+        low[1] + min(path[1], 0.0),
+        low[2] + min(path[2], 0.0),
+        high[0] + max(path[0], 0.0),
+        high[1] + max(path[1], 0.0),
+        high[2] + max(path[2], 0.0),
+    )
+    stack, count, n, depth = scratch(64, 0), len(leaves) - 1, 0, 1
+    stack[0] = 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        if not touch(box, nodes.box[node]):
+            continue
+        if node < count:
+            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
+            depth += 2
+            continue
+        for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+            other = np.int64(places.box[p])
+            to = reaches.geom[other]
+            there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+            if to > g and touch(box, there):
+                e = geoms.frame[to]
+                met = meet_on_paths(k, other, reaches, path, motion.path[e])
+                if met and may_touch(f, e, frames, apart):
+                    if at >= 0:
+                        found.geom[at + n] = to
+                    n += 1
+    return n
+
+
+@kernel(fastmath=STEADY)
+def count_near(
+    g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
+    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Apart, walls: Walls
+):  # fmt: skip
+    """Count the geoms near a geom."""
+    n = 0
+    if geoms.box[g] >= 0:
+        n = search(g, -1, found, reaches, places, leaves, nodes, geoms, frames, motion, apart)
+        n += beside_walls(g, -1, found, reaches, geoms, frames, motion, apart, walls)
+    offsets.start[g] = n
+
+
+@kernel(fastmath=STEADY)
+def list_near(
+    g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
+    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Apart, walls: Walls
+):  # fmt: skip
+    """List the geoms near a geom, sorted."""
+    begin, end = offsets.start[g], offsets.start[g + 1]
+    if end > begin:
+        at = begin + search(g, begin, found, reaches, places, leaves, nodes, geoms, frames, motion, apart)
+        beside_walls(g, at, found, reaches, geoms, frames, motion, apart, walls)
+        sort(found.geom, begin, end)
+
+
+@steady
+def sort(values, begin, end):
+    """Sort a part of a list (Shell 1959)."""
+    gap = 1
+    while 3 * gap + 1 < end - begin:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(begin + gap, end):
+            value, j = values[i], i
+            while j >= begin + gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@kernel
+def judge_margins(_, detection: Detection, reaches: Reaches):
+    """Whether the margins are good: they are bounded where they give too many pairs."""
+    few = detection.near[0] <= PLENTY * len(reaches)
+    detection.done[0] = 1 if detection.tight[0] != 0 or detection.bounded[0] == 0 or few else 0
+    detection.tight[0] = 1
+
+
+@kernel
+def note_pair(p, pairs: Pairs, old: OldPairs, geoms: GeomArrays, motion: Motion):
+    """Note a pair before the list is made anew, and whether its points are kept: not those of swept frames."""
+    a, b = pairs.geoms[p]
+    old.key[p] = a * len(geoms) + b
+    old.row[p] = 0 if motion.swept[geoms.frame[a]] or motion.swept[geoms.frame[b]] else 1
+
+
+@kernel
+def number_kept(_, detection: Detection, old: OldPairs):
+    """Rows of the pairs whose points are kept."""
+    n = 0
+    for p in range(detection.old_pairs[0]):
+        keep = old.row[p] != 0
+        old.row[p] = n if keep else -1
+        n += 1 if keep else 0
+    detection.kept[0] = n
+
+
+@kernel
+def keep_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
+    """Keep the points of a pair."""
+    row = old.row[p]
+    if row >= 0:
+        kept.valid[row], kept.count[row], kept.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
+        kept.margin[row], kept.place[row] = pairs.margin[p], pairs.place[p]
+        for k in range(pairs.count[p]):
+            for c in range(COLUMNS):
+                kept.slots[row, k, c] = pairs.slots[p, k, c]
+
+
+@steady
+def merge(g, at, offsets, found, old, detection, pairs, geoms):
+    """Write the pairs of a geom from row `at` on, or count them (-1): those found, and the old ones if they stay."""
+    i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
+    if detection.extend[0] != 0:
+        k = first_from(g * len(geoms), old.key, detection.old_pairs[0])
+        last = first_from((g + 1) * len(geoms), old.key, detection.old_pairs[0])
+    n = 0
+    while i < end or k < last:
+        one = found.geom[i] if i < end else len(geoms)
+        two = old.key[k] - g * len(geoms) if k < last else len(geoms)
+        if at >= 0:
+            pairs.geoms[at + n] = g, min(one, two)
+        n += 1
+        i += 1 if one <= two else 0
+        k += 1 if two <= one else 0
+    return n
+
+
+@kernel
+def count_pairs(
+    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
+    geoms: GeomArrays
+):  # fmt: skip
+    """Count the pairs of a geom with those of larger numbers."""
+    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, geoms)
+
+
+@kernel
+def list_pairs(
+    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
+    geoms: GeomArrays
+):  # fmt: skip
+    """List the pairs of a geom with those of larger numbers."""
+    merge(g, merged.start[g], offsets, found, old, detection, pairs, geoms)
+
+
+@kernel
+def begin_pair(
+    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, geoms: GeomArrays, shapes: Shapes
+):  # fmt: skip
+    """A pair that was in the list has its points, another one has none."""
+    a, b = pairs.geoms[p]
+    pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
+    pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
+    if detection.old_pairs[0] > 0:
+        key = a * len(geoms) + b
+        at = first_from(key, old.key, detection.old_pairs[0])
+        row = old.row[at] if at < detection.old_pairs[0] and old.key[at] == key else -1
+        if row >= 0:
+            pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
+            pairs.margin[p], pairs.place[p] = kept.margin[row], kept.place[row]
+            for k in range(kept.count[row]):
+                for c in range(COLUMNS):
+                    pairs.slots[p, k, c] = kept.slots[row, k, c]
 
 
 class BroadPhase:
@@ -42,132 +393,114 @@ class BroadPhase:
     Args:
         geoms: The geoms.
         frames: The frames; their poses at the start of the substep and their velocities are read.
+        poses: Poses of the geoms at the start of the substep.
         dt: Step [s].
         h: Substep [s].
         weight: Size of gravity [m/s^2].
 
     Attributes:
-        fast: Whether a frame was swept when the pairs were found last.
+        detection: What it decides by.
+        motion: How the frames move between detections.
+        pairs: The pairs; `detection.pairs[0]` rows count.
     """
 
-    def __init__(self, geoms: Geoms, frames: Frames, dt: float, h: float, weight: float) -> None:
+    def __init__(self, geoms: Geoms, frames: Frames, poses: Poses, dt: float, h: float, weight: float) -> None:
+        self._geoms, self._frames, self._poses, self._dt, self._h, self._weight = geoms, frames, poses, dt, h, weight
         arrays = geoms.arrays
-        self._geoms, self._frames = geoms, frames
-        self._dt, self._h, self._weight = dt, h, weight
         endless = np.isinf(arrays.size)
-        self._bounded, self._endless = np.flatnonzero(~endless), np.flatnonzero(endless)
+        bounded, walls = np.flatnonzero(~endless), np.flatnonzero(endless)
+        self.detection: Detection = Detection.zeros(1)
+        self.motion: Motion = Motion.zeros(len(frames.x))
         # of an endless frame any turn counts as leaving its margin
-        radii = np.where(endless, ENDLESS, arrays.radius)
-        self.radii = np.zeros(len(frames.x))
-        np.maximum.at(self.radii, arrays.frame, radii)
-        self._sizes = frame_sizes(arrays, len(frames.x))
-        # see `set_margins`
-        self._margins, self._wider, self._spins = np.zeros((3, len(frames.x)))
-        self._paths = np.zeros_like(frames.x0)
-        self._places, self._turns = np.zeros_like(frames.x0), np.zeros_like(frames.q0)
-        self._low, self._high, self._first, self._last = np.zeros((4, len(self._bounded), 3))
-        self._finds, self.fast, self._off = 0, False, np.zeros(len(frames.x), bool)
+        np.maximum.at(self.motion.radius, arrays.frame, np.where(endless, ENDLESS, arrays.radius))
+        self.motion.size[...] = frame_sizes(arrays, len(frames.x))
+        self.pairs: Pairs = Pairs.zeros(0, np.float64)
+        self._reaches: Reaches = Reaches.zeros(len(bounded), np.float64)
+        self._reaches.geom[...] = bounded
+        self._walls: Walls = Walls.zeros(len(walls), np.float64)
+        self._walls.geom[...], self._walls.local[...] = walls, geoms.shapes.size[walls]
+        self._apart = Apart(np.float64, key=geoms.apart)
+        self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
+        self._near, self._merged = Offsets.zeros(len(geoms) + 1), Offsets.zeros(len(geoms) + 1)
+        self._scans = Scan(self._near), Scan(self._merged)
+        self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
+        self._age = TREE_AGE
 
-    def strayed(self) -> bool:
-        """Whether a frame is, or may be in this substep, farther from where it was than its margin."""
-        frames = self._frames
-        away = strayed(self._places, self._turns, self._margins, self.radii, frames.x0, frames.q0, frames.v, frames.w,
-                       frames.inverse_mass, self._weight, self._h)  # fmt: skip
-        if self.fast and not away:
-            # the paths were those of the last substep
-            self.fast, self._paths[...], self._spins[...] = False, 0.0, 0.0
-        return away
+    def begin(self) -> None:
+        """A step begins: put the boxes into a new order where the old one has served for long; it decides of speed."""
+        d = self.detection
+        self._age += int(d.detections[0])
+        d.found[0], d.factor[0], d.detections[0] = 0, 1.0, 0
+        if self._age >= TREE_AGE and len(self._reaches) > 1:
+            self._age = 0
+            frame = self._geoms.arrays.frame[self._reaches.geom]
+            self._tree.places.box[...] = hilbert_order(self._frames.x[frame])
 
-    def find(self, poses: np.ndarray, factor: float, threads: int) -> np.ndarray:
-        """Pairs of geoms a < b that may touch, sorted, (K, 2) int64.
+    def record_decide(self, p: Program) -> None:
+        """Record whether the pairs have to be found now, into `detection.renew`."""
+        frames, motion = self._frames, self.motion
+        p.launch(check_margin, frames, motion, self._weight * self._h, self._h, count=len(motion))
+        p.serial(decide, self.detection, motion)
 
-        Args:
-            poses: Pose of each frame, (F, 12).
-            factor: How many times as wide as necessary the margins are, where they may be so wide.
-            threads: Threads to work on, at most.
+    def record_find(self, p: Program) -> None:
+        """Record that the pairs are found; of those that stay what is known is kept if `detection.known`."""
+        frames, motion, d = self._frames, self.motion, self.detection
+        with p.repeat(2, until=(d.done, 0)):
+            p.launch(set_margin, frames, motion, d, self._weight, self._dt, self._h, count=len(motion))
+            p.serial(sum_margins, d, motion)
+            self._record_search(p)
+            p.serial(judge_margins, d, self._reaches)
+        self._record_list(p)
+        p.serial(count_detection, d)
+
+    def record_extend(self, p: Program) -> None:
+        """Record that pairs are added along the paths that frames took instead of those which were known.
+
+        `detection.thrown` tells whether there are such frames; nothing else is done where not.
         """
-        frames = self._frames
-        self._places[...], self._turns[...], self._off[...] = frames.x0, frames.q0, False
-        pairs = np.zeros((0, 2), np.int64)
-        for most in (WIDE, MOST):
-            self.fast, bounded = set_margins(
-                self._margins, self._wider, self._spins, self._paths, self._sizes, self.radii, frames.v, frames.w,
-                frames.inverse_mass, self._weight, self._dt, self._h, factor * (self._dt + 2.0 * self._h), most
-            )  # fmt: skip
-            pairs = self._pairs(poses, threads)
-            if not bounded or len(pairs) <= PLENTY * len(self._bounded):
-                break
-        return pairs
+        d = self.detection
+        p.launch(check_path, self._frames, self.motion, count=len(self.motion))
+        p.serial(extend_paths, d, self._frames, self.motion, self._h)
+        with p.when((d.thrown, 0)):
+            self._record_search(p)
+            self._record_list(p)
+
+    def _record_search(self, p: Program) -> None:
+        arrays, reaches, tree = self._geoms.arrays, self._reaches, self._tree
+        frames, poses, scan = self._frames, self._poses, self._scans[0]
+        p.launch(set_box, reaches, tree.boxes, arrays, frames, self.motion, poses, count=len(reaches))
+        p.launch(set_wall, self._walls, arrays, frames, poses, count=len(self._walls))
+        tree.record_refit(p)
+        p.launch(count_near, *self._search, count=len(self._geoms), grain=32)
+        scan.record(p, len(self._geoms))
+        p.copy(scan.total, (self.detection.near, 0))
 
     @property
-    def slow(self) -> np.ndarray:
-        """Frames that were not swept when the pairs were found last, (F,) bool."""
-        return ~np.asarray(self._paths.any(axis=1))
+    def _search(self) -> tuple[Record, ...]:
+        tree = self._tree
+        return (self._near, self._found, self._reaches, tree.places, tree.leaves, tree.nodes, self._geoms.arrays,
+                self._frames, self.motion, self._apart, self._walls)  # fmt: skip
 
-    def left(self) -> np.ndarray:
-        """Frames that solutions of this substep have thrown farther off their paths than their margins, (L,).
-
-        Empty when the last solution has thrown none off that path which is known of.
-        """
-        frames = self._frames
-        off = off_path(self._places, self._turns, self._margins, self._spins, self._paths, self._sizes, self.radii,
-                       frames.x, frames.q)  # fmt: skip
-        self._off |= off
-        return np.flatnonzero(self._off if off.any() else off)
-
-    def extend(self, left: np.ndarray, poses: np.ndarray, threads: int) -> np.ndarray:
-        """The pairs with those along the paths that some frames (L,) took instead; see `find`."""
-        frames = self._frames
-        self._paths[left] = frames.x[left] - self._places[left]
-        length = np.linalg.norm(self._paths[left], axis=1)
-        # however it turns, a geom stays in the ball around the origin of its frame
-        self._spins[left] = 2.0 * self.radii[left]
-        self._wider[left] = np.maximum(self._wider[left], length + self._spins[left])
-        self.fast = True
-        return self._pairs(poses, threads)
-
-    def _pairs(self, poses: np.ndarray, threads: int) -> np.ndarray:
-        """Pairs of boxes that meet on their paths."""
-        geoms, frames = self._geoms, self._frames
-        low, high, bounded = self._low, self._high, self._bounded
-        set_boxes(low, high, bounded, geoms.arrays, poses, self._margins, self._spins, frames.inverse_mass)
-        keys = [np.zeros(0, np.int64)]
-        if len(bounded) > 1:
-            first, last = low, high
-            if self.fast:
-                first, last = self._first, self._last
-                sweep_boxes(low, high, bounded, geoms.arrays.frame, self._paths, first, last)
-            # what the order in the tree was made for decides about speed, not about what is found
-            if self._finds % TREE_AGE == 0:
-                self._tree = Tree(low + 0.5 * (high - low), np.float64)
-            self._finds += 1
-            self._tree.refit(first, last, threads)
-            if self.fast:
-                keys += self._swept_keys(threads)
-            else:
-                keys.append(keys_of(self._tree.self_overlaps(threads), bounded, geoms.arrays, frames.inverse_mass,
-                                    geoms.frame_count, geoms.apart))  # fmt: skip
-        moves = (frames.v, frames.w, frames.inverse_mass)
-        for g in self._endless:
-            keys.append(beside_endless(g, low, high, bounded, geoms.arrays, geoms.shapes.size, poses, self._wider,
-                                       *moves, geoms.frame_count, geoms.apart))  # fmt: skip
-        joined = np.sort(np.concatenate(keys))
-        return np.stack([joined // len(geoms), joined % len(geoms)], axis=1)
-
-    def _swept_keys(self, threads: int) -> list[np.ndarray]:
-        """Keys of the pairs whose boxes meet on their paths; of the swept boxes that overlap a few are held at once."""
-        geoms, frames, bounded = self._geoms, self._frames, self._bounded
-        order, keys, begin, size = self._tree.order, [], 0, FEW
-        while begin < len(order):
-            which = order[begin : begin + size]
-            overlaps = self._tree.overlaps(self._first[which], self._last[which], threads)
-            keys.append(
-                keys_on_paths(overlaps, which, bounded, self._low, self._high, self._paths, geoms.arrays,
-                              frames.inverse_mass, geoms.frame_count, geoms.apart)
-            )  # fmt: skip
-            begin += size
-            size = max(FEW // 4, min(size * MOST_OVERLAPS // (len(overlaps) + 1), 8 * size))
-        return keys
+    def _record_list(self, p: Program) -> None:
+        arrays, pairs, old, kept, d = self._geoms.arrays, self.pairs, self._old, self._kept, self.detection
+        count, scan = len(self._geoms), self._scans[1]
+        p.require(self._found, (d.near, 0))
+        p.launch(list_near, *self._search, count=count, grain=32)
+        p.copy(0, (d.old_pairs, 0))
+        with p.when((d.known, 0)):
+            p.copy((d.pairs, 0), (d.old_pairs, 0))
+            p.require(old, (d.pairs, 0))
+            p.launch(note_pair, pairs, old, arrays, self.motion, count=(d.pairs, 0))
+            p.serial(number_kept, d, old)
+            p.require(kept, (d.kept, 0), PAIRS)
+            p.launch(keep_pair, pairs, old, kept, count=(d.pairs, 0))
+        lists = self._merged, self._near, self._found, old, d, pairs, arrays
+        p.launch(count_pairs, *lists, count=count)
+        scan.record(p, count)
+        p.require(pairs, scan.total, PAIRS)
+        p.copy(scan.total, (d.pairs, 0))
+        p.launch(list_pairs, *lists, count=count)
+        p.launch(begin_pair, pairs, old, kept, d, arrays, self._geoms.shapes, count=(d.pairs, 0))
 
 
 def frame_sizes(arrays: GeomArrays, count: int) -> np.ndarray:
@@ -182,233 +515,3 @@ def frame_sizes(arrays: GeomArrays, count: int) -> np.ndarray:
     largest = np.zeros(count)
     np.maximum.at(largest, arrays.frame, sizes)
     return np.where(largest > 0.0, largest, np.inf)
-
-
-@numba.njit(cache=True, **STEADY)
-def set_poses(poses, x, q):
-    """Poses as matrices in rows and positions, (F, 12), from origins and quaternions."""
-    for f in range(len(x)):
-        m0, m1, m2 = rotation_rows((q[f, 0], q[f, 1], q[f, 2], q[f, 3]))
-        poses[f, 0], poses[f, 1], poses[f, 2] = m0
-        poses[f, 3], poses[f, 4], poses[f, 5] = m1
-        poses[f, 6], poses[f, 7], poses[f, 8] = m2
-        poses[f, 9], poses[f, 10], poses[f, 11] = x[f, 0], x[f, 1], x[f, 2]
-
-
-@steady
-def speed_bound(v, w, inverse_mass, radius, f, fall):
-    """Largest speed of a point of a frame within a radius, after a fall that adds to it."""
-    spin = norm((w[f, 0], w[f, 1], w[f, 2])) * radius
-    return norm((v[f, 0], v[f, 1], v[f, 2])) + spin + (fall if inverse_mass[f] > ZERO else ZERO)
-
-
-@numba.njit(cache=True, **STEADY)
-def set_margins(margins, wider, spins, paths, sizes, radii, v, w, inverse_mass, weight, dt, h, duration, most):
-    """How far frames may move before the pairs are found anew; whether a frame is swept, and a margin above MOST.
-
-    Args:
-        margins: Receives how far each may move in any direction [m], (F,).
-        wider: Receives how much farther each would get in the duration [m], (F,).
-        spins: Receives how far turning takes a point of what is swept in a substep [m], (F,).
-        paths: Receives the displacement of what is swept in a substep [m], (F, 3).
-        sizes: Size of each [m], (F,).
-        radii: Farthest point of each [m], (F,).
-        v: Velocities, (F, 3).
-        w: Angular velocities, (F, 3).
-        inverse_mass: (F,).
-        weight: Size of gravity [m/s^2].
-        dt: Step [s].
-        h: Substep [s].
-        duration: Time for which the margins should last [s].
-        most: Largest margin, in sizes.
-    """
-    fast = bounded = False
-    for f in range(len(margins)):
-        wanted = duration * speed_bound(v, w, inverse_mass, radii[f], f, weight * dt)
-        needed = TWO * h * speed_bound(v, w, inverse_mass, radii[f], f, weight * h)
-        swept = needed > most * sizes[f]
-        fast |= swept
-        bounded |= not swept and wanted > MOST * sizes[f]
-        spins[f] = h * norm((w[f, 0], w[f, 1], w[f, 2])) * radii[f] if swept else ZERO * wanted
-        margins[f] = MOST * sizes[f] + weight * h * h if swept else min(wanted, most * sizes[f])
-        wider[f] = wanted if swept else wanted - margins[f]
-        for k in range(3):
-            paths[f, k] = h * v[f, k] if swept else ZERO * wanted
-    return fast, bounded
-
-
-@numba.njit(cache=True, **STEADY)
-def off_path(places, turns, margins, spins, paths, sizes, radii, x, q):
-    """Which frames have moved farther from their paths than their margins, and than the part of their size, (F,)."""
-    off = np.zeros(len(margins), np.bool_)
-    for f in range(len(margins)):
-        e = (x[f, 0] - places[f, 0], x[f, 1] - places[f, 1], x[f, 2] - places[f, 2])
-        d = (paths[f, 0], paths[f, 1], paths[f, 2])
-        square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-        along = e[0] * d[0] + e[1] * d[1] + e[2] * d[2]
-        t = min(max(along / square, ZERO * along), ZERO * along + 1.0) if square > ZERO else ZERO * along
-        away = norm((e[0] - t * d[0], e[1] - t * d[1], e[2] - t * d[2]))
-        away += max(turned_by(q, turns, f) * radii[f] - spins[f], ZERO * away)
-        off[f] = away > max(margins[f], MOST * sizes[f])
-    return off
-
-
-@steady
-def turned_by(q, turns, f):
-    """Turn of a frame since a quaternion, as the length of the chord for a radius of one."""
-    plus, minus = ZERO * q[f, 0], ZERO * q[f, 0]
-    for k in range(4):
-        plus += (q[f, k] + turns[f, k]) ** 2
-        minus += (q[f, k] - turns[f, k]) ** 2
-    return TWO * np.sqrt(min(plus, minus))
-
-
-@numba.njit(cache=True, **STEADY)
-def strayed(places, turns, margins, radii, x, q, v, w, inverse_mass, weight, h):
-    """Whether a frame has moved, and may move in twice a substep, farther than its margin."""
-    away = False
-    for f in range(len(margins)):
-        way = norm((x[f, 0] - places[f, 0], x[f, 1] - places[f, 1], x[f, 2] - places[f, 2]))
-        way += turned_by(q, turns, f) * radii[f]
-        way += TWO * h * speed_bound(v, w, inverse_mass, radii[f], f, weight * h)
-        away |= not (way <= margins[f])
-    return away
-
-
-@steady
-def box_of(g, geoms, poses):
-    """Centre and half edges in world axes of the box around a geom that has an end."""
-    f = geoms.frame[g]
-    mx = 0.5 * (geoms.low[g, 0] + geoms.high[g, 0])
-    my = 0.5 * (geoms.low[g, 1] + geoms.high[g, 1])
-    mz = 0.5 * (geoms.low[g, 2] + geoms.high[g, 2])
-    sx, sy, sz = geoms.high[g, 0] - mx, geoms.high[g, 1] - my, geoms.high[g, 2] - mz
-    t = geoms.local[g]
-    ax = t[0] * mx + t[1] * my + t[2] * mz + t[9]
-    ay = t[3] * mx + t[4] * my + t[5] * mz + t[10]
-    az = t[6] * mx + t[7] * my + t[8] * mz + t[11]
-    p = poses[f]
-    cx = p[0] * ax + p[1] * ay + p[2] * az + p[9]
-    cy = p[3] * ax + p[4] * ay + p[5] * az + p[10]
-    cz = p[6] * ax + p[7] * ay + p[8] * az + p[11]
-    hx, hy, hz = ZERO * cx, ZERO * cx, ZERO * cx
-    for k, s in enumerate((sx, sy, sz)):
-        hx += abs(p[0] * t[k] + p[1] * t[3 + k] + p[2] * t[6 + k]) * s
-        hy += abs(p[3] * t[k] + p[4] * t[3 + k] + p[5] * t[6 + k]) * s
-        hz += abs(p[6] * t[k] + p[7] * t[3 + k] + p[8] * t[6 + k]) * s
-    return (cx, cy, cz), (hx, hy, hz)
-
-
-@numba.njit(cache=True, **STEADY)
-def set_boxes(low, high, which, geoms, poses, margins, spins, inverse_mass):
-    """Corners (K, 3) of the boxes around some geoms, wider by the margin of the frame and by the slack.
-
-    Turning makes a box wider by `spins`, but never wider than the ball around the origin of the frame.
-    """
-    for k in range(len(which)):
-        g = which[k]
-        f = geoms.frame[g]
-        c, s = box_of(g, geoms, poses)
-        wide = margins[f] + (SLACK * geoms.size[g] if inverse_mass[f] > ZERO else ZERO)
-        for i in range(3):
-            ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
-            si = s[0] if i == 0 else (s[1] if i == 1 else s[2])
-            low[k, i], high[k, i] = ci - si - wide, ci + si + wide
-            if spins[f] > ZERO:
-                origin, radius = poses[f, 9 + i], geoms.radius[g]
-                low[k, i] = max(ci - si - spins[f], origin - radius) - wide
-                high[k, i] = min(ci + si + spins[f], origin + radius) + wide
-
-
-@numba.njit(cache=True, **STEADY)
-def sweep_boxes(low, high, which, frame, paths, first, last):
-    """Corners (K, 3) of boxes around the boxes of some geoms on their paths."""
-    for k in range(len(which)):
-        f = frame[which[k]]
-        for i in range(3):
-            first[k, i] = low[k, i] + min(paths[f, i], ZERO * paths[f, i])
-            last[k, i] = high[k, i] + max(paths[f, i], ZERO * paths[f, i])
-
-
-@steady
-def meet_on_paths(one, other, low, high, path, other_path):
-    """Whether two boxes that move by their paths share a point at some time on their way."""
-    begin, end = ZERO * low[one, 0], ZERO * low[one, 0] + 1.0
-    apart = False
-    for i in range(3):
-        way = path[i] - other_path[i]
-        # the gap on one side closes and that on the other opens: 0 <= ahead + way t and 0 <= behind - way t
-        ahead, behind = high[one, i] - low[other, i], high[other, i] - low[one, i]
-        if way == ZERO:
-            apart |= (ahead < ZERO) | (behind < ZERO)
-        else:
-            a, b = -ahead / way, behind / way
-            begin, end = max(begin, min(a, b)), min(end, max(a, b))
-    return not apart and begin <= end
-
-
-@steady
-def may_touch(f, e, inverse_mass, count, apart):
-    """Whether two frames may touch each other."""
-    free = f != e and (inverse_mass[f] > ZERO or inverse_mass[e] > ZERO)
-    return free and not (len(apart) > 0 and listed(min(f, e) * count + max(f, e), apart))
-
-
-@numba.njit(cache=True, **STEADY)
-def keys_of(overlaps, which, geoms, inverse_mass, count, apart):
-    """Keys a * G + b (a < b) of the overlapping boxes (O, 2) whose frames may touch."""
-    keys = np.empty(len(overlaps), np.int64)
-    n = 0
-    for k in range(len(overlaps)):
-        one, other = which[overlaps[k, 0]], which[overlaps[k, 1]]
-        keys[n] = min(one, other) * len(geoms.frame) + max(one, other)
-        n += may_touch(geoms.frame[one], geoms.frame[other], inverse_mass, count, apart)
-    return keys[:n]
-
-
-@numba.njit(cache=True, **STEADY)
-def keys_on_paths(overlaps, queries, which, low, high, paths, geoms, inverse_mass, count, apart):
-    """Keys a * G + b (a < b) of overlaps (query, box) whose boxes meet on their paths and whose frames may touch."""
-    keys = np.empty(len(overlaps), np.int64)
-    n = 0
-    for k in range(len(overlaps)):
-        i, j = np.int64(queries[overlaps[k, 0]]), np.int64(overlaps[k, 1])
-        one, other = which[i], which[j]
-        f, e = geoms.frame[one], geoms.frame[other]
-        keys[n] = one * len(geoms.frame) + other
-        if i < j and may_touch(f, e, inverse_mass, count, apart):
-            n += meet_on_paths(i, j, low, high, paths[f], paths[e])
-    return keys[:n].copy()
-
-
-@steady
-def reaches_plane(c, s, size, pose):
-    """Whether a box, centre and half edges in world axes, reaches into a half space."""
-    nx = pose[0] * size[0] + pose[1] * size[1] + pose[2] * size[2]
-    ny = pose[3] * size[0] + pose[4] * size[1] + pose[5] * size[2]
-    nz = pose[6] * size[0] + pose[7] * size[1] + pose[8] * size[2]
-    height = nx * (c[0] - pose[9]) + ny * (c[1] - pose[10]) + nz * (c[2] - pose[11]) - size[3]
-    return height <= abs(nx) * s[0] + abs(ny) * s[1] + abs(nz) * s[2]
-
-
-@numba.njit(cache=True, **STEADY)
-def beside_endless(e, low, high, which, geoms, sizes, poses, wider, v, w, inverse_mass, count, apart):
-    """Keys of the geoms whose boxes, wider by `wider` (F,), reach a half space; all of them where it moves.
-
-    The pose of an endless geom in its frame is that of the frame: only colliders have no end.
-    """
-    keys = np.empty(len(which), np.int64)
-    n = 0
-    f = geoms.frame[e]
-    moves = (v[f, 0] != ZERO) | (v[f, 1] != ZERO) | (v[f, 2] != ZERO)
-    moves |= (w[f, 0] != ZERO) | (w[f, 1] != ZERO) | (w[f, 2] != ZERO)
-    size, pose = sizes[e], poses[f]
-    for k in range(len(which)):
-        g = which[k]
-        c = (0.5 * (low[k, 0] + high[k, 0]), 0.5 * (low[k, 1] + high[k, 1]), 0.5 * (low[k, 2] + high[k, 2]))
-        more = wider[geoms.frame[g]]
-        s = (high[k, 0] - c[0] + more, high[k, 1] - c[1] + more, high[k, 2] - c[2] + more)
-        near = moves or reaches_plane(c, s, size, pose)
-        keys[n] = min(g, e) * len(geoms.frame) + max(g, e)
-        n += near and may_touch(geoms.frame[g], f, inverse_mass, count, apart)
-    return keys[:n]

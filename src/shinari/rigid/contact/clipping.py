@@ -13,7 +13,7 @@ Columns of the table:
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.faces import LARGEST_LABEL
+from shinari.rigid.contact.faces import LARGEST_LABEL, ROOM
 
 CORNERS = 8
 MORE = 1.001
@@ -54,14 +54,14 @@ def clip_once(table, count, at, to, line, label, slack):
     for i in range(count):
         x, y, w, name = table[i, at], table[i, at + 1], table[i, at + 2], table[i, at + 3]
         d = ex * (y - y0) - ey * (x - x0) + slack
-        if (pd >= 0.0) != (d >= 0.0) and new < len(table):
+        if (pd >= 0.0) != (d >= 0.0) and new < ROOM:
             t = pd / (pd - d)
             table[new, to] = px + t * (x - px)
             table[new, to + 1] = py + t * (y - py)
             table[new, to + 2] = pw + t * (w - pw)
             table[new, to + 3] = pl if d >= 0.0 else label
             new += 1
-        if d >= 0.0 and new < len(table):
+        if d >= 0.0 and new < ROOM:
             table[new, to] = x
             table[new, to + 1] = y
             table[new, to + 2] = w

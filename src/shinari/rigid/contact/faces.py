@@ -7,25 +7,31 @@ of which is the point of the rim that reaches farthest; its side is a line.
 
 import numpy as np
 
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.rigid.contact.poses import turn_back
-from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
+from shinari.maths.vec3 import add, dot, scale
+from shinari.rigid.contact.poses import Poses, Vector, turn_back
+from shinari.rigid.contact.rows import Rows
+from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL, Shapes
 from shinari.rigid.contact.support import farthest_vertex
-from shinari.rigid.contact.vectors import add, dot, scale
 
 UPRIGHT = 1e-5
 """Tilt of a cap under which the corners of its polygon are fixed in it, instead of following the lowest point."""
 HALF = np.sqrt(0.5)
 NONE, SECOND = np.int64(0), np.int64(4)
-"""No vertices, or the first columns; and those of the second face. To Numba a plain constant is a type of its own, and
-it compiles what is called with it once more."""
+"""No vertices, or the first columns; and those of the second face."""
 LARGEST_LABEL = 512
 """Numbers of vertices are below this one; larger ones start again at 0."""
+MOST_VERTICES = 512
+"""Most vertices of a face; of one with more, vertices evenly spread around it count."""
+ROOM = 2 * MOST_VERTICES + 8
+"""Rows of a table that holds any two faces and their overlap."""
 
 
 @steady
 def put(table, i, column, at, label):
-    """Write one vertex; its label is a float, since a constant integer would make Numba compile a copy for it."""
+    """Write one vertex; its label is a float."""
     table[i, column] = at[0]
     table[i, column + 1] = at[1]
     table[i, column + 2] = at[2]
@@ -92,13 +98,15 @@ def hull_face(shapes, g, d, projection, table, column):
         if along > most and mx * px + my * py + mz * pz >= shapes.planes[f, 3] - slack:
             face, most = f, along
     begin, end = shapes.loop_starts[face], shapes.loop_starts[face + 1]
-    for k in range(begin, end):
-        i = shapes.loops[k]
-        at = projected(projection, (shapes.vertices[i, 0], shapes.vertices[i, 1], shapes.vertices[i, 2]))
-        put(table, k - begin, column, at, float((i - start) % LARGEST_LABEL))
+    stride = (end - begin + MOST_VERTICES - 1) // MOST_VERTICES
+    count = (end - begin + stride - 1) // stride
+    for k in range(count):
+        i = shapes.loops[begin + k * stride]
+        at = projected(projection, shapes.vertices[i])
+        put(table, k, column, at, float((i - start) % LARGEST_LABEL))
     x, y, z, _ = projection
     m = add(scale(x, shapes.planes[face, 0]), add(scale(y, shapes.planes[face, 1]), scale(z, shapes.planes[face, 2])))
-    return end - begin, m
+    return count, m
 
 
 @steady
@@ -154,18 +162,27 @@ def turned_face(kind, s0, s1, d, projection, table, column):
     return line(bottom, (s0 * c, s1, s0 * s), 16.0, projection, table, column)
 
 
-@steady
-def face_along(shapes, g, pose, shift, frame, side, table, column):
+@shared(fastmath=STEADY)
+def face_along(
+    shapes: Shapes,
+    poses: Poses,
+    g: int,
+    shift: Vector,
+    frame: tuple[Vector, Vector, Vector],
+    side: float,
+    table: Rows,
+    column: int,
+) -> tuple[int, Vector]:
     """Write the face of a core that looks along side * n.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         g: The shape.
-        pose: Its pose.
         shift: Its origin in the axes of the world [m].
         frame: Three orthonormal vectors: u, v and n.
         side: 1.0 or -1.0.
-        table: Where to write, with `face_size` rows.
+        table: Where to write, with room for `MOST_VERTICES`, or for 8 where there are no hulls.
         column: First of the four columns to write.
 
     Returns:
@@ -173,7 +190,7 @@ def face_along(shapes, g, pose, shift, frame, side, table, column):
     """
     kind = shapes.kind[g]
     s0, s1 = shapes.size[g, 0], shapes.size[g, 1]
-    projection = projector(frame, pose, shift)
+    projection = projector(frame, poses.pose[g], shift)
     d = (side * projection[0][2], side * projection[1][2], side * projection[2][2])
     if kind == BOX:
         return box_face((s0, s1, shapes.size[g, 2]), d, projection, table, column)
@@ -185,20 +202,3 @@ def face_along(shapes, g, pose, shift, frame, side, table, column):
         return hull_face(shapes, g, d, projection, table, column)
     put(table, NONE, column, projection[3], 0.0)
     return 1, (0.0, 0.0, 0.0)
-
-
-@steady
-def face_size(shapes, g):
-    """Most vertices that a face of a shape has."""
-    kind = shapes.kind[g]
-    if kind == BOX:
-        return 4
-    if kind in (CYLINDER, CONE):
-        return 8
-    if kind == HULL:
-        h = shapes.hull[g]
-        most = 0
-        for f in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
-            most = max(most, shapes.loop_starts[f + 1] - shapes.loop_starts[f])
-        return most
-    return 2

@@ -5,39 +5,27 @@ every edge that leaves the vertex, or from both faces at the edge. Without that 
 stumble over the edges beside it. Vertices and edges in a flat or hollow place never touch before something else does.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from shinari.build.field import box_tree
+from shinari.compute import Field, Record
 from shinari.scene.mesh_shape import Mesh, unite
 
 FLAT = 1e-3
 """Sine of the angle between two faces below which the edge between them does not stick out."""
 
 
-class Features(NamedTuple):
-    """Vertices and edges of M meshes, the leaves of trees of boxes, see `shinari.build.field.box_tree`.
+class Features(Record, ragged=True):
+    """Vertices and edges of M meshes, the leaves of trees of boxes, see `shinari.build.field.box_tree`."""
 
-    Attributes:
-        lines: Start and way to the end of an edge [m]; a vertex has no way, (N, 6).
-        cone_starts: First direction of the cone of each, and the end, (N + 1,) int64.
-        cones: Unit vectors that the direction into the other shape must not go along, (C, 3).
-        boxes: Boxes of the nodes, low and high corner [m], (B, 6).
-        links: Next node when one is skipped, first feature and end of a leaf, (B, 3) int64.
-        node_starts: First node of each mesh, and the end, (M + 1,) int64.
-        thickness: Half the thickness of a sheet [m]; 0 for a solid, (M,).
-        spacing: Length over which other meshes are not even [m]: half the mean edge, (M,).
-    """
-
-    lines: np.ndarray
-    cone_starts: np.ndarray
-    cones: np.ndarray
-    boxes: np.ndarray
-    links: np.ndarray
-    node_starts: np.ndarray
-    thickness: np.ndarray
-    spacing: np.ndarray
+    lines = Field(np.float64, 6, unit="m", doc="start, and displacement to the end of an edge; zero for a vertex")
+    cone_starts = Field(np.int64, doc="first direction of the cone of each, and the end")
+    cones = Field(np.float64, 3, doc="unit vectors that the direction into the other shape must not go along")
+    boxes = Field(np.float64, 6, unit="m", doc="boxes of the nodes, low and high corner")
+    links = Field(np.int64, 3, doc="next node when one is skipped, first feature and end of a leaf")
+    node_starts = Field(np.int64, doc="first node of each mesh, and the end")
+    thickness = Field(np.float64, unit="m", doc="half the thickness of a sheet; 0 for a solid")
+    spacing = Field(np.float64, unit="m", doc="length over which other meshes are not even: half the mean edge")
 
 
 def features_of(meshes: list[Mesh]) -> Features:
@@ -61,6 +49,7 @@ def features_of(meshes: list[Mesh]) -> Features:
         node_starts.append(node_starts[-1] + (len(boxes[-1]) if len(own) else 0))
         first_feature += len(own)
     return Features(
+        np.float64,
         lines=np.concatenate([np.zeros((0, 6)), *lines]),
         cone_starts=np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *counts]))]).astype(np.int64),
         cones=np.concatenate([np.zeros((0, 3)), *cones]),

@@ -11,14 +11,16 @@ A point counts only if the direction into the other shape lies in the normal con
 
 import numpy as np
 
-from shinari.contact.solid.field import mesh_distance_within
-from shinari.contact.solid.shapes import distance_and_normal
-from shinari.maths.function import inlined, steady
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
-from shinari.rigid.contact.pairs import triple
-from shinari.rigid.contact.poses import origin, turn, turn_back
-from shinari.rigid.contact.shapes import CAPSULE, HULL, MESH, MESH_SHEET, PLANE, SPHERE
+from shinari.rigid.contact.features import Features
+from shinari.rigid.contact.fields import BodyFields, analytic_distance, mesh_distance
+from shinari.rigid.contact.poses import Poses, Vector, origin, turn, turn_back
+from shinari.rigid.contact.rows import Rows
+from shinari.rigid.contact.shapes import CAPSULE, HULL, MESH, MESH_SHEET, PLANE, SPHERE, Shapes
 
 POOL = 256
 """Points of a pair from which the best are chosen."""
@@ -40,8 +42,8 @@ FOOT = 0.01
 SAME = 0.98
 
 
-@steady
-def solid_at(y, q, reach, shapes, fields):
+@shared(fastmath=STEADY)
+def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields) -> tuple[float, Vector]:
     """Signed distance [m] of q from geom y, exact at least up to a reach, and the unit vector out of it; axes of y."""
     kind = shapes.kind[y]
     if kind == HULL:
@@ -53,10 +55,9 @@ def solid_at(y, q, reach, shapes, fields):
             if d > most:
                 most, best = d, i
         return most, (shapes.planes[best, 0], shapes.planes[best, 1], shapes.planes[best, 2])
-    s = (shapes.size[y, 0], shapes.size[y, 1], shapes.size[y, 2], shapes.size[y, 3])
     if kind in (MESH, MESH_SHEET):
-        return mesh_distance_within(q, np.int64(s[0]), reach, fields)
-    return distance_and_normal(kind, q, s, ())
+        return mesh_distance(q, np.int64(shapes.size[y, 0]), reach, fields)
+    return analytic_distance(kind, q, shapes.size[y], fields)
 
 
 @steady
@@ -75,8 +76,21 @@ def relative(pose_x, pose_y):
     return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
 
 
-@steady
-def offer(pool, n, limit, p, normal, gap, radius, radius_y, feature, swapped, pose_y):
+@shared(fastmath=STEADY)
+def offer(
+    pool: Rows,
+    n: int,
+    limit: float,
+    p: Vector,
+    normal: Vector,
+    gap: float,
+    radius: float,
+    radius_y: float,
+    feature: int,
+    swapped: bool,
+    poses: Poses,
+    y: int,
+) -> int:
     """Add a point to the pool; returns how many it holds. A full pool gives its highest point away.
 
     Args:
@@ -90,7 +104,8 @@ def offer(pool, n, limit, p, normal, gap, radius, radius_y, feature, swapped, po
         radius_y: Radius of y at the point [m].
         feature: Number of the feature.
         swapped: Whether x is b.
-        pose_y: Pose of y.
+        poses: Poses of the geoms.
+        y: Geom y.
     """
     if gap >= limit:
         return n
@@ -101,15 +116,16 @@ def offer(pool, n, limit, p, normal, gap, radius, radius_y, feature, swapped, po
             at = i if pool[i, 11] > pool[at, 11] else at
         if pool[at, 11] <= gap:
             return n
+    pose_y = poses.pose[y]
     mine = placed(pose_y, p)
     theirs = placed(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
     out = turn(pose_y, normal)
-    i, j = (4, 0) if swapped else (0, 4)
-    for c in range(3):
-        pool[at, i + c], pool[at, j + c], pool[at, 8 + c] = mine[c], theirs[c], -out[c] if swapped else out[c]
-    pool[at, i + 3], pool[at, j + 3] = radius, radius_y
+    i, j, side = (4, 0, -1.0) if swapped else (0, 4, 1.0)
+    pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
+    pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
+    pool[at, 8], pool[at, 9], pool[at, 10] = side * out[0], side * out[1], side * out[2]
     # the normal is y's: it turns with it
-    pool[at, 11], pool[at, 12], pool[at, 13] = gap, 2 * feature + (1 if swapped else 0), 1.0 if swapped else 0.0
+    pool[at, 11], pool[at, 12], pool[at, 13] = gap, float(2 * feature + (1 if swapped else 0)), 1.0 if swapped else 0.0
     return n + 1 if n < POOL else n
 
 
@@ -139,17 +155,31 @@ def deepest_between(length, before, after):
     return good, t, d, scale(g, 1.0 / size) if good else g1
 
 
-@inlined
-def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped):
+@shared(fastmath=STEADY)
+def line_points(
+    k: int,
+    x: int,
+    y: int,
+    limit: float,
+    poses: Poses,
+    features: Features,
+    shapes: Shapes,
+    fields: BodyFields,
+    pool: Rows,
+    n: int,
+    swapped: bool,
+) -> int:
     """Offer the places where vertex or edge k of a mesh is deepest in y; returns how many the pool holds.
 
     Along an edge the slope of the distance to a convex shape grows: the edge goes into it, is even with it, and comes
     out. The places are where it begins and ceases to be even, which may be one. Against a mesh, the same holds between
     samples.
     """
-    kind = shapes.kind[y]
-    start = placed(rel, triple(features.lines, k, 0))
-    along = turn(rel, triple(features.lines, k, 3))
+    kind, line = shapes.kind[y], features.lines[k]
+    rel = relative(poses.pose[x], poses.pose[y])
+    radius, spacing = features.thickness[np.int64(shapes.size[x, 0])], spacing_of(y, shapes, features)
+    start = placed(rel, (line[0], line[1], line[2]))
+    along = turn(rel, (line[3], line[4], line[5]))
     length = norm(along)
     vertex = length == 0.0
     unit = scale(along, 1.0 / length) if not vertex else along
@@ -197,7 +227,7 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
             if there and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
-                n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, pose_y)
+                n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
         if vertex or kind == PLANE:
             break
         last = now
@@ -205,36 +235,46 @@ def touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fiel
     return n
 
 
-@inlined
-def touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped):
+@steady
+def spacing_of(y, shapes, features):
+    """Length over which geom y is not even [m]; 0 for one that is no mesh."""
+    rough = shapes.kind[y] in (MESH, MESH_SHEET)
+    return features.spacing[np.int64(shapes.size[y, 0])] if rough else 0.0
+
+
+@steady
+def feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
     """Offer the points of the vertices and edges of mesh x against y; returns how many the pool holds."""
     m = np.int64(shapes.size[x, 0])
     radius = features.thickness[m]
     rough = shapes.kind[y] in (MESH, MESH_SHEET)
-    spacing = features.spacing[np.int64(shapes.size[y, 0])] if rough else 0.0
-    rel = relative(pose_x, pose_y)
+    rel = relative(poses.pose[x], poses.pose[y])
     reach = limit + radius
     ended = geoms.size[y] < np.inf
-    boxes, links = features.boxes, features.links
+    low, high = geoms.low[y], geoms.high[y]
     node, end = features.node_starts[m], features.node_starts[m + 1]
     while node < end:
-        following = links[node, 0]
-        middle = scale(add(triple(boxes, node, 0), triple(boxes, node, 3)), 0.5)
-        half = sub(triple(boxes, node, 3), middle)
+        link, box = features.links[node], features.boxes[node]
+        following = link[0]
+        middle = 0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])
+        half = box[3] - middle[0], box[4] - middle[1], box[5] - middle[2]
         q = placed(rel, middle)
         near = True
         if ended:
-            for c in range(3):
-                wide = abs(rel[3 * c]) * half[0] + abs(rel[3 * c + 1]) * half[1] + abs(rel[3 * c + 2]) * half[2] + reach
-                near &= q[c] - wide <= geoms.high[y, c] and q[c] + wide >= geoms.low[y, c]
+            wide = abs(rel[0]) * half[0] + abs(rel[1]) * half[1] + abs(rel[2]) * half[2] + reach
+            near &= q[0] - wide <= high[0] and q[0] + wide >= low[0]
+            wide = abs(rel[3]) * half[0] + abs(rel[4]) * half[1] + abs(rel[5]) * half[2] + reach
+            near &= q[1] - wide <= high[1] and q[1] + wide >= low[1]
+            wide = abs(rel[6]) * half[0] + abs(rel[7]) * half[1] + abs(rel[8]) * half[2] + reach
+            near &= q[2] - wide <= high[2] and q[2] + wide >= low[2]
         far = norm(half)
         # looking a large box up in a field decides little
         if near and (not rough or far < 0.25 * geoms.size[y]):
             near = solid_at(y, q, reach, shapes, fields)[0] <= far + reach
         if near:
             following = node + 1
-            for k in range(links[node, 1], links[node, 2]):
-                n = touch_line(k, y, pose_y, rel, limit, features, radius, spacing, shapes, fields, pool, n, swapped)
+            for k in range(link[1], link[2]):
+                n = line_points(k, x, y, limit, poses, features, shapes, fields, pool, n, swapped)
         node = following
     return n
 
@@ -247,16 +287,16 @@ def beside_sheet(d, normal, q, middle, thickness, most):
     return (-span - thickness, neg(normal)) if through else (d, normal)
 
 
-@inlined
-def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped):
+@steady
+def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
-    rel = relative(pose_x, pose_y)
+    rel = relative(poses.pose[x], poses.pose[y])
     radius = corner_radius(x, shapes)
     thickness = features.thickness[np.int64(shapes.size[y, 0])]
     # a ball is looked up at its centre, and from aside
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
-    middle = placed(rel, scale(add(triple(geoms.low, x, 0), triple(geoms.high, x, 0)), 0.5))
+    middle = placed(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
     for k in range(corner_count(x, shapes)):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
@@ -286,7 +326,7 @@ def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fie
                     break
                 if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
                     n = offer(
-                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, pose_y
+                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, poses, y
                     )
                 pushed = add(pushed, normal)
                 at = add(q, scale(pushed, ASIDE * radius))
@@ -294,16 +334,15 @@ def touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fie
     return n
 
 
-@inlined
-def mesh_points(a, pose_a, b, pose_b, limit, geoms, features, shapes, fields, pool):
+@steady
+def mesh_points(a, b, limit, poses, geoms, features, shapes, fields, pool):
     """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
     n = 0
-    for way in range(2):
-        swapped = way == 1
+    for k in range(2):
+        swapped = k == 1
         x, y = (b, a) if swapped else (a, b)
-        pose_x, pose_y = (pose_b, pose_a) if swapped else (pose_a, pose_b)
         if shapes.kind[x] in (MESH, MESH_SHEET):
-            n = touch_with_features(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped)
+            n = feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
-            n = touch_with_corners(x, pose_x, y, pose_y, limit, geoms, features, shapes, fields, pool, n, swapped)
+            n = corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
     return n

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shinari.build.field import build_field, join_fields
+from shinari.compute import Field, Record
 from shinari.contact.solid.encode import bounds
+from shinari.rigid.contact.fields import BodyFields, body_fields
 from shinari.rigid.contact.shapes import Shapes, shapes_of, walls_of
 from shinari.scene.body import WORLD
 from shinari.scene.mesh_shape import Heightfield, Mesh
@@ -20,27 +22,23 @@ from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Shape
 
 
-class GeomArrays(NamedTuple):
-    """What kernels read of G geoms.
+class GeomArrays(Record):
+    """What kernels read of the geoms, G rows."""
 
-    Attributes:
-        frame: Frame of each, (G,) int64.
-        local: Pose in the axes of its frame: matrix in rows, then position [m], (G, 12).
-        low: Low corner of the box around it in its own axes [m], (G, 3); infinite where it has no end.
-        high: High corner, (G, 3).
-        radius: Largest distance of one of its points from the origin of its frame [m], (G,); infinite without an end.
-        size: Half the diagonal of its box [m], (G,); infinite without an end.
-        surface: Friction, static friction (both -1: as that of what is touched), restitution, compliance [m/N],
-            rolling friction [m], torsional friction [m], (G, 6).
-    """
-
-    frame: np.ndarray
-    local: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    radius: np.ndarray
-    size: np.ndarray
-    surface: np.ndarray
+    frame = Field(np.int64, doc="frame that it is fixed to")
+    local = Field(np.float64, 12, doc="pose in the axes of its frame: matrix in rows, then position [m]")
+    low = Field(np.float64, 3, unit="m", doc="low corner of the box around it in its own axes; infinite without an end")
+    high = Field(np.float64, 3, unit="m", doc="high corner")
+    radius = Field(np.float64, unit="m", doc="largest distance of its points from the origin of its frame, or infinite")
+    size = Field(np.float64, unit="m", doc="half the diagonal of its box; infinite without an end")
+    box = Field(np.int64, doc="row of its box in the broad phase; -1 without an end")
+    surface = Field(
+        np.float64,
+        6,
+        unit="1, 1, 1, m/N, m, m",
+        doc="friction, static friction (both -1: as that of the other geom), restitution, compliance, rolling and "
+        "torsional friction",
+    )
 
 
 class Geoms(NamedTuple):
@@ -49,19 +47,21 @@ class Geoms(NamedTuple):
     Attributes:
         arrays: What kernels read of them.
         shapes: The convex ones; the first number of a mesh is that of its field.
-        fields: Distance fields of the meshes, `()` without any; see `shinari.contact.solid.field`.
+        fields: Distance fields of the meshes.
         solids: The shapes as a user gave them; the walls of containers.
         meshes: The meshes, in the order of their fields.
         frame_count: Number of frames: bodies, the world, colliders.
+        body_count: Number of bodies, whose frames come first.
         apart: Sorted keys first * frame_count + second (first < second) of frames that never touch, (A,) int64.
     """
 
     arrays: GeomArrays
     shapes: Shapes
-    fields: tuple[np.ndarray, ...]
+    fields: BodyFields
     solids: list[Shape]
     meshes: list[Mesh]
     frame_count: int
+    body_count: int
     apart: np.ndarray
 
     def __len__(self) -> int:
@@ -87,17 +87,21 @@ def geoms_of(scene: Scene) -> Geoms:
     corners = np.array([_corners(shape) for shape in solids]).reshape(-1, 2, 3)
     local = np.array(poses).reshape(-1, 12)
     arrays = GeomArrays(
+        np.float64,
         frame=np.array(frames, np.int64),
         local=local,
         low=np.ascontiguousarray(corners[:, 0]),
         high=np.ascontiguousarray(corners[:, 1]),
         radius=_radii(corners, local),
         size=0.5 * np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1),
+        box=np.full(len(solids), -1),
         surface=np.array(surfaces).reshape(-1, 6),
     )
-    fields = join_fields([build_field(mesh) for mesh in meshes], np.float64)
+    bounded = np.flatnonzero(np.isfinite(arrays.size))
+    arrays.box[bounded] = np.arange(len(bounded))
+    fields = body_fields(join_fields([build_field(mesh) for mesh in meshes], np.float64))
     count = len(scene.bodies) + 1 + len(scene.colliders)
-    return Geoms(arrays, shapes, fields, solids, meshes, count, _apart(scene, count))
+    return Geoms(arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _apart(scene, count))
 
 
 def _placed(scene: Scene) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float, ...]]]:

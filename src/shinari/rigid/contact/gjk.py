@@ -14,8 +14,8 @@ of a tetrahedron only the three triangles at the new corner matter.
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.support import lowest_pair
-from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
 
 MOST_STEPS = 48
 MOST_ROUNDS = 8
@@ -73,15 +73,14 @@ def compact(u, p, v, q, w, r):
 
 
 @steady
-def nearest(shapes, a, pose_a, b, pose_b, offset, n, best):
+def nearest(shapes, poses, a, b, offset, n, best):
     """Direction to the point of a - b that is nearest to the origin; the cores must be apart.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         a: First shape.
         b: Second shape.
-        pose_a: Pose of the first.
-        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m], with what they are moved apart.
         n: A unit vector from b to a to start with.
         best: Gap along n.
@@ -89,7 +88,7 @@ def nearest(shapes, a, pose_a, b, pose_b, offset, n, best):
     Returns:
         The best unit vector, the gap along it, and the nearest point of a, about its origin in world axes [m].
     """
-    from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, n)
+    from_a, from_b = lowest_pair(shapes, poses, a, b, n)
     s0 = s1 = s2 = add(offset, sub(from_a, from_b))
     a0 = a1 = a2 = from_a
     u, v, w = 1.0, 0.0, 0.0
@@ -100,7 +99,7 @@ def nearest(shapes, a, pose_a, b, pose_b, offset, n, best):
         if length <= 0.0:
             break
         d = scale(at, 1.0 / length)
-        from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, d)
+        from_a, from_b = lowest_pair(shapes, poses, a, b, d)
         s = add(offset, sub(from_a, from_b))
         gap = dot(d, s)
         if gap > best:
@@ -132,15 +131,14 @@ def nearest(shapes, a, pose_a, b, pose_b, offset, n, best):
 
 
 @steady
-def refine(shapes, a, pose_a, b, pose_b, offset, n, gap, size):
+def refine(shapes, poses, a, b, offset, n, gap, size):
     """Improve a direction until no small turn makes the gap along it larger.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         a: First shape.
         b: Second shape.
-        pose_a: Pose of the first.
-        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
         n: Unit vector from b to a, the best of some.
         gap: Gap along it [m].
@@ -149,13 +147,13 @@ def refine(shapes, a, pose_a, b, pose_b, offset, n, gap, size):
     Returns:
         Unit vector, gap along it, and the nearest points of both, about the origin of b [m].
     """
-    from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, n)
+    from_a, from_b = lowest_pair(shapes, poses, a, b, n)
     point = from_a
     for _ in range(MOST_ROUNDS):
         apart = gap > TOUCH * size
         out = 0.0 if apart else CLEAR * size - gap
-        m, _, at = nearest(shapes, a, pose_a, b, pose_b, add(offset, scale(n, out)), n, gap + out)
-        from_a, from_b = lowest_pair(shapes, a, pose_a, b, pose_b, m)
+        m, _, at = nearest(shapes, poses, a, b, add(offset, scale(n, out)), n, gap + out)
+        from_a, from_b = lowest_pair(shapes, poses, a, b, m)
         found = dot(m, add(offset, sub(from_a, from_b)))
         gain = found - gap
         if gain >= -1e-9 * size:

@@ -1,8 +1,8 @@
 """Points of contact between two shapes: up to four.
 
-What a pair is asked, from the cheapest on:
+The tests for a pair, from the cheapest on:
 
-1. Balls and pairs of capsules have closed forms, and what touches a plane its lowest face.
+1. Balls and pairs of capsules have closed forms, and a plane meets the lowest face of the other shape.
 2. Else the direction along which the two are farthest apart: for two boxes from their fifteen axes, for others from
    the normals of their faces first. Above the margin there is nothing to do.
 3. The faces that look at each other along it are clipped by each other. When a corner is as deep as the direction says,
@@ -13,26 +13,26 @@ What a pair is asked, from the cheapest on:
    What is found parts them and is the least of those around it; where they overlap by a third of their size or so,
    there may be a shorter one elsewhere.
 
-The order of kinds is fixed inside, so that a pair and its mirror image have the same contacts.
+The order of kinds is fixed, so that a pair and its mirror image have the same contacts: the kind of the first shape is
+not above that of the second.
 """
 
 import numpy as np
 
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.vec3 import add, direction_and_length, dot, sub
 from shinari.rigid.contact.axes import best_axis
-from shinari.rigid.contact.borrow import borrow, borrow_shapes
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
 from shinari.rigid.contact.clipping import FEATURES
-from shinari.rigid.contact.faces import NONE, face_size
+from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.gjk import refine
 from shinari.rigid.contact.overlap import overlap, write_corners
-from shinari.rigid.contact.planes import plane_manifold
-from shinari.rigid.contact.poses import origin, tangents
-from shinari.rigid.contact.round import ball_manifold, capsules_manifold
-from shinari.rigid.contact.rows import WIDTH, mirror, write_row
-from shinari.rigid.contact.shapes import BOX, CAPSULE, PLANE, SPHERE, core_radius, extent
+from shinari.rigid.contact.poses import Poses, Vector, origin, tangents
+from shinari.rigid.contact.rows import Rows, write_row
+from shinari.rigid.contact.shapes import Shapes, core_radius, extent
 from shinari.rigid.contact.support import lowest_pair
-from shinari.rigid.contact.vectors import add, direction_and_length, dot, sub
 
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
@@ -43,76 +43,101 @@ TOLERANCE = 1e-5
 
 
 @steady
-def manifold(shapes, a, pose_a, b, pose_b, margin, out):
-    """Write the contacts of two shapes.
+def core_of(shapes, g):
+    """Radius around the core of a shape, and its size [m]."""
+    size = (shapes.size[g, 0], shapes.size[g, 1], shapes.size[g, 2])
+    return core_radius(shapes.kind[g], size), extent(shapes.kind[g], size)
+
+
+@steady
+def boxes_manifold(shapes, poses, a, b, margin, rows):
+    """Write the contacts of two boxes; see `convex_manifold`."""
+    pose_a, pose_b = poses.pose[a], poses.pose[b]
+    size_a = (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])
+    size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
+    offset = sub(origin(pose_a), origin(pose_b))
+    slack = TOLERANCE * min(core_of(shapes, a)[1], core_of(shapes, b)[1])
+    gap, way, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
+    if gap >= margin:
+        return 0
+    if way == EDGES:
+        on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
+        if between:
+            at = origin(pose_b)
+            write_row(rows, NONE, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
+            return 1
+    return face_contacts(shapes, poses, a, b, n, gap, way == FACE_A, True, margin, rows)
+
+
+@steady
+def convex_manifold(shapes, poses, a, b, margin, rows):
+    """Write the contacts of two convex shapes that are not both balls or both capsules.
 
     Args:
-        shapes: Arrays of shapes (`shinari.rigid.contact.shapes.Shapes`).
+        shapes: The shapes.
+        poses: Their poses in the world.
         a: First shape.
         b: Second shape.
-        pose_a: Its pose in the world, a rotation matrix by rows and a position, twelve numbers.
-        pose_b: Pose of the second.
         margin: Points with a gap below it are written [m].
-        out: Rows (8, 14), C-contiguous float64. Of each contact: core point of a [m] and its radius [m], core point of
-            b and its radius, unit normal from b to a, gap n . (core_a - core_b) - radii [m], feature (a whole number
-            below `shinari.rigid.contact.clipping.FEATURES`, the same for the same feature), and 1 when the normal
-            turns with a, 0 when with b. Rows beyond the count are used for work.
+        rows: Rows (ROOM, 14). Of each contact: core point of a [m] and its radius [m], core point of b and its radius,
+            unit normal from b to a, gap n . (core_a - core_b) - radii [m], feature (a whole number below
+            `shinari.rigid.contact.clipping.FEATURES`, the same for the same feature), and 1 when the normal turns with
+            a, 0 when with b. Rows beyond the count are used for work.
 
     Returns:
         The number of contacts.
     """
-    shapes, out = borrow_shapes(shapes), borrow(out)
-    swapped = shapes.kind[a] > shapes.kind[b]
-    first, second = (b, a) if swapped else (a, b)
-    pose_first, pose_second = (pose_b, pose_a) if swapped else (pose_a, pose_b)
-    kind_first, kind_second = shapes.kind[first], shapes.kind[second]
-    if kind_first == PLANE:
-        count = plane_manifold(shapes, first, pose_first, second, pose_second, margin, out)
-    elif kind_first == SPHERE:
-        count = ball_manifold(shapes, first, pose_first, second, pose_second, margin, out)
-    elif kind_first == CAPSULE and kind_second == CAPSULE:
-        count = capsules_manifold(shapes, first, pose_first, second, pose_second, margin, out)
-    else:
-        count = convex_manifold(shapes, first, pose_first, second, pose_second, margin, out)
-    if swapped:
-        mirror(out, count)
-    return count
-
-
-@steady
-def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
-    """Contacts of two cores that are not both points or both segments."""
-    size_a = (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])
-    size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
-    kind_a, kind_b = shapes.kind[a], shapes.kind[b]
-    radius_a, radius_b = core_radius(kind_a, size_a), core_radius(kind_b, size_b)
+    radius_a, size_a = core_of(shapes, a)
+    radius_b, size_b = core_of(shapes, b)
     limit = margin + radius_a + radius_b
-    offset = sub(origin(pose_a), origin(pose_b))
-    size = min(extent(kind_a, size_a), extent(kind_b, size_b))
+    offset = sub(origin(poses.pose[a]), origin(poses.pose[b]))
+    n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, TOLERANCE * min(size_a, size_b))
+    if gap >= limit:
+        return 0
+    return face_contacts(shapes, poses, a, b, n, gap, of_a, False, margin, rows)
+
+
+@shared(fastmath=STEADY)
+def face_contacts(
+    shapes: Shapes,
+    poses: Poses,
+    a: int,
+    b: int,
+    n: Vector,
+    gap: float,
+    of_a: bool,
+    exact: bool,
+    margin: float,
+    rows: Rows,
+) -> int:
+    """Contacts where the faces along a direction overlap, or at the nearest points along a better direction.
+
+    Args:
+        shapes: The shapes.
+        poses: Their poses in the world.
+        a: First shape.
+        b: Second shape.
+        n: Unit vector from b to a.
+        gap: Gap of the cores along it [m].
+        of_a: Whether it is a normal of a.
+        exact: Whether the gap is known to be the largest.
+        margin: Points with a gap below it are written [m].
+        rows: See `convex_manifold`.
+
+    Returns:
+        The number of contacts.
+    """
+    radius_a, size_a = core_of(shapes, a)
+    radius_b, size_b = core_of(shapes, b)
+    limit, size = margin + radius_a + radius_b, min(size_a, size_b)
     slack = TOLERANCE * size
-    exact = kind_a == BOX and kind_b == BOX
-    if exact:
-        gap, way, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, limit, slack)
-        if gap >= limit:
-            return 0
-        if way == EDGES:
-            on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
-            if between:
-                at = origin(pose_b)
-                write_row(out, NONE, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
-                return 1
-        of_a = way == FACE_A
-    else:
-        n, gap, of_a = best_axis(shapes, a, pose_a, b, pose_b, offset, limit, slack)
-        if gap >= limit:
-            return 0
-    rows = face_size(shapes, a) + face_size(shapes, b)
-    table = out if rows <= len(out) else np.empty((rows, WIDTH))
+    start = origin(poses.pose[b])
+    offset = sub(origin(poses.pose[a]), start)
     near_a, near_b = offset, offset
     count, lowest, side = NONE, np.inf, 1.0
     for attempt in range(2):
         t1, t2 = tangents(n)
-        count, lowest, side = overlap(shapes, a, pose_a, b, pose_b, offset, (t1, t2, n), of_a, limit, slack, table)
+        count, lowest, side = overlap(shapes, poses, a, b, offset, (t1, t2, n), of_a, limit, slack, rows)
         fits = lowest <= gap + slack
         if attempt == 1 or (fits and (exact or gap > -DEEP * size)):
             break
@@ -120,20 +145,19 @@ def convex_manifold(shapes, a, pose_a, b, pose_b, margin, out):
         if fits:
             from_n, length = direction_and_length(offset)
             from_n = from_n if length > 0.0 else n
-            on_a, on_b = lowest_pair(shapes, a, pose_a, b, pose_b, from_n)
+            on_a, on_b = lowest_pair(shapes, poses, a, b, from_n)
             from_gap = dot(from_n, add(offset, sub(on_a, on_b)))
-        m, found, on_a, on_b = refine(shapes, a, pose_a, b, pose_b, offset, from_n, from_gap, size)
+        m, found, on_a, on_b = refine(shapes, poses, a, b, offset, from_n, from_gap, size)
         if found >= limit:
             return 0
         if fits and found <= gap + slack:
             break
         n, gap, near_a, near_b, of_a = m, found, on_a, on_b, False
     t1, t2 = tangents(n)
-    start, radii = origin(pose_b), (radius_a, radius_b)
     missed = lowest > gap + slack
     first = 1 if missed else 0
-    count = write_corners(table, count, side, (t1, t2, n), start, radii, slack, out, first, 4 - first)
+    count = write_corners(rows, count, side, (t1, t2, n), start, (radius_a, radius_b), slack, first, 4 - first)
     if missed:
         gap = gap - radius_a - radius_b
-        write_row(out, NONE, add(start, near_a), radius_a, add(start, near_b), radius_b, n, gap, float(NEAREST), 0.0)
+        write_row(rows, NONE, add(start, near_a), radius_a, add(start, near_b), radius_b, n, gap, float(NEAREST), 0.0)
     return count + first

@@ -1,6 +1,9 @@
 """The corners of the overlap of two faces that look at each other, as contacts."""
 
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.vec3 import add, scale
 from shinari.rigid.contact.clipping import (
     CORNERS,
     clip_polygon,
@@ -11,20 +14,19 @@ from shinari.rigid.contact.clipping import (
     plane_of,
 )
 from shinari.rigid.contact.faces import NONE, SECOND, face_along
-from shinari.rigid.contact.rows import write_row
-from shinari.rigid.contact.vectors import add, scale
+from shinari.rigid.contact.poses import Vector
+from shinari.rigid.contact.rows import Rows, write_row
 
 
 @steady
-def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack, table):
+def overlap(shapes, poses, a, b, offset, frame, prefer_a, limit, slack, table):
     """Project the faces of two cores along n and write the corners of their overlap to the table.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         a: First shape.
         b: Second shape.
-        pose_a: Pose of the first.
-        pose_b: Pose of the second.
         offset: Origin of a minus origin of b [m].
         frame: Three orthonormal vectors, the last of them n, from b to a.
         prefer_a: Whether n is a normal of a: then its face is the reference.
@@ -39,9 +41,9 @@ def overlap(shapes, a, pose_a, b, pose_b, offset, frame, prefer_a, limit, slack,
     count_a, count_b, tilt_a, tilt_b = NONE, NONE, 0.0, 0.0
     plane_a = plane_b = (0.0, 0.0, 0.0, 0.0, 0.0)
     usable = True
-    for k in range(2):  # one call for both: what is compiled is half as long
-        g, pose, shift, side = (a, pose_a, offset, -1.0) if k == 0 else (b, pose_b, (0.0, 0.0, 0.0), 1.0)
-        found, m = face_along(shapes, g, pose, shift, frame, side, table, 4 * k)
+    for k in range(2):
+        g, shift, side = (a, offset, -1.0) if k == 0 else (b, (0.0, 0.0, 0.0), 1.0)
+        found, m = face_along(shapes, poses, g, shift, frame, side, table, 4 * k)
         plane, fits = plane_of(table, found, 4 * k, m)
         usable = usable and fits
         if k == 0:
@@ -73,19 +75,28 @@ def picked(table, i):
     return table[i, CORNERS], table[i, CORNERS + 1], table[i, CORNERS + 2], table[i, CORNERS + 3], table[i, CORNERS + 4]
 
 
-@steady
-def write_corners(table, count, side, frame, start, radii, slack, out, first, most):
-    """Write up to `most` corners as contacts from row `first` on. The table may be the same array as the rows.
+@shared(fastmath=STEADY)
+def write_corners(
+    table: Rows,
+    count: int,
+    side: float,
+    frame: tuple[Vector, Vector, Vector],
+    start: Vector,
+    radii: tuple[float, float],
+    slack: float,
+    first: int,
+    most: int,
+) -> int:
+    """Write up to `most` corners as contacts from row `first` on, over the table.
 
     Args:
-        table: Table of `clipping`.
+        table: Table of `clipping`, which becomes rows of contacts.
         count: Number of corners in it.
         side: 1.0 if the incident face is that of a, else -1.0.
         frame: Three orthonormal vectors, the last of them the normal.
         start: Where the projection has its origin, world axes [m].
         radii: Of a and of b [m].
         slack: Length that counts as nothing [m].
-        out: Rows.
         first: Row to start with.
         most: How many rows at most: 1 to 4.
 
@@ -106,7 +117,7 @@ def write_corners(table, count, side, frame, start, radii, slack, out, first, mo
         again = (turn > 0 and row == i) or (turn > 1 and row == j) or (turn > 2 and row == k)
         if again or written - first >= most:
             continue
-        write_corner(c, side, frame, start, radii, out, written)
+        write_corner(c, side, frame, start, radii, table, written)
         written += 1
     return written - first
 

@@ -49,7 +49,7 @@ def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int]
     """Overlap [m] of the frames that overlap too much."""
     arrays, pairs = rigid.geoms.arrays, contacts.pairs
     depths: dict[tuple[int, int], float] = {}
-    for p in np.flatnonzero(pairs.count):
+    for p in np.flatnonzero(pairs.count[: contacts.pair_count]):
         a, b = pairs.geoms[p]
         depth = -float(pairs.slots[p, : pairs.count[p], GAP].min())
         if depth > ALLOWED * min(arrays.size[a], arrays.size[b]):

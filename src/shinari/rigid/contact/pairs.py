@@ -2,26 +2,37 @@
 
 What a pair keeps of a point is fixed to the frames: the core point of each side and the normal, which turns with the
 frame whose face it belongs to. While the frames have hardly moved against each other the points of two polytopes are
-only carried along; beyond `MOST_TURN` and `MOST_SLIDE` they are found anew.
+only carried along; beyond `MOST_TURN` and `MOST_SLIDE` they are found anew. Each kind of pair has a kernel of its own,
+and only the kinds that occur in a scene are compiled.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shinari.contact.solid.shapes import BOX, PLANE
+from shinari.compute import Field, Record, kernel, scratch, shared
+from shinari.compute.kernels import STEADY
+from shinari.contact.solid.shapes import BOX, CAPSULE, MESH, MESH_SHEET, PLANE, SPHERE
 from shinari.maths.function import steady
-from shinari.maths.quaternion import conjugate, multiply
+from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
-from shinari.rigid.contact.broad import SLACK, TWO
-from shinari.rigid.contact.manifold import manifold
-from shinari.rigid.contact.shapes import HULL
+from shinari.rigid.contact.choose import SLOTS
+from shinari.rigid.contact.faces import ROOM
+from shinari.rigid.contact.geoms import GeomArrays
+from shinari.rigid.contact.manifold import boxes_manifold, convex_manifold
+from shinari.rigid.contact.margins import SLACK, TWO, Motion
+from shinari.rigid.contact.planes import plane_manifold
+from shinari.rigid.contact.poses import Poses, origin, turn, turn_back
+from shinari.rigid.contact.round import ball_manifold, capsules_manifold
+from shinari.rigid.contact.rows import Rows, mirror
+from shinari.rigid.contact.shapes import HULL, Shapes
+from shinari.rigid.frames import Frames
 
-SLOTS = 8
-"""Most points of a pair."""
 # Turn [rad] and slide [of the smaller size] after which the points of a pair are found anew.
 MOST_TURN = np.float32(0.01)
 MOST_SLIDE = np.float32(0.01)
+# The same for pairs with a mesh, which is not even.
+MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
 
 # Columns of a slot.
 CORE_A, CORE_B, NORMAL, RADIUS_A, RADIUS_B, SIDE, GAP, FEATURE, NOW_A, NOW_B, NOW_NORMAL = (
@@ -39,120 +50,126 @@ CORE_A, CORE_B, NORMAL, RADIUS_A, RADIUS_B, SIDE, GAP, FEATURE, NOW_A, NOW_B, NO
 )
 COLUMNS = 23
 
-
-class PairArrays(NamedTuple):
-    """What K pairs keep from substep to substep.
-
-    Attributes:
-        geoms: Geoms a < b, (K, 2) int64.
-        valid: Whether the points may be carried along, (K,) bool.
-        count: Points found, (K,) int64.
-        mask: Bits of those that are near enough now, (K,) int64.
-        changed: Whether other points are near than in the last substep, or they were found anew, (K,) bool.
-        place: Where a was in the axes of b, and its turn, when the points were found, (K, 7).
-        margin: Up to which gap the points were found [m], (K,).
-        slots: Points, (K, SLOTS, COLUMNS): core points in the axes of both frames; normal in the axes of the frame it
-            turns with; radii; 1 where that is a, 0 where it is b; gap; feature; core points and normal (world) now.
-    """
-
-    geoms: np.ndarray
-    valid: np.ndarray
-    count: np.ndarray
-    mask: np.ndarray
-    changed: np.ndarray
-    place: np.ndarray
-    margin: np.ndarray
-    slots: np.ndarray
-
-    @staticmethod
-    def size_of(count: int) -> int:
-        """Memory of so many pairs [bytes]."""
-        return count * (8 * SLOTS * COLUMNS + 8 * (2 + 1 + 1 + 7 + 1) + 2)
-
-    @staticmethod
-    def of(geoms: np.ndarray) -> "PairArrays":
-        """Pairs without points."""
-        count = len(geoms)
-        return PairArrays(
-            geoms=geoms,
-            valid=np.zeros(count, np.bool_),
-            count=np.zeros(count, np.int64),
-            mask=np.zeros(count, np.int64),
-            changed=np.ones(count, np.bool_),
-            place=np.zeros((count, 7)),
-            margin=np.zeros(count),
-            slots=np.zeros((count, SLOTS, COLUMNS)),
-        )
+# Kinds of pairs, by the shapes of the two.
+PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 
 
-@steady
-def triple(table, i, k):
-    """Three numbers of a row."""
-    return table[i, k], table[i, k + 1], table[i, k + 2]
+class Pairs(Record):
+    """Pairs of geoms that may touch, K rows: what is kept from substep to substep."""
 
-
-@steady
-def turn_out(poses, f, v):
-    """A vector in the axes of frame f, in those of the world."""
-    return (
-        poses[f, 0] * v[0] + poses[f, 1] * v[1] + poses[f, 2] * v[2],
-        poses[f, 3] * v[0] + poses[f, 4] * v[1] + poses[f, 5] * v[2],
-        poses[f, 6] * v[0] + poses[f, 7] * v[1] + poses[f, 8] * v[2],
+    geoms = Field(np.int64, 2, doc="geoms a < b; the pairs are sorted")
+    kind = Field(np.int64, doc="kind of the pair, by the shapes")
+    valid = Field(np.bool_, doc="whether the points may be carried along")
+    renew = Field(np.bool_, doc="whether the points are found anew in this substep")
+    changed = Field(np.bool_, doc="whether other points are near than in the last substep, or they were found anew")
+    count = Field(np.int64, doc="points found")
+    mask = Field(np.int64, doc="bits of those that are near enough now")
+    start = Field(np.int64, doc="first row in the table of points")
+    rows = Field(np.int64, doc="rows in it")
+    old_start = Field(np.int64, doc="first row in the table before")
+    old_rows = Field(np.int64, doc="rows in it")
+    place = Field(np.float64, 7, doc="where a was in the axes of b, and its turn, when the points were found")
+    now = Field(np.float64, 7, doc="the same now")
+    margin = Field(np.float64, unit="m", doc="up to which gap the points were found")
+    reach = Field(np.float64, unit="m", doc="up to which gap points matter now")
+    slots = Field(
+        np.float64,
+        (SLOTS, COLUMNS),
+        doc="points: core points in the axes of both frames; normal in the axes of the frame it turns with; radii; 1 "
+        "where that is a, 0 where it is b; gap; feature; core points and normal (world) now",
     )
 
 
-@steady
-def turn_in(poses, f, v):
-    """A vector in the axes of the world, in those of frame f."""
-    return (
-        poses[f, 0] * v[0] + poses[f, 3] * v[1] + poses[f, 6] * v[2],
-        poses[f, 1] * v[0] + poses[f, 4] * v[1] + poses[f, 7] * v[2],
-        poses[f, 2] * v[0] + poses[f, 5] * v[1] + poses[f, 8] * v[2],
-    )
+class Kept(Record):
+    """What is kept of pairs while the list is made anew; fields as of `Pairs`."""
+
+    valid = Field(np.bool_)
+    count = Field(np.int64)
+    mask = Field(np.int64)
+    margin = Field(np.float64, unit="m")
+    place = Field(np.float64, 7)
+    slots = Field(np.float64, (SLOTS, COLUMNS))
 
 
 @steady
-def world_pose(g, geoms, poses):
-    """Pose of a geom in the world: matrix in rows, position."""
-    f = geoms.frame[g]
-    local = geoms.local
-    x = turn_out(poses, f, (local[g, 0], local[g, 3], local[g, 6]))
-    y = turn_out(poses, f, (local[g, 1], local[g, 4], local[g, 7]))
-    z = turn_out(poses, f, (local[g, 2], local[g, 5], local[g, 8]))
-    p = add(turn_out(poses, f, triple(local, g, 9)), triple(poses, f, 9))
+def kind_of_pair(one, other):
+    """Kind of a pair of shapes."""
+    first, second = min(one, other), max(one, other)
+    if first in (MESH, MESH_SHEET) or second in (MESH, MESH_SHEET):
+        return MESHES
+    if first == PLANE:
+        return PLANES
+    if first == SPHERE:
+        return BALLS
+    if first == CAPSULE and second == CAPSULE:
+        return CAPSULES
+    return BOXES if first == BOX and second == BOX else CONVEX
+
+
+@steady
+def multiplied(pose, local):
+    """Pose in the world of what has a local pose in a frame."""
+    x = turn(pose, (local[0], local[3], local[6]))
+    y = turn(pose, (local[1], local[4], local[7]))
+    z = turn(pose, (local[2], local[5], local[8]))
+    p = add(turn(pose, (local[9], local[10], local[11])), origin(pose))
     return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2], p[0], p[1], p[2]
 
 
+@kernel(fastmath=STEADY)
+def set_frame_pose(f, frames: Frames, poses: Poses):
+    """Pose of a frame at the start of the substep."""
+    m0, m1, m2 = rotation_rows(frames.q0[f])
+    x = frames.x0[f]
+    poses.pose[f] = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
+
+
+@kernel(fastmath=STEADY)
+def set_geom_pose(g, geoms: GeomArrays, frame_poses: Poses, poses: Poses):
+    """Pose of a geom."""
+    poses.pose[g] = multiplied(frame_poses.pose[geoms.frame[g]], geoms.local[g])
+
+
 @steady
-def reach_of(a, b, f, e, geoms, x, v, w, fall, h):
+def reach_of(a, b, f, e, geoms, frames, motion, fall, h):
     """Up to which gap [m] points of geoms a and b, of frames f and e, matter: twice what they approach, and a bit."""
-    apart = norm(sub(triple(x, f, 0), triple(x, e, 0)))
+    apart = norm(sub(frames.x0[f], frames.x0[e]))
     radius_a, radius_b = geoms.radius[a], geoms.radius[b]
-    spin = norm(triple(w, f, 0)) * min(radius_a, apart + radius_b)
-    spin += norm(triple(w, e, 0)) * min(radius_b, apart + radius_a)
-    approach = norm(sub(triple(v, f, 0), triple(v, e, 0))) + spin + fall
+    spin = norm(frames.w[f]) * min(radius_a, apart + radius_b)
+    spin += norm(frames.w[e]) * min(radius_b, apart + radius_a)
+    approach = norm(sub(motion.velocity[f], motion.velocity[e])) + spin + fall
     return TWO * h * approach + SLACK * min(geoms.size[a], geoms.size[b])
 
 
 @steady
-def place_of(f, e, poses, q):
+def place_of(f, e, poses, frames):
     """Where frame f is in the axes of frame e, and how it is turned against it."""
-    at = turn_in(poses, e, sub(triple(poses, f, 9), triple(poses, e, 9)))
-    turn = multiply(conjugate((q[e, 0], q[e, 1], q[e, 2], q[e, 3])), (q[f, 0], q[f, 1], q[f, 2], q[f, 3]))
-    return at, turn
+    at = turn_back(poses.pose[e], sub(origin(poses.pose[f]), origin(poses.pose[e])))
+    against = multiply(conjugate(frames.q0[e]), frames.q0[f])
+    return at[0], at[1], at[2], against[0], against[1], against[2], against[3]
 
 
 @steady
-def moved_since(p, at, turn, place):
-    """How far frame f has moved against frame e since the points of pair p were found, and turned [rad]."""
-    way = norm(sub(at, triple(place, p, 0)))
-    d = (turn[0] * place[p, 3], turn[1] * place[p, 4], turn[2] * place[p, 5], turn[3] * place[p, 6])
-    same = d[0] + d[1] + d[2] + d[3] >= ZERO
-    square = ZERO * way
-    for k in range(4):
-        difference = turn[k] - place[p, 3 + k] if same else turn[k] + place[p, 3 + k]
-        square += difference * difference
-    return way, TWO * np.sqrt(square)
+def moved_since(now, place):
+    """How far a frame has moved against another since the points of a pair were found, and turned [rad]."""
+    way = norm((now[0] - place[0], now[1] - place[1], now[2] - place[2]))
+    along = now[3] * place[3] + now[4] * place[4] + now[5] * place[5] + now[6] * place[6]
+    sign = 1.0 if along >= ZERO else -1.0
+    w, x = now[3] - sign * place[3], now[4] - sign * place[4]
+    y, z = now[5] - sign * place[5], now[6] - sign * place[6]
+    return way, TWO * np.sqrt(w * w + x * x + y * y + z * z)
+
+
+@steady
+def put_vector(slots, p, k, column, v):
+    """Write three numbers of a slot."""
+    slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2] = v[0], v[1], v[2]
+
+
+@steady
+def vector_of(slots, p, k, column):
+    """Three numbers of a slot."""
+    return slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2]
 
 
 @steady
@@ -161,59 +178,59 @@ def carry_along(p, f, e, poses, slots, k):
 
     The point of the frame that has the face follows the other on the face: both stay opposite to each other.
     """
-    slot = slots[p]
-    side = slot[k, SIDE] > ZERO
-    n = turn_out(poses, f if side else e, triple(slot, k, NORMAL))
-    radii = slot[k, RADIUS_A] + slot[k, RADIUS_B]
-    xf, xe = triple(poses, f, 9), triple(poses, e, 9)
-    a = add(turn_out(poses, f, triple(slot, k, CORE_A)), xf)
-    b = add(turn_out(poses, e, triple(slot, k, CORE_B)), xe)
+    pose_f, pose_e = poses.pose[f], poses.pose[e]
+    side = slots[p, k, SIDE] > ZERO
+    n = turn(poses.pose[f if side else e], vector_of(slots, p, k, NORMAL))
+    radii = slots[p, k, RADIUS_A] + slots[p, k, RADIUS_B]
+    xf, xe = origin(pose_f), origin(pose_e)
+    a = add(turn(pose_f, vector_of(slots, p, k, CORE_A)), xf)
+    b = add(turn(pose_e, vector_of(slots, p, k, CORE_B)), xe)
     height = dot(n, sub(a, b))
     a_now = add(b, scale(n, height)) if side else a
     b_now = b if side else sub(a, scale(n, height))
-    core_a = turn_in(poses, f, sub(a_now, xf))
-    core_b = turn_in(poses, e, sub(b_now, xe))
-    slot[k, GAP] = height - radii
-    slot[k, NOW_A], slot[k, NOW_A + 1], slot[k, NOW_A + 2] = core_a
-    slot[k, NOW_B], slot[k, NOW_B + 1], slot[k, NOW_B + 2] = core_b
-    slot[k, NOW_NORMAL], slot[k, NOW_NORMAL + 1], slot[k, NOW_NORMAL + 2] = n
+    slots[p, k, GAP] = height - radii
+    put_vector(slots, p, k, NOW_A, turn_back(pose_f, sub(a_now, xf)))
+    put_vector(slots, p, k, NOW_B, turn_back(pose_e, sub(b_now, xe)))
+    put_vector(slots, p, k, NOW_NORMAL, n)
 
 
 @steady
-def keep(p, k, f, e, poses, slots, row):
-    """Write a point that was found as slot k of pair p."""
-    slot = slots[p]
-    n = (row[8], row[9], row[10])
-    core_a = turn_in(poses, f, sub((row[0], row[1], row[2]), triple(poses, f, 9)))
-    core_b = turn_in(poses, e, sub((row[4], row[5], row[6]), triple(poses, e, 9)))
-    local = turn_in(poses, f if row[13] > ZERO else e, n)
-    slot[k, CORE_A], slot[k, CORE_A + 1], slot[k, CORE_A + 2] = core_a
-    slot[k, CORE_B], slot[k, CORE_B + 1], slot[k, CORE_B + 2] = core_b
-    slot[k, NORMAL], slot[k, NORMAL + 1], slot[k, NORMAL + 2] = local
-    slot[k, RADIUS_A], slot[k, RADIUS_B], slot[k, SIDE] = row[3], row[7], row[13]
-    slot[k, GAP], slot[k, FEATURE] = row[11], row[12]
-    slot[k, NOW_A], slot[k, NOW_A + 1], slot[k, NOW_A + 2] = core_a
-    slot[k, NOW_B], slot[k, NOW_B + 1], slot[k, NOW_B + 2] = core_b
-    slot[k, NOW_NORMAL], slot[k, NOW_NORMAL + 1], slot[k, NOW_NORMAL + 2] = n
+def keep(p, k, f, e, poses, slots, rows, i):
+    """Write row i of what was found as slot k of pair p."""
+    pose_f, pose_e = poses.pose[f], poses.pose[e]
+    n = (rows[i, 8], rows[i, 9], rows[i, 10])
+    core_a = turn_back(pose_f, sub((rows[i, 0], rows[i, 1], rows[i, 2]), origin(pose_f)))
+    core_b = turn_back(pose_e, sub((rows[i, 4], rows[i, 5], rows[i, 6]), origin(pose_e)))
+    put_vector(slots, p, k, CORE_A, core_a)
+    put_vector(slots, p, k, CORE_B, core_b)
+    put_vector(slots, p, k, NORMAL, turn_back(poses.pose[f if rows[i, 13] > ZERO else e], n))
+    slots[p, k, RADIUS_A], slots[p, k, RADIUS_B], slots[p, k, SIDE] = rows[i, 3], rows[i, 7], rows[i, 13]
+    slots[p, k, GAP], slots[p, k, FEATURE] = rows[i, 11], rows[i, 12]
+    put_vector(slots, p, k, NOW_A, core_a)
+    put_vector(slots, p, k, NOW_B, core_b)
+    put_vector(slots, p, k, NOW_NORMAL, n)
 
 
-@steady
-def keep_all(p, count, f, e, poses, slots, found):
-    """Write the points that were found as slots of pair p, sorted by feature."""
+@shared(fastmath=STEADY)
+def keep_all(p: int, count: int, pairs: Pairs, geoms: GeomArrays, poses: Poses, rows: Rows) -> None:
+    """Write the points that were found as slots of pair p, sorted by feature.
+
+    Args:
+        p: The pair.
+        count: Points found.
+        pairs: The pairs.
+        geoms: The geoms.
+        poses: Poses of the frames.
+        rows: The points.
+    """
+    f, e = geoms.frame[pairs.geoms[p, 0]], geoms.frame[pairs.geoms[p, 1]]
     for i in range(count):
         rank = 0
         for j in range(count):
-            rank += found[j, 12] < found[i, 12] or (found[j, 12] == found[i, 12] and j < i)
-        keep(p, rank, f, e, poses, slots, found[i])
-
-
-@steady
-def near_enough(p, count, slots, reach):
-    """Bits of the points of a pair whose gap is below the reach."""
-    mask = 0
-    for k in range(count):
-        mask |= (1 if slots[p, k, GAP] < reach else 0) << k
-    return mask
+            rank += 1 if rows[j, 12] < rows[i, 12] or (rows[j, 12] == rows[i, 12] and j < i) else 0
+        keep(p, rank, f, e, poses, pairs.slots, rows, i)
+    pairs.count[p] = count
+    pairs.place[p] = pairs.now[p]
 
 
 @steady
@@ -223,34 +240,86 @@ def flat(kind):
 
 
 @steady
-def update_pairs(begin, end, which, pairs, geoms, shapes, poses, q, v, w, weight, h):
-    """Points of convex pairs at the start of a substep: carried along where that is good enough, else found anew."""
-    found = np.empty((SLOTS, 14))
-    x = poses[:, 9:]
-    for i in range(begin, end):
-        p = which[i]
-        a, b = pairs.geoms[p, 0], pairs.geoms[p, 1]
-        f, e = geoms.frame[a], geoms.frame[b]
-        reach = reach_of(a, b, f, e, geoms, x, v, w, weight * h, h)
-        at, turn = place_of(f, e, poses, q)
-        bound = MOST_SLIDE * min(geoms.size[a], geoms.size[b])
-        renew = not pairs.valid[p]
-        if not renew:
-            way, angle = moved_since(p, at, turn, pairs.place)
-            way += angle * geoms.radius[a]
-            renew = not (angle <= MOST_TURN and way <= bound and way + reach <= pairs.margin[p])
-        if renew:
-            margin = reach + bound
-            count = manifold(shapes, a, world_pose(a, geoms, poses), b, world_pose(b, geoms, poses), margin, found)
-            keep_all(p, count, f, e, poses, pairs.slots, found)
-            # a single point may be where two edges cross: its normal turns with neither
-            pairs.valid[p] = flat(shapes.kind[a]) and flat(shapes.kind[b]) and count != 1
-            pairs.count[p], pairs.margin[p] = count, margin
-            pairs.place[p, 0], pairs.place[p, 1], pairs.place[p, 2] = at
-            pairs.place[p, 3], pairs.place[p, 4], pairs.place[p, 5], pairs.place[p, 6] = turn
+def angular(kind):
+    """Whether a shape has no round places, so that points in pairs with a mesh stay where they are on it."""
+    return kind in (BOX, HULL, MESH, MESH_SHEET)
+
+
+@kernel(fastmath=STEADY)
+def examine(
+    p, pairs: Pairs, geoms: GeomArrays, frames: Frames, poses: Poses, motion: Motion, fall: float, h: float
+):  # fmt: skip
+    """Carry the points of a pair along where that is good enough, else mark it to be found anew.
+
+    Args:
+        p: The pair.
+        pairs: The pairs.
+        geoms: The geoms.
+        frames: The frames.
+        poses: Poses of the frames.
+        motion: Velocities of the frames.
+        fall: Speed that gravity adds in a substep [m/s].
+        h: Substep [s].
+    """
+    a, b = pairs.geoms[p]
+    f, e = geoms.frame[a], geoms.frame[b]
+    reach = reach_of(a, b, f, e, geoms, frames, motion, fall, h)
+    now = place_of(f, e, poses, frames)
+    mesh = pairs.kind[p] == MESHES
+    most_turn = MOST_MESH_TURN if mesh else np.float64(MOST_TURN)
+    bound = (MOST_MESH_SLIDE if mesh else np.float64(MOST_SLIDE)) * min(geoms.size[a], geoms.size[b])
+    way, angle = moved_since(now, pairs.place[p])
+    way += angle * geoms.radius[a]
+    good = pairs.valid[p] and angle <= most_turn and way <= bound and way + reach <= pairs.margin[p]
+    pairs.renew[p], pairs.reach[p], pairs.now[p] = not good, reach, now
+    if good:
+        for k in range(pairs.count[p]):
+            carry_along(p, f, e, poses, pairs.slots, k)
+    else:
+        pairs.margin[p] = reach + bound
+
+
+@kernel(fastmath=STEADY)
+def find_near(p, pairs: Pairs, shapes: Shapes):
+    """Which points of a pair are near enough."""
+    mask = 0
+    for k in range(pairs.count[p]):
+        mask |= (1 if pairs.slots[p, k, GAP] < pairs.reach[p] else 0) << k
+    pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
+    pairs.mask[p] = mask
+    if pairs.renew[p]:
+        one, other = shapes.kind[pairs.geoms[p, 0]], shapes.kind[pairs.geoms[p, 1]]
+        if pairs.kind[p] == MESHES:
+            pairs.valid[p] = angular(one) and angular(other)
         else:
-            for k in range(pairs.count[p]):
-                carry_along(p, f, e, poses, pairs.slots, k)
-        mask = near_enough(p, pairs.count[p], pairs.slots, reach)
-        pairs.changed[p] = renew or mask != pairs.mask[p]
-        pairs.mask[p] = mask
+            # a single point may be where two edges cross: its normal turns with neither
+            pairs.valid[p] = flat(one) and flat(other) and pairs.count[p] != 1
+
+
+def _finder(wanted: int, manifold: Any, name: str) -> Any:
+    """Kernel that finds the points of the pairs of a kind."""
+
+    def find(p, pairs: Pairs, geoms: GeomArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
+        """Points of a pair of the kind."""
+        if pairs.renew[p] and pairs.kind[p] == wanted:
+            a, b = pairs.geoms[p]
+            rows = scratch((ROOM, 14), pairs.margin[p])
+            swapped = shapes.kind[a] > shapes.kind[b]
+            first, second = (b, a) if swapped else (a, b)
+            count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
+            if swapped:
+                mirror(rows, count)
+            keep_all(p, count, pairs, geoms, frame_poses, rows)
+
+    find.__name__ = name
+    return kernel(find, fastmath=STEADY)
+
+
+FINDERS = {
+    PLANES: _finder(PLANES, plane_manifold, "find_plane_points"),
+    BALLS: _finder(BALLS, ball_manifold, "find_ball_points"),
+    CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_points"),
+    BOXES: _finder(BOXES, boxes_manifold, "find_box_points"),
+    CONVEX: _finder(CONVEX, convex_manifold, "find_convex_points"),
+}
+"""Kernels by the kind of pair; that of meshes is in `mesh_pairs`."""

@@ -1,28 +1,25 @@
 """Contacts with a half space: the lowest face of the other shape. A container is six of them, see `geoms`."""
 
-import numpy as np
-
 from shinari.maths.function import steady
+from shinari.maths.vec3 import dot, neg, sub
 from shinari.rigid.contact.clipping import CORNERS
-from shinari.rigid.contact.faces import NONE, face_along, face_size
+from shinari.rigid.contact.faces import NONE, face_along
 from shinari.rigid.contact.overlap import write_corners
 from shinari.rigid.contact.poses import origin, tangents, turn
-from shinari.rigid.contact.rows import WIDTH
 from shinari.rigid.contact.shapes import core_radius, extent
-from shinari.rigid.contact.vectors import dot, neg, sub
 
 DIAGONAL = 1.75
 """Largest distance of a point of a core from its origin, over `extent`: for a cube the square root of three."""
 
 
 @steady
-def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
+def wall_corners(shapes, poses, b, offset, n, height, limit, table):
     """Corners of the lowest face of b over a wall.
 
     Args:
-        shapes: Arrays of shapes.
+        shapes: The shapes.
+        poses: Their poses.
         b: The shape.
-        pose_b: Its pose.
         offset: Its origin minus that of the wall [m].
         n: Normal out of the wall.
         height: Offset of the wall along it [m].
@@ -35,7 +32,7 @@ def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
     down = neg(n)
     t1, t2 = tangents(down)
     frame = (t1, t2, down)
-    found, _ = face_along(shapes, b, pose_b, offset, frame, 1.0, table, NONE)
+    found, _ = face_along(shapes, poses, b, offset, frame, 1.0, table, NONE)
     count = NONE
     for i in range(found):
         u, v, w, label = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
@@ -47,8 +44,9 @@ def wall_corners(shapes, b, pose_b, offset, n, height, limit, table):
 
 
 @steady
-def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
+def plane_manifold(shapes, poses, a, b, margin, table):
     """Contacts of a half space a with a bounded shape b: up to four, the deepest and the most spread corners."""
+    pose_a, pose_b = poses.pose[a], poses.pose[b]
     size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
     radius, length = core_radius(shapes.kind[b], size_b), extent(shapes.kind[b], size_b)
     offset = sub(origin(pose_b), origin(pose_a))
@@ -56,7 +54,5 @@ def plane_manifold(shapes, a, pose_a, b, pose_b, margin, out):
     n, height = turn(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]
     if dot(n, offset) - height - DIAGONAL * length >= limit:
         return 0
-    rows = face_size(shapes, b)
-    table = out if rows <= len(out) else np.empty((rows, WIDTH))
-    count, frame = wall_corners(shapes, b, pose_b, offset, n, height, limit, table)
-    return write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), 1e-5 * length, out, NONE, 4)
+    count, frame = wall_corners(shapes, poses, b, offset, n, height, limit, table)
+    return write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), 1e-5 * length, NONE, 4)

@@ -1,6 +1,17 @@
 """Poses as tuples of twelve: a rotation matrix by rows, then a position."""
 
+import numpy as np
+
+from shinari.compute import Field, Record
 from shinari.maths.function import steady
+
+Vector = tuple[float, float, float]
+
+
+class Poses(Record):
+    """Poses of frames, or of geoms, in the world."""
+
+    pose = Field(np.float64, 12, doc="rotation matrix by rows, and position [m]")
 
 
 @steady

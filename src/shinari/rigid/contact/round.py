@@ -4,11 +4,11 @@ import numpy as np
 
 from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
 from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.poses import origin, turn, turn_back
 from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.shapes import HULL, core_radius
-from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, neg, scale, sub
 
 SAME = 1e-9
 """Sine of an angle that counts as none, and a distance over the radii that has no direction."""
@@ -74,13 +74,13 @@ def hull_distance(shapes, g, q):
 @steady
 def hull_vertex(shapes, k):
     """Vertex at place k of the loops of all hulls."""
-    i = shapes.loops[k]
-    return shapes.vertices[i, 0], shapes.vertices[i, 1], shapes.vertices[i, 2]
+    return shapes.vertices[shapes.loops[k]]
 
 
 @steady
-def ball_manifold(shapes, a, pose_a, b, pose_b, margin, out):
+def ball_manifold(shapes, poses, a, b, margin, out):
     """Contact of a ball a with a bounded shape b: one point or none."""
+    pose_a, pose_b = poses.pose[a], poses.pose[b]
     radius = shapes.size[a, 0]
     offset = sub(origin(pose_a), origin(pose_b))
     q = turn_back(pose_b, offset)
@@ -144,8 +144,9 @@ def capsule_end(k, apart, u, half_a, w, half_b):
 
 
 @steady
-def capsules_manifold(shapes, a, pose_a, b, pose_b, margin, out):
+def capsules_manifold(shapes, poses, a, b, margin, out):
     """Contacts of two capsules: where they cross, or else up to two of their ends, each with its own normal."""
+    pose_a, pose_b = poses.pose[a], poses.pose[b]
     half_a, half_b = shapes.size[a, 1], shapes.size[b, 1]
     radius_a, radius_b = shapes.size[a, 0], shapes.size[b, 0]
     u, w = (pose_a[1], pose_a[4], pose_a[7]), (pose_b[1], pose_b[4], pose_b[7])

@@ -1,9 +1,16 @@
 """Rows of a manifold: what is known of one point of contact."""
 
+from typing import Annotated, Any
+
+import numpy as np
+
+from shinari.compute import View
 from shinari.maths.function import steady
 
 CORE_A, RADIUS_A, CORE_B, RADIUS_B, NORMAL, GAP, FEATURE, OF_A, WIDTH = 0, 3, 4, 7, 8, 11, 12, 13, 14
 """Columns: core point and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
+Rows = Annotated[Any, View(np.float64, WIDTH)]
+"""Rows of a manifold as a parameter; also the work table of `clipping`."""
 
 
 @steady

@@ -1,14 +1,15 @@
-"""Convex shapes as the arrays that the kernels of contact between bodies read.
+"""Convex shapes as arrays, and as the record that the kernels of contact between bodies read.
 
 A round shape is a core with a radius: a sphere is a point, a capsule a segment. Then the arms of a contact reach to the
 core, and a ball rolls without a corner. All other cores are the shapes themselves.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from shinari.compute import Field, Record
 from shinari.contact.solid import shapes as solid
 from shinari.maths.function import steady
 from shinari.scene.mesh_shape import Heightfield, Mesh
@@ -19,31 +20,24 @@ CYLINDER, CONE, MESH, MESH_SHEET = solid.CYLINDER, solid.CONE, solid.MESH, solid
 HULL = 9
 
 
-class Shapes(NamedTuple):
-    """Arrays of G shapes, and of the vertices and faces of their hulls.
+class Shapes(Record, ragged=True):
+    """Shapes, and the vertices and faces of their hulls."""
 
-    Attributes:
-        kind: One of the kinds above, (G,) int64.
-        size: Numbers as `shinari.contact.solid.shapes.encode` gives them, (G, 4); of a hull its largest distance from
-            its own axes' origin [m], then zeros; zeros of a mesh, which is not convex and none of this module's.
-        hull: Which hull, -1 for other kinds, (G,) int64.
-        vertices: Vertices of all hulls [m], (V, 3).
-        vertex_starts: First vertex of each hull and the end, (H + 1,) int64.
-        planes: Outward unit normal and offset of all faces, (F, 4).
-        face_starts: First face of each hull and the end, (H + 1,) int64.
-        loops: Vertices of all faces, counter-clockwise seen from outside, indices into `vertices`, (L,) int64.
-        loop_starts: Where the loop of each face starts, and the end, (F + 1,) int64.
-    """
-
-    kind: Any
-    size: Any
-    hull: Any
-    vertices: Any
-    vertex_starts: Any
-    planes: Any
-    face_starts: Any
-    loops: Any
-    loop_starts: Any
+    kind = Field(np.int64, doc="one of the kinds above")
+    size = Field(
+        np.float64,
+        4,
+        unit="m",
+        doc="numbers as `shinari.contact.solid.shapes.encode` gives them; of a hull its largest distance from its "
+        "origin, then zeros; of a mesh the number of its field, then zeros",
+    )
+    hull = Field(np.int64, doc="which hull, -1 for other kinds")
+    vertices = Field(np.float64, 3, unit="m", doc="vertices of all hulls")
+    vertex_starts = Field(np.int64, doc="first vertex of each hull, and the end")
+    planes = Field(np.float64, 4, unit="1, m", doc="outward unit normal and offset of all faces")
+    face_starts = Field(np.int64, doc="first face of each hull, and the end")
+    loops = Field(np.int64, doc="vertices of all faces, counter-clockwise seen from outside")
+    loop_starts = Field(np.int64, doc="where the loop of each face starts, and the end")
 
 
 def shapes_of(solids: Sequence[Any]) -> Shapes:
@@ -78,6 +72,7 @@ def shapes_of(solids: Sequence[Any]) -> Shapes:
         sizes.append(size)
         hulls.append(hull)
     return Shapes(
+        np.float64,
         kind=np.array(kinds, np.int64),
         size=np.array(sizes, np.float64).reshape(-1, 4),
         hull=np.array(hulls, np.int64),

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.rigid.contact.poses import turn, turn_back
-from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
-from shinari.rigid.contact.vectors import neg
+from shinari.maths.vec3 import neg
+from shinari.rigid.contact.poses import Poses, Vector, turn, turn_back
+from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL, Shapes
 
 
 @steady
@@ -42,12 +44,17 @@ def support(shapes, g, d):
     return 0.0, 0.0, 0.0
 
 
+@shared(fastmath=STEADY)
+def farthest(shapes: Shapes, poses: Poses, g: int, n: Vector) -> Vector:
+    """The point of a core that lies farthest along n, about the origin of its shape, in world axes."""
+    pose = poses.pose[g]
+    return turn(pose, support(shapes, g, turn_back(pose, n)))
+
+
 @steady
-def lowest_pair(shapes, a, pose_a, b, pose_b, n):
+def lowest_pair(shapes, poses, a, b, n):
     """The points of two cores that are nearest to each other along n, which points from b to a.
 
     Both are in world axes, each about the origin of its own shape.
     """
-    from_a = turn(pose_a, support(shapes, a, turn_back(pose_a, neg(n))))
-    from_b = turn(pose_b, support(shapes, b, turn_back(pose_b, n)))
-    return from_a, from_b
+    return farthest(shapes, poses, a, neg(n)), farthest(shapes, poses, b, n)

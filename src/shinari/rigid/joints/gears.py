@@ -6,70 +6,85 @@ phi counts the turns about the body's own axis against the world, substep after 
 many there are.
 """
 
-import numba
+import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames
+from shinari.rigid.graph import Components
 from shinari.rigid.joints.laws import held
-from shinari.rigid.joints.measures import axes_of, joint_frame, quaternion_at
+from shinari.rigid.joints.measures import axes_of, joint_frame
 from shinari.rigid.joints.table import ANGULAR_COMPLIANCE, FIRST, FRAME_A, FRAME_B, REST, SECOND, STIFF, TURN_MASS
+from shinari.rigid.joints.values import JointData, JointValues
+from shinari.rigid.line_search import SETTLED, SOLVED
 from shinari.rigid.motion import turn_between
 
 
 @steady
-def mesh(j, codes, numbers, angles, q, q0):
-    """C now and the axes of both wheels in the world."""
-    a, b = codes[j, FIRST], codes[j, SECOND]
-    ua, _, _ = axes_of(joint_frame(numbers, j, FRAME_A, quaternion_at(q, a)))
-    ub, _, _ = axes_of(joint_frame(numbers, j, FRAME_B, quaternion_at(q, b)))
-    turn_a = dot(ua, turn_between(quaternion_at(q0, a), quaternion_at(q, a)))
-    turn_b = dot(ub, turn_between(quaternion_at(q0, b), quaternion_at(q, b)))
-    return angles[j] + turn_a - numbers[j, REST] * turn_b, ua, ub
+def mesh(j, joints, angle, frames):
+    """C now and the axes of both wheels in the world; `angle` is C at the start of the substep."""
+    a, b = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    ua, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_A, frames.q[a]))
+    ub, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_B, frames.q[b]))
+    turn_a, turn_b = turn_between(frames.q0[a], frames.q[a]), turn_between(frames.q0[b], frames.q[b])
+    return angle + dot(ua, turn_a) - joints.numbers[j, REST] * dot(ub, turn_b), ua, ub
 
 
-@numba.njit(cache=True, **STEADY)
-def evaluate_gears(
-    gears, codes, numbers, broken, angles, q, q0, h, frames, jacobian, force, stiffness
+@steady
+def write_bar(g, bars, joints, values, frames, h):
+    """Write the bar of a gear, where the bodies are now."""
+    j = bars.joint[g]
+    c, ua, ub = mesh(j, joints, values.angles[j], frames)
+    ratio = joints.numbers[j, REST]
+    bars.jacobian[g] = (
+        0.0, 0.0, 0.0, ua[0], ua[1], ua[2], 0.0, 0.0, 0.0, -ratio * ub[0], -ratio * ub[1], -ratio * ub[2]
+    )  # fmt: skip
+    f, s = held(STIFF / (h * h) * joints.numbers[j, TURN_MASS], c, joints.numbers[j, ANGULAR_COMPLIANCE])
+    gone = values.broken[j]
+    bars.force[g], bars.stiffness[g] = 0.0 if gone else f, 0.0 if gone else s
+
+
+@kernel(fastmath=STEADY)
+def evaluate_gear(
+    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, first_bar: np.int64,
+    h: np.float64
 ):  # fmt: skip
-    """Write a bar for each gear, where the bodies are now.
-
-    Args:
-        gears: Which joints are gears, (G,).
-        codes: See `shinari.rigid.joints.table`, (J, 5).
-        numbers: See there, (J, NUMBERS).
-        broken: Joints that have let go, (J,).
-        angles: C of each gear at the start of the substep [rad], (J,).
-        q: Rotations of the frames now, (F, 4).
-        q0: Rotations at the start of the substep, (F, 4).
-        h: Substep [s].
-        frames: Of the bars, (G, 2), overwritten.
-        jacobian: Of the bars, (G, 12), overwritten.
-        force: Of the bars, (G,), overwritten.
-        stiffness: Of the bars, (G,), overwritten.
-    """
-    for g in range(len(gears)):
-        j = gears[g]
-        frames[g, 0], frames[g, 1] = codes[j, FIRST], codes[j, SECOND]
-        c, ua, ub = mesh(j, codes, numbers, angles, q, q0)
-        ratio = numbers[j, REST]
-        for i in range(3):
-            jacobian[g, i] = jacobian[g, 6 + i] = 0.0
-            jacobian[g, 3 + i], jacobian[g, 9 + i] = ua[i], -ratio * ub[i]
-        k = STIFF / (h * h) * numbers[j, TURN_MASS]
-        f, s = held(k, c, numbers[j, ANGULAR_COMPLIANCE])
-        force[g], stiffness[g] = (0.0, 0.0) if broken[j] else (f, s)
+    """Write the bar of a gear, where the bodies are now."""
+    j = bars.joint[g]
+    elements.frames[first_bar + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    write_bar(g, bars, joints, values, frames, h)
 
 
-@numba.njit(cache=True, **STEADY)
-def settle_gears(
-    gears, codes, numbers, broken, angles, loads, q, q0, jacobian, force, stiffness, motion
+@kernel(fastmath=STEADY)
+def evaluate_gear_again(
+    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components,
+    first_bar: np.int64, h: np.float64
 ):  # fmt: skip
-    """After the last solution of a substep: moments, turns and loads of gears; arguments as for `evaluate_gears`."""
-    for g in range(len(gears)):
-        j = gears[g]
-        f = force[g] - stiffness[g] * motion[g]
-        c, _, _ = mesh(j, codes, numbers, angles, q, q0)
-        angles[j] = c
-        for i in range(3):
-            loads[j, i] = 0.0
-            loads[j, 3 + i] = f * jacobian[g, 9 + i]
+    """Write the bar of a gear whose component is not solved, where the bodies are now."""
+    home = elements.home[first_bar + g]
+    if home >= 0 and components.unfinished[home] != SOLVED:
+        bars.old_jacobian[g] = bars.jacobian[g]
+        bars.old_force[g], bars.old_stiffness[g] = bars.force[g], bars.stiffness[g]
+        write_bar(g, bars, joints, values, frames, h)
+
+
+@kernel
+def restore_gear(g, bars: Bars, elements: Elements, components: Components, first_bar: np.int64):
+    """Give a gear that is solved the force that its motion was found with."""
+    home = elements.home[first_bar + g]
+    if home >= 0 and components.unfinished[home] == SETTLED:
+        bars.jacobian[g] = bars.old_jacobian[g]
+        bars.force[g], bars.stiffness[g] = bars.old_force[g], bars.old_stiffness[g]
+
+
+@kernel(fastmath=STEADY)
+def settle_gear(g, bars: Bars, joints: JointData, values: JointValues, frames: Frames):
+    """After the last solution of a substep: moment, turns and load of a gear."""
+    j, f = bars.joint[g], bars.force[g] - bars.stiffness[g] * bars.motion[g]
+    c, _, _ = mesh(j, joints, values.angles[j], frames)
+    values.angles[j] = c
+    u = bars.jacobian[g]
+    values.loads[j] = 0.0, 0.0, 0.0, f * u[9], f * u[10], f * u[11]

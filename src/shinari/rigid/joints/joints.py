@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames
-from shinari.rigid.joints.energy import MotorWork
-from shinari.rigid.joints.gears import evaluate_gears, settle_gears
-from shinari.rigid.joints.limits import measure, restrain
-from shinari.rigid.joints.rows import ROWS, evaluate
-from shinari.rigid.joints.settle import settle, settle_restraints
+from shinari.rigid.graph import Components
+from shinari.rigid.joints.energy import bind_values, joint_data
+from shinari.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
+from shinari.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_gear, settle_gear
+from shinari.rigid.joints.settle import break_joint, settle_joint, start_joint
 from shinari.rigid.joints.table import (
     ANCHOR_A,
     ANCHOR_B,
@@ -22,14 +23,13 @@ from shinari.rigid.joints.table import (
     FRAME_A,
     FRAME_B,
     GEAR,
-    HAS_ANGLE,
     HAS_LIMITS,
-    HAS_PAST,
     KIND,
     NO_DRIVE,
     SECOND,
     JointTable,
 )  # fmt: skip
+from shinari.rigid.joints.values import Phase
 from shinari.scene.body import Joint
 from shinari.scene.motion import quaternion_product, rotation_matrix
 
@@ -82,105 +82,72 @@ class Joints:
     """Joints bound to the arrays of a simulation.
 
     Joint j is element j, so that the elements' first rows are those of joints; gears, whose elements do nothing, are
-    the first bars as well.
+    the bars, whose elements come next.
 
     Args:
         table: The joints.
         arrays: What `start_joints` gave, or a state has kept of it.
 
     Attributes:
-        rows: What `settle` needs of the last evaluation, (J, ROWS).
-        swept: Joints that sweeps have solved, whose elements hold what they push with and no motion, (J,).
+        data: What never changes of them.
+        values: What changes of them.
+        phase: Where the substep is.
+        bounded: Whether any has a limit or a motor.
     """
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
         self.table = table
-        self.saturated, self.angles = arrays["joints/saturated"], arrays["joints/angles"]
-        self.broken, self.targets = arrays["joints/broken"], arrays["joints/targets"]
-        self.loads = arrays["joints/loads"]
-        self.rows = np.zeros((len(table.codes), ROWS))
-        self.swept = np.zeros(len(table.codes), np.bool_)
-        flags = table.codes[:, FLAGS]
-        moved = (flags & (HAS_LIMITS | HAS_PAST)) != 0
-        self._restrained, self._followed = np.flatnonzero(moved), np.flatnonzero(moved | ((flags & HAS_ANGLE) != 0))
-        self._results = np.zeros((len(self._restrained), 4))
-        self._first = True
-        self._motors = MotorWork(table)
+        self.data, self.values = joint_data(table), bind_values(arrays, len(table.codes))
+        self.phase = Phase.zeros(1)
+        self.phase.first[0] = 1
+        self.bounded = bool((table.codes[:, FLAGS] & HAS_LIMITS).any() or (table.codes[:, DRIVE] != NO_DRIVE).any())
         self._breakable = bool(np.isfinite(table.strengths).any())
 
     def __len__(self) -> int:
         return len(self.table.codes)
 
     @property
-    def bars(self) -> int:
-        """How many bars they write."""
-        return len(self.table.gears)
-
-    @property
     def work(self) -> float:
         """Work that motors have done from outside since the step began [J]."""
-        return self._motors.total
+        return float(self.values.work.sum())
 
-    def begin(self, frames: Frames) -> None:
-        """A step begins with the bodies there."""
-        self._motors.begin(self.angles, frames.x, frames.q)
+    def bars(self) -> Bars:
+        """The bars that they write."""
+        bars = Bars.zeros(len(self.table.gears))
+        bars.joint[...] = self.table.gears
+        return bars
 
-    def evaluate(self, frames: Frames, h: float, elements: Elements, bars: Bars) -> None:
-        """Write elements and bars where the bodies are now; the first call of a substep where they were predicted."""
-        table, which = self.table, self._restrained
-        if len(which):
-            measure(which, table.codes, self.rows, elements.motion, self._results)
-        evaluate(
-            table.codes, table.numbers, self.broken, self.rows, frames.x, frames.q, h,
-            elements.frames, elements.arms, elements.force, elements.stiffness,
-        )  # fmt: skip
-        if len(which):
-            restrain(
-                which, self._results, table.codes, table.numbers, self.targets, self.broken, self.angles,
-                self.saturated, self.rows, frames.x, frames.q, frames.x0, frames.q0, h, self._first, elements.force,
-                elements.stiffness,
-            )  # fmt: skip
-        if len(table.gears):
-            evaluate_gears(
-                table.gears, table.codes, table.numbers, self.broken, self.angles, frames.q,
-                frames.q0, h, bars.frames, bars.jacobian, bars.force, bars.stiffness,
-            )  # fmt: skip
-        self._first = False
+    def record_begin(self, p: Program, elements: Elements, frames: Frames) -> None:
+        """A step begins."""
+        p.launch(start_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
 
-    def settle(self, frames: Frames, h: float, elements: Elements, bars: Bars) -> None:
-        """After the last solution of a substep, with its motions written and the bodies moved: keep what it gave."""
-        table = self.table
-        settle(
-            table.codes, self.loads, elements.force, elements.stiffness, elements.motion,
-        )  # fmt: skip
-        if len(self._followed):
-            settle_restraints(
-                self._followed, table.codes, table.numbers, self.broken, self.swept, self.angles, self.saturated,
-                self.rows, frames.q, elements.motion,
-            )  # fmt: skip
-        if len(table.gears):
-            settle_gears(
-                table.gears, table.codes, table.numbers, self.broken, self.angles, self.loads,
-                frames.q, frames.q0, bars.jacobian, bars.force, bars.stiffness, bars.motion,
-            )  # fmt: skip
-        self._motors.add(
-            self.broken, self.swept, self.angles, self.loads, self.rows, elements.motion, frames.x, frames.q
-        )
-        self._first = True
+    def record_evaluate(self, p: Program, elements: Elements, bars: Bars, frames: Frames, h: float) -> None:
+        """Write elements and bars where the bodies are now."""
+        records = self.data, self.values, elements, frames
+        p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
+        p.launch(evaluate_gear, bars, *records, len(self), h, count=len(bars), grain=64)
+        p.copy(0, (self.phase.first, 0))
 
-    def break_over(self) -> bool:
-        """Let go of joints that carry more than they can; whether any did."""
-        if not self._breakable:
-            return False
-        carried = np.linalg.norm(self.loads.reshape(-1, 2, 3), axis=2)
-        gone = (carried > self.table.strengths).any(axis=1) & ~self.broken
-        self.broken |= gone
-        self.loads[gone] = 0.0
-        return bool(gone.any())
+    def record_evaluate_again(
+        self, p: Program, elements: Elements, bars: Bars, frames: Frames, components: Components, h: float
+    ) -> None:
+        """Evaluate the joints of components that are not solved, and mark those whose limits or motors changed."""
+        records, count = (self.data, self.values, elements, frames), len(self)
+        p.launch(evaluate_again, *records, components, h, count=count, grain=64)
+        p.launch(evaluate_gear_again, bars, *records, components, count, h, count=len(bars), grain=64)
+        p.launch(restore_joint, self.values, elements, components, count=count)
+        p.launch(restore_gear, bars, elements, components, count, count=len(bars))
+
+    def record_settle(self, p: Program, elements: Elements, bars: Bars, frames: Frames) -> None:
+        """After the last solution of a substep: keep what it gave, and let go of joints that carry too much."""
+        p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
+        p.launch(settle_gear, bars, self.data, self.values, frames, count=len(bars), grain=64)
+        if self._breakable:
+            p.launch(break_joint, self.data, self.values, count=len(self))
 
     def load(self, index: int) -> JointLoad:
         """Force and moment about the anchor on the second body of a joint in the last substep, world axes."""
-        return JointLoad(self.loads[index, :3].copy(), self.loads[index, 3:].copy())
+        return JointLoad(self.values.loads[index, :3].copy(), self.values.loads[index, 3:].copy())
 
     def drive(self, index: int, target: float) -> None:
         """Give a motor another target: a speed [rad/s, m/s], or an angle or travel [rad, m].
@@ -190,7 +157,7 @@ class Joints:
         """
         if self.table.codes[index, DRIVE] == NO_DRIVE:
             raise ValueError("the joint has no motor")
-        self.targets[index] = target
+        self.values.targets[index] = target
 
     def state(self, index: int, frames: Frames) -> JointState:
         """Angle, travel and their speeds of a joint now."""
@@ -207,15 +174,15 @@ class Joints:
             length = float(np.linalg.norm(apart))
             axis = apart / length if length > 0.0 else np.zeros(3)
             ends = [frames.v[i] + np.cross(frames.w[i], arm) for i, arm in zip((a, b), arms, strict=True)]
-            return JointState(0.0, 0.0, length, float(axis @ (ends[0] - ends[1])), bool(self.broken[index]))
+            return JointState(0.0, 0.0, length, float(axis @ (ends[0] - ends[1])), bool(self.values.broken[index]))
         if codes[KIND] == GEAR:
-            return JointState(0.0, 0.0, 0.0, 0.0, bool(self.broken[index]))
+            return JointState(0.0, 0.0, 0.0, 0.0, bool(self.values.broken[index]))
         p = quaternion_product(turns[1] * [1, -1, -1, -1], turns[0])
         twist = 2.0 * np.arctan2(p[1], p[0])
-        angle = twist + 2.0 * np.pi * np.round((self.angles[index] - twist) / (2.0 * np.pi))
+        angle = twist + 2.0 * np.pi * np.round((self.values.angles[index] - twist) / (2.0 * np.pi))
         # a's anchor against what b has there
         arm = apart + arms[1]
         drift = frames.v[a] + np.cross(frames.w[a], arms[0]) - frames.v[b] - np.cross(frames.w[b], arm)
         return JointState(
-            float(angle), float(axis @ spin), float(axis @ apart), float(axis @ drift), bool(self.broken[index])
+            float(angle), float(axis @ spin), float(axis @ apart), float(axis @ drift), bool(self.values.broken[index])
         )

@@ -2,9 +2,7 @@
 
 import math
 
-import numba
-
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
 from shinari.rigid.joints.laws import bounded, driven, nearest_turn
@@ -18,17 +16,15 @@ from shinari.rigid.joints.measures import (
     joint_frame,
     outer,
     plus,
-    quaternion_at,
     relative,
+    set_vector_at,
     swing_of,
     twist_of,
     vector_at,
 )  # fmt: skip
-from shinari.rigid.joints.rows import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
 from shinari.rigid.joints.table import (
     BALL,
     DAMPING,
-    DISTANCE,
     DRIVE,
     DRIVE_COMPLIANCE,
     DRIVE_DAMPING,
@@ -58,6 +54,7 @@ from shinari.rigid.joints.table import (
     TWIST,
     VELOCITY,
 )  # fmt: skip
+from shinari.rigid.joints.values import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
 from shinari.rigid.motion import logarithm
 
 
@@ -68,17 +65,14 @@ def note(rows, j, slot, force, stiffness):
 
 
 @steady
-def set_vector_at(rows, j, at, v):
-    """Write three columns of row j."""
-    rows[j, at], rows[j, at + 1], rows[j, at + 2] = v[0], v[1], v[2]
-
-
-@steady
 def limit(j, slot, numbers, least, rows, k, value, after, first):
-    """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`."""
+    """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`.
+
+    `after` is the force of the limits after the last solution.
+    """
     force, stiffness, side = bounded(
         k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
-        rows[j, ACTIVE + slot - TRAVEL], after[slot - TRAVEL], first,
+        rows[j, ACTIVE + slot - TRAVEL], after, first,
     )  # fmt: skip
     note(rows, j, slot, force, stiffness)
     rows[j, ACTIVE + slot - TRAVEL] = side
@@ -124,9 +118,9 @@ def act_on_axis(j, codes, numbers, saturated, rows, angles, targets, travel, p, 
     if flags & (HAS_TWIST | HAS_ANGLE):
         angle = nearest_turn(twist_of(p), angles[j])
     if flags & HAS_TRAVEL:
-        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after, first)
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
-        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after, first)
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first)
     if drive != NO_DRIVE:
         slides = codes[j, KIND] == SLIDER
         moved = past[0][0] if slides else past[1][0]
@@ -149,7 +143,7 @@ def act_on_axis(j, codes, numbers, saturated, rows, angles, targets, travel, p, 
 
 
 @steady
-def act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, first):
+def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
     """Limits of swing and twist: moment and stiffness in the world."""
     flags = codes[j, FLAGS]
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -158,7 +152,7 @@ def act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, 
     cosine = math.cos(swing)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
-        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after, first)
+        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after[2], first)
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -167,7 +161,7 @@ def act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, 
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
         angle = nearest_turn(twist_of(p), angles[j])
-        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after, first)
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first)
         if not some:
             f, s = 0.0, 0.0
             note(rows, j, TWIST, f, s)
@@ -184,7 +178,7 @@ def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
         return nothing, nothing, 0.0
     old, _, _ = apart(codes, numbers, j, x0, q0)
     b = codes[j, SECOND]
-    old_axes = axes_of(joint_frame(numbers, j, FRAME_B, quaternion_at(q0, b)))
+    old_axes = axes_of(joint_frame(numbers, j, FRAME_B, q0[b]))
     moved = sub(in_axes(axes, gap), in_axes(old_axes, old))
     return moved, logarithm(multiply(p, conjugate(relative(codes, numbers, j, q0)))), 1.0 / h
 
@@ -204,106 +198,57 @@ def damp(j, numbers, past):
 
 
 @steady
-def add_to_element(j, force, moment, k, r, forces, stiffness):
+def add_to_element(e, force, moment, k, r, elements):
     """Add to what an element does."""
-    for i in range(3):
-        forces[j, i] += force[i]
-        forces[j, 3 + i] += moment[i]
-    for i in range(6):
-        stiffness[j, i] += k[i]
-        stiffness[j, 6 + i] += r[i]
+    f, s = elements.force[e], elements.stiffness[e]
+    elements.force[e] = (
+        f[0] + force[0], f[1] + force[1], f[2] + force[2], f[3] + moment[0], f[4] + moment[1], f[5] + moment[2]
+    )  # fmt: skip
+    elements.stiffness[e] = (
+        s[0] + k[0], s[1] + k[1], s[2] + k[2], s[3] + k[3], s[4] + k[4], s[5] + k[5],
+        s[6] + r[0], s[7] + r[1], s[8] + r[2], s[9] + r[3], s[10] + r[4], s[11] + r[5],
+    )  # fmt: skip
 
 
 @steady
-def restrain_joint(
-    j, codes, numbers, targets, angles, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
-):  # fmt: skip
+def restrain_joint(j, joints, values, elements, frames, h, first, after):
     """Limits, motor and damping of a joint that is measured in the axes of the joint on b."""
-    gap, _, _ = apart(codes, numbers, j, x, q)
-    axes = axes_of(joint_frame(numbers, j, FRAME_B, quaternion_at(q, codes[j, SECOND])))
-    p = relative(codes, numbers, j, q)
+    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
+    p = relative(codes, numbers, j, frames.q)
     k, kt = STIFF / (h * h) * numbers[j, POINT_MASS], STIFF / (h * h) * numbers[j, TURN_MASS]
-    past = past_of(j, codes, numbers, gap, p, x0, q0, axes, h)
+    past = past_of(j, codes, numbers, gap, p, frames.x0, frames.q0, axes, h)
     force, stiff, moment, against = damp(j, numbers, past)
     f, s, t, r = act_on_axis(
-        j, codes, numbers, saturated, rows, angles, targets, dot(axes[0], gap), p, k, kt, past, after, h, first
-    )
-    turning, turn_stiffness = from_axes(axes, (moment[0] + t, moment[1], moment[2])), along_axes(
-        axes, (against[0] + r, against[1], against[2])
+        j, codes, numbers, values.saturated, rows, values.angles, values.targets, dot(axes[0], gap), p, k, kt, past,
+        after, h, first,
     )  # fmt: skip
+    turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))
+    turn_stiffness = along_axes(axes, (against[0] + r, against[1], against[2]))
     if codes[j, KIND] == BALL:
-        t, r = act_on_ball(j, codes, numbers, saturated, rows, angles, axes, p, kt, after, first)
+        t, r = act_on_ball(j, codes, numbers, rows, values.angles, axes, p, kt, after, first)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
+    pushing = from_axes(axes, (force[0] + f, force[1], force[2]))
     add_to_element(
-        j, from_axes(axes, (force[0] + f, force[1], force[2])), turning,
-        along_axes(axes, (stiff[0] + s, stiff[1], stiff[2])), turn_stiffness, forces, stiffness,
+        j, pushing, turning, along_axes(axes, (stiff[0] + s, stiff[1], stiff[2])), turn_stiffness, elements
     )  # fmt: skip
 
 
 @steady
-def restrain_distance(
-    j, codes, numbers, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
-):  # fmt: skip
+def restrain_distance(j, joints, values, elements, frames, h, first, after):
     """Limits and damping of a distance, along its line."""
-    gap, _, _ = apart(codes, numbers, j, x, q)
+    codes, numbers = joints.codes, joints.numbers
+    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
     n, length = direction_and_length(gap)
     k = STIFF / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0
     if codes[j, FLAGS] & HAS_TRAVEL:
-        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, length, after, first)
+        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first)
     if codes[j, FLAGS] & HAS_PAST:
-        old, _, _ = apart(codes, numbers, j, x0, q0)
+        old, _, _ = apart(codes, numbers, j, frames.x0, frames.q0)
         _, before = direction_and_length(old)
         rate = numbers[j, DAMPING] / h
         f, s = f - rate * (length - before), s + rate
     none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    add_to_element(j, scale(n, f), (0.0, 0.0, 0.0), outer(n, s), none, forces, stiffness)
-
-
-@numba.njit(cache=True, **STEADY)
-def measure(which, codes, rows, motion, results):
-    """Forces of limits and motors after the last solution, (W, 4): before `evaluate` overwrites its rows."""
-    for w in range(len(which)):
-        result = forces_after(which[w], codes, rows, motion)
-        results[w, 0], results[w, 1], results[w, 2], results[w, 3] = result
-
-
-@numba.njit(cache=True, **STEADY)
-def restrain(
-    which, results, codes, numbers, targets, broken, angles, saturated, rows, x, q, x0, q0, h, first, forces,
-    stiffness
-):  # fmt: skip
-    """Add limits, motors and damping to elements that `evaluate` has written.
-
-    Args:
-        which: Joints that have any, (W,).
-        results: What `measure` wrote, (W, 4).
-        codes: See `shinari.rigid.joints.table`, (J, 5).
-        numbers: See there, (J, NUMBERS).
-        targets: What motors aim at, (J,).
-        broken: Joints that have let go, (J,).
-        angles: Angles about the axes at the start of the substep, over several turns [rad], (J,).
-        saturated: Whether motors were at their limit in the last substep, -1, 0 or 1, (J,).
-        rows: What `settle` needs, (J, ROWS), overwritten.
-        x: Origins of the frames now [m], (F, 3).
-        q: Their rotations now, (F, 4).
-        x0: Origins at the start of the substep [m], (F, 3).
-        q0: Rotations at the start of the substep, (F, 4).
-        h: Substep [s].
-        first: Whether the bodies are where they were predicted: nothing has been solved in this substep.
-        forces: Of the elements, (J, 6).
-        stiffness: Of the elements, (J, 12).
-    """
-    for w in range(len(which)):
-        j = which[w]
-        if broken[j]:
-            continue
-        after = (results[w, 0], results[w, 1], results[w, 2], results[w, 3])
-        if codes[j, KIND] == DISTANCE:
-            restrain_distance(
-                j, codes, numbers, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
-            )  # fmt: skip
-        else:
-            restrain_joint(
-                j, codes, numbers, targets, angles, saturated, rows, x, q, x0, q0, h, first, after, forces, stiffness
-            )  # fmt: skip
+    add_to_element(j, scale(n, f), (0.0, 0.0, 0.0), outer(n, s), none, elements)

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.errors import OverconstrainedWarning
-from shinari.rigid.elements import Bars, Elements
-from shinari.rigid.joints.gears import evaluate_gears
-from shinari.rigid.joints.rows import ROWS, evaluate
+from shinari.rigid.elements import Elements
+from shinari.rigid.frames import Frames
+from shinari.rigid.joints.joints import Joints, start_joints
 from shinari.rigid.joints.table import (
     ANGULAR_COMPLIANCE,
     COMPLIANCE,
@@ -20,8 +21,6 @@ from shinari.rigid.joints.table import (
     DRIVE,
     FIRST,
     FLAGS,
-    GEAR,
-    KIND,
     SECOND,
     JointTable,
     joints_of,
@@ -43,7 +42,7 @@ def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
     groups = closed_groups(table.codes[:, [FIRST, SECOND]], ground)
     if not groups:
         return
-    rows = [_rows_held(table, bodies, j) for j in range(len(joints))]
+    rows = _rows_held(table, bodies, joints)
     for group in groups:
         redundant, exact = redundancy([rows[j] for j in group], table.codes[group][:, [FIRST, SECOND]], ground)
         if redundant > 0:
@@ -119,33 +118,42 @@ def redundancy(rows: list[np.ndarray], frames: np.ndarray, ground: np.ndarray) -
     return count - int((values > SMALL * values.max(initial=0.0)).sum()), True
 
 
-def _rows_held(table: JointTable, bodies: Sequence[Body], j: int) -> np.ndarray:
-    """What joint j holds without compliance at the start, as rows over the motions of its frames, (R, 12)."""
-    codes, numbers = table.codes[j : j + 1].copy(), table.numbers[j : j + 1].copy()
-    poses = [as_frame(b.position, b.rotation, b.centre, b.axes) for b in bodies]
-    x, q = np.array([p for p, _ in poses] + [np.zeros(3)]), np.array([r for _, r in poses] + [[1.0, 0.0, 0.0, 0.0]])
-    codes[0, FLAGS], codes[0, DRIVE], numbers[0, DAMPING : DAMPING + 6] = 0, 0, 0.0
-    none, one, zeros = np.zeros(1, np.bool_), np.zeros(1, np.int64), np.zeros(1)
-    if codes[0, KIND] == GEAR:
-        bar = Bars.zeros(1)
-        evaluate_gears(one, codes, numbers, none, zeros, q, q, 1.0, bar.frames, bar.jacobian, bar.force,
-                       bar.stiffness)  # fmt: skip
-        return (
-            bar.jacobian / np.linalg.norm(bar.jacobian) if numbers[0, ANGULAR_COMPLIANCE] == 0.0 else np.zeros((0, 12))
-        )
-    element = Elements.zeros(1)
-    evaluate(codes, numbers, none, np.zeros((1, ROWS)), x, q, 1.0, element.frames, element.arms, element.force,
-             element.stiffness)  # fmt: skip
-    ra, rb = element.arms[0, :3], element.arms[0, 3:]
+def _rows_held(table: JointTable, bodies: Sequence[Body], joints: Sequence[Joint]) -> list[np.ndarray]:
+    """What each joint holds without compliance at the start, as rows over the motions of its frames, (R, 12)."""
+    # without limits, motors and damping
+    codes, numbers, count = table.codes.copy(), table.numbers.copy(), len(table.codes)
+    codes[:, FLAGS], codes[:, DRIVE], numbers[:, DAMPING : DAMPING + 6] = 0, 0, 0.0
+    held = Joints(table._replace(codes=codes, numbers=numbers), start_joints(joints))
+    frames, elements, bars = Frames.zeros(len(bodies) + 1), Elements.zeros(count + len(table.gears)), held.bars()
+    for i, b in enumerate(bodies):
+        frames.x[i], frames.q[i] = as_frame(b.position, b.rotation, b.centre, b.axes)
+    frames.x0[...], frames.q0[...] = frames.x, frames.q
+    p = Program()
+    held.record_evaluate(p, elements, bars, frames, 1.0)
+    p.run()
+    gears = {int(j): jacobian for j, jacobian in zip(table.gears, bars.jacobian, strict=True)}
+    return [_rows_of_gear(numbers[j], gears[j]) if j in gears else _rows_of(numbers[j], elements, j)
+            for j in range(count)]  # fmt: skip
+
+
+def _rows_of_gear(numbers: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    """The row of a gear, (R, 12)."""
+    held = numbers[ANGULAR_COMPLIANCE] == 0.0
+    return jacobian[None] / np.linalg.norm(jacobian) if held else np.zeros((0, 12))
+
+
+def _rows_of(numbers: np.ndarray, elements: Elements, j: int) -> np.ndarray:
+    """The rows of a joint that is an element, (R, 12)."""
+    ra, rb = elements.arms[j, :3], elements.arms[j, 3:]
     motion = np.zeros((6, 12))
     motion[:3, :3], motion[:3, 6:9] = np.eye(3), -np.eye(3)
     motion[:3, 3:6], motion[:3, 9:12] = -_cross(ra), _cross(rb)
     motion[3:, 3:6], motion[3:, 9:12] = np.eye(3), -np.eye(3)
     rows = []
     for part, compliance in enumerate((COMPLIANCE, ANGULAR_COMPLIANCE)):
-        xx, yy, zz, yz, zx, xy = element.stiffness[0, 6 * part : 6 * part + 6]
+        xx, yy, zz, yz, zx, xy = elements.stiffness[j, 6 * part : 6 * part + 6]
         values, vectors = np.linalg.eigh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-        if numbers[0, compliance] == 0.0:
+        if numbers[compliance] == 0.0:
             held = values > SMALL * values.max()
             rows.append(vectors[:, held].T @ motion[3 * part : 3 * part + 3])
     return np.concatenate([np.zeros((0, 12)), *rows])

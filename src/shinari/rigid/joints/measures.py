@@ -4,15 +4,13 @@ import math
 
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
-from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
-from shinari.rigid.motion import logarithm
+from shinari.rigid.motion import NEAR, arc_over_sine
 
 # Sine below which a swing has no direction, and 1 + cosine of the swing below which there is no twist.
 TINY = 1e-12
 NO_TWIST = 1e-6
-# Square of a sine below which its arc is taken from the series.
-SMALL = 1e-3
 
 
 @steady
@@ -22,25 +20,28 @@ def vector_at(numbers, j, at):
 
 
 @steady
-def quaternion_at(q, i):
-    """Row i of an array (N, 4)."""
-    return q[i, 0], q[i, 1], q[i, 2], q[i, 3]
+def quaternion_at(numbers, j, at):
+    """Four columns of row j."""
+    return numbers[j, at], numbers[j, at + 1], numbers[j, at + 2], numbers[j, at + 3]
+
+
+@steady
+def set_vector_at(rows, j, at, v):
+    """Write three columns of row j."""
+    rows[j, at], rows[j, at + 1], rows[j, at + 2] = v[0], v[1], v[2]
 
 
 @steady
 def joint_frame(numbers, j, at, q):
     """Joint frame of one side in the world."""
-    return multiply(q, (numbers[j, at], numbers[j, at + 1], numbers[j, at + 2], numbers[j, at + 3]))
+    return multiply(q, quaternion_at(numbers, j, at))
 
 
 @steady
 def relative(codes, numbers, j, q):
     """Joint frame of a seen from that of b, on the short way."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    frame_a, frame_b = (
-        joint_frame(numbers, j, FRAME_A, quaternion_at(q, a)),
-        joint_frame(numbers, j, FRAME_B, quaternion_at(q, b)),
-    )
+    frame_a, frame_b = joint_frame(numbers, j, FRAME_A, q[a]), joint_frame(numbers, j, FRAME_B, q[b])
     return short(multiply(conjugate(frame_b), frame_a))
 
 
@@ -48,9 +49,9 @@ def relative(codes, numbers, j, q):
 def apart(codes, numbers, j, x, q):
     """From b's anchor to a's, and the arms of both, world axes."""
     a, b = codes[j, FIRST], codes[j, SECOND]
-    ra = rotate(quaternion_at(q, a), vector_at(numbers, j, ANCHOR_A))
-    rb = rotate(quaternion_at(q, b), vector_at(numbers, j, ANCHOR_B))
-    return add(sub(vector_at(x, a, 0), vector_at(x, b, 0)), sub(ra, rb)), ra, rb
+    ra = rotate(q[a], vector_at(numbers, j, ANCHOR_A))
+    rb = rotate(q[b], vector_at(numbers, j, ANCHOR_B))
+    return add(sub(x[a], x[b]), sub(ra, rb)), ra, rb
 
 
 @steady
@@ -111,16 +112,20 @@ def arm_stiffness(r, f):
     The moment r x f changes with a turn by -G dtheta, G = (r . f) 1 - (r f^T + f r^T) / 2. Across r and f an eigenvalue
     of G is r . f; in their plane they are (r . f +- |r| |f|) / 2, for the eigenvectors r/|r| -+ f/|f|.
     """
-    u, length = direction_and_length(r)
-    v, size = direction_and_length(f)
-    n, sine = direction_and_length(cross(u, v))
-    most = length * size
-    both, _ = direction_and_length(add(u, v))
-    cosine = dot(u, v)
-    large = 0.5 * most * (cosine + 1.0)
-    large = large if cosine > -1.0 + NO_TWIST else 0.0
-    g = plus((large, large, large, 0.0, 0.0, 0.0), outer(both, -large))
-    return plus(g, outer(n, most * max(cosine, 0.0) - large if sine > TINY else 0.0))
+    rr, ff, along, c = dot(r, r), dot(f, f), dot(r, f), cross(r, f)
+    most, square = math.sqrt(rr * ff), dot(c, c)
+    large = 0.5 * (along + most)
+    # that eigenvalue but for the vector r/|r| + f/|f|, and that across
+    p, q = (0.25 * most / rr, 0.25 * most / ff) if most > 0.0 else (0.0, 0.0)
+    s = (max(along, 0.0) - large) / square if square > TINY * TINY * rr * ff else 0.0
+    return (
+        large - p * r[0] * r[0] - q * f[0] * f[0] - 0.5 * r[0] * f[0] + s * c[0] * c[0],
+        large - p * r[1] * r[1] - q * f[1] * f[1] - 0.5 * r[1] * f[1] + s * c[1] * c[1],
+        large - p * r[2] * r[2] - q * f[2] * f[2] - 0.5 * r[2] * f[2] + s * c[2] * c[2],
+        s * c[1] * c[2] - p * r[1] * r[2] - q * f[1] * f[2] - 0.25 * (r[1] * f[2] + r[2] * f[1]),
+        s * c[2] * c[0] - p * r[2] * r[0] - q * f[2] * f[0] - 0.25 * (r[2] * f[0] + r[0] * f[2]),
+        s * c[0] * c[1] - p * r[0] * r[1] - q * f[0] * f[1] - 0.25 * (r[0] * f[1] + r[1] * f[0]),
+    )
 
 
 @steady
@@ -128,22 +133,6 @@ def axes_of(q):
     """Axes of a frame in the world."""
     x, y, z = rotation_rows(q)
     return (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
-
-
-@steady
-def arc_over_sine(square):
-    """Arcsine of s over s, for a small s^2; the next term of the series is below 1e-13 of it."""
-    return 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
-
-
-@steady
-def whole_turn(p):
-    """Rotation vector of a turn on the short way [rad]."""
-    square = p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
-    if square < SMALL:
-        s = 2.0 * arc_over_sine(square)
-        return s * p[1], s * p[2], s * p[3]
-    return logarithm(p)
 
 
 @steady
@@ -158,7 +147,7 @@ def aligned_turn(p):
     """The shortest turn from b's axis to a's, as components in the axes of b [rad]."""
     cosine, y, z = swing_cosine(p)
     square = y * y + z * z
-    if square < SMALL and cosine > 0.0:
+    if square < NEAR and cosine > 0.0:
         s = arc_over_sine(square)
         return 0.0, -s * z, s * y
     angle, y, z = swing_of(p)

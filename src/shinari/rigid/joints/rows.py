@@ -1,4 +1,4 @@
-"""What joints ask of bodies: one element a joint, in kernels.
+"""What joints ask of bodies: one element a joint.
 
     place   C = n . (p_a - p_b)            p_a, p_b: the anchors; n: an axis x y z of the joint on b
     turn    C = n . (the turn from b's joint axes to a's)   all three held: its rotation vector;
@@ -13,9 +13,7 @@ d of the element there is exactly the change of C. Angles are split into swing o
 by half a turn has no axis (any one across serves), and twist is not defined there (it exerts nothing).
 """
 
-import numba
-
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate
 from shinari.maths.vec3 import add, direction_and_length, scale, sub
 from shinari.rigid.joints.measures import (
@@ -24,9 +22,11 @@ from shinari.rigid.joints.measures import (
     axes_of,
     from_axes,
     in_axes,
+    quaternion_at,
+    set_vector_at,
     short,
     swing_cosine,
-    whole_turn,
+    vector_at,
 )  # fmt: skip
 from shinari.rigid.joints.table import (
     ANCHOR_A,
@@ -39,7 +39,6 @@ from shinari.rigid.joints.table import (
     FIXED,
     FRAME_A,
     FRAME_B,
-    GEAR,
     HOLDS,
     KIND,
     POINT_MASS,
@@ -50,13 +49,8 @@ from shinari.rigid.joints.table import (
     TURN_MASS,
     UNIVERSAL,
 )  # fmt: skip
-
-# Columns of `rows`, what `settle` has to know: axes of the joint on b (of a distance its line and nothing), directions
-# of the rows beyond them (swing or universal; twist), forces and stiffnesses of ten rows.
-AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
-# On which side limits push, and whether the motor is at its own limit: -1, 0 or 1 each.
-ACTIVE = 35
-ROWS = 39
+from shinari.rigid.joints.values import ACROSS, AXES, FORCE, STIFFNESS
+from shinari.rigid.motion import logarithm
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -74,7 +68,7 @@ def places(gap, ra, rb, between, axes, rest, distance):
 def turns(kind, p, axes, rest):
     """C of what is held of the turn p from b's joint axes to a's, and the axes of these rows."""
     if kind in (FIXED, SLIDER):
-        return whole_turn(p), axes
+        return logarithm(p), axes
     if kind in (BALL, DISTANCE):
         return ZERO, axes
     if kind == UNIVERSAL:
@@ -97,69 +91,35 @@ def three_rows(k, c, hold, compliance):
     return force, (s * hold[0], s * hold[1], s * hold[2])
 
 
-@numba.njit(cache=True, **STEADY)
-def evaluate(codes, numbers, broken, rows, x, q, h, frames, arms, forces, stiffness):
-    """Write the elements of joints where the bodies are now; those of gears and of broken joints do nothing.
-
-    The loop reads and writes arrays itself: passed on, they cost more than the work.
-
-    Args:
-        codes: See `shinari.rigid.joints.table`, (J, 5).
-        numbers: See there, (J, NUMBERS).
-        broken: Joints that have let go, (J,).
-        rows: What `settle` needs, (J, ROWS), overwritten.
-        x: Origins of the frames now [m], (F, 3).
-        q: Their rotations now, (F, 4).
-        h: Substep [s].
-        frames: Of the elements, (J, 2), overwritten.
-        arms: Of the elements, (J, 6), overwritten.
-        forces: Of the elements, (J, 6), overwritten.
-        stiffness: Of the elements, (J, 12), overwritten.
-    """
-    ease = STIFF / (h * h)
-    for j in range(len(codes)):
-        a, b, kind = codes[j, FIRST], codes[j, SECOND], codes[j, KIND]
-        frames[j, 0], frames[j, 1] = a, b
-        if broken[j] or kind == GEAR:
-            for i in range(6):
-                arms[j, i] = forces[j, i] = stiffness[j, i] = stiffness[j, 6 + i] = 0.0
-            continue
-        qa = (q[a, 0], q[a, 1], q[a, 2], q[a, 3])
-        qb = (q[b, 0], q[b, 1], q[b, 2], q[b, 3])
-        ra = rotate(qa, (numbers[j, ANCHOR_A], numbers[j, ANCHOR_A + 1], numbers[j, ANCHOR_A + 2]))
-        rb = rotate(qb, (numbers[j, ANCHOR_B], numbers[j, ANCHOR_B + 1], numbers[j, ANCHOR_B + 2]))
-        frame_a = multiply(
-            qa, (numbers[j, FRAME_A], numbers[j, FRAME_A + 1], numbers[j, FRAME_A + 2], numbers[j, FRAME_A + 3])
-        )
-        frame_b = multiply(
-            qb, (numbers[j, FRAME_B], numbers[j, FRAME_B + 1], numbers[j, FRAME_B + 2], numbers[j, FRAME_B + 3])
-        )
-        between = (x[a, 0] - x[b, 0], x[a, 1] - x[b, 1], x[a, 2] - x[b, 2])
-        c, rb, axes = places(
-            add(between, sub(ra, rb)), ra, rb, between, axes_of(frame_b), numbers[j, REST], kind == DISTANCE
-        )  # fmt: skip
-        turn, around = turns(kind, short(multiply(conjugate(frame_b), frame_a)), axes, numbers[j, REST])
-        force, stiff = three_rows(
-            ease * numbers[j, POINT_MASS], c,
-            (numbers[j, HOLDS], numbers[j, HOLDS + 1], numbers[j, HOLDS + 2]), numbers[j, COMPLIANCE],
-        )  # fmt: skip
-        moment, against = three_rows(
-            ease * numbers[j, TURN_MASS], turn,
-            (numbers[j, HOLDS + 3], numbers[j, HOLDS + 4], numbers[j, HOLDS + 5]), numbers[j, ANGULAR_COMPLIANCE],
-        )  # fmt: skip
-        f, t = from_axes(axes, force), from_axes(around, moment)
-        k, r = along_axes(axes, stiff), along_axes(around, against)
-        arms[j, 0], arms[j, 1], arms[j, 2] = ra
-        arms[j, 3], arms[j, 4], arms[j, 5] = rb
-        forces[j, 0], forces[j, 1], forces[j, 2] = f
-        forces[j, 3], forces[j, 4], forces[j, 5] = t
-        stiffness[j, 0], stiffness[j, 1], stiffness[j, 2], stiffness[j, 3], stiffness[j, 4], stiffness[j, 5] = k
-        stiffness[j, 6], stiffness[j, 7], stiffness[j, 8], stiffness[j, 9], stiffness[j, 10], stiffness[j, 11] = r
-        rows[j, AXES], rows[j, AXES + 1], rows[j, AXES + 2] = axes[0]
-        rows[j, AXES + 3], rows[j, AXES + 4], rows[j, AXES + 5] = axes[1]
-        rows[j, AXES + 6], rows[j, AXES + 7], rows[j, AXES + 8] = axes[2]
-        rows[j, ACROSS], rows[j, ACROSS + 1], rows[j, ACROSS + 2] = around[0]
-        rows[j, FORCE], rows[j, FORCE + 1], rows[j, FORCE + 2] = force
-        rows[j, FORCE + 3], rows[j, FORCE + 4], rows[j, FORCE + 5] = moment
-        rows[j, STIFFNESS], rows[j, STIFFNESS + 1], rows[j, STIFFNESS + 2] = stiff
-        rows[j, STIFFNESS + 3], rows[j, STIFFNESS + 4], rows[j, STIFFNESS + 5] = against
+@steady
+def hold_joint(j, joints, values, elements, frames, h):
+    """Write the element of what a joint holds where the bodies are now."""
+    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    a, b, kind = codes[j, FIRST], codes[j, SECOND], codes[j, KIND]
+    qa, qb = frames.q[a], frames.q[b]
+    ra, rb = rotate(qa, vector_at(numbers, j, ANCHOR_A)), rotate(qb, vector_at(numbers, j, ANCHOR_B))
+    frame_a, frame_b = (
+        multiply(qa, quaternion_at(numbers, j, FRAME_A)),
+        multiply(qb, quaternion_at(numbers, j, FRAME_B)),
+    )
+    between = sub(frames.x[a], frames.x[b])
+    gap, rest = add(between, sub(ra, rb)), numbers[j, REST]
+    c, rb, axes = places(gap, ra, rb, between, axes_of(frame_b), rest, kind == DISTANCE)
+    turn, around = turns(kind, short(multiply(conjugate(frame_b), frame_a)), axes, rest)
+    k = STIFF / (h * h)
+    held, kept = vector_at(numbers, j, HOLDS), vector_at(numbers, j, HOLDS + 3)
+    force, stiff = three_rows(k * numbers[j, POINT_MASS], c, held, numbers[j, COMPLIANCE])
+    moment, against = three_rows(k * numbers[j, TURN_MASS], turn, kept, numbers[j, ANGULAR_COMPLIANCE])
+    f, t = from_axes(axes, force), from_axes(around, moment)
+    u, r = along_axes(axes, stiff), along_axes(around, against)
+    elements.arms[j] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    elements.force[j] = f[0], f[1], f[2], t[0], t[1], t[2]
+    elements.stiffness[j] = u[0], u[1], u[2], u[3], u[4], u[5], r[0], r[1], r[2], r[3], r[4], r[5]
+    set_vector_at(rows, j, AXES, axes[0])
+    set_vector_at(rows, j, AXES + 3, axes[1])
+    set_vector_at(rows, j, AXES + 6, axes[2])
+    set_vector_at(rows, j, ACROSS, around[0])
+    set_vector_at(rows, j, FORCE, force)
+    set_vector_at(rows, j, FORCE + 3, moment)
+    set_vector_at(rows, j, STIFFNESS, stiff)
+    set_vector_at(rows, j, STIFFNESS + 3, against)

@@ -1,0 +1,175 @@
+"""The graph of elements and the direct solver against a dense solution, with loops, fill-in and a graph that grows."""
+
+import numpy as np
+import pytest
+
+from shinari.compute import Program
+from shinari.rigid.direct import DirectSolver
+from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.frames import Frames, Motions
+from shinari.rigid.graph import Graph, roots_of
+from shinari.rigid.joints.values import JointValues
+from shinari.rigid.progress import Counts, Flags
+
+H = 1 / 600
+FRAMES = 40
+
+
+def cross_matrix(r):
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+
+
+def full(s):
+    xx, yy, zz, yz, zx, xy = s
+    return np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+
+
+class System:
+    """Random elements between frames, of which every seventh cannot move."""
+
+    def __init__(self, seed, solver="direct"):
+        rng = self.rng = np.random.default_rng(seed)
+        self.frames, self.motions = Frames.zeros(FRAMES), Motions.zeros(FRAMES)
+        self.free = np.arange(FRAMES) % 7 != 0
+        self.frames.inverse_mass[self.free] = rng.uniform(0.5, 2.0, self.free.sum())
+        self.frames.moments[...] = rng.uniform(0.1, 1.0, (FRAMES, 1))
+        self.motions.moved[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
+        self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
+        self.elements, self.bars, self.values = Elements.zeros(0), Bars.zeros(0), JointValues.zeros(0)
+        self.graph = Graph(self.frames, self.motions, self.counts, self.flags, solver)
+        self.flags.fresh[0] = 1
+        self.arrange = Program()
+        self.graph.record_arrange(self.arrange, self.elements)
+        self.solve = Program()
+        records = self.graph, self.elements, self.bars, self.frames, self.motions, self.counts
+        DirectSolver(*records, 0).record_motions(self.solve, self.values, H)
+
+    def set_elements(self, pairs):
+        el, count = self.elements, len(pairs)
+        el.grow(count)
+        self.counts.elements[0] = count
+        el.frames[...] = pairs
+        el.arms[...] = self.rng.normal(size=(count, 6))
+        el.force[...] = self.rng.normal(size=(count, 6))
+        for part in (0, 6):
+            a = self.rng.normal(size=(count, 3, 3))
+            k = 1e5 * a @ a.transpose(0, 2, 1)
+            el.stiffness[:, part : part + 6] = np.stack(
+                [k[:, 0, 0], k[:, 1, 1], k[:, 2, 2], k[:, 1, 2], k[:, 2, 0], k[:, 0, 1]], axis=1
+            )
+
+    def run(self, threads=1):
+        self.arrange.run(threads)
+        components = self.graph.components
+        components.unfinished[...] = components.direct
+        self.solve.run(threads)
+
+    def dense(self):
+        """Motions of all frames by one dense system, and d and phi of the elements."""
+        f, el, size = self.frames, self.elements, 6 * FRAMES
+        matrix, force, rows = np.zeros((size, size)), np.zeros(size), []
+        for i in np.flatnonzero(self.free):
+            mass = np.diag(np.append(np.full(3, 1.0 / f.inverse_mass[i]), f.moments[i])) / H**2
+            at = slice(6 * i, 6 * i + 6)
+            matrix[at, at] += mass
+            force[at] -= mass @ self.motions.moved[i]
+        for e, (a, b) in enumerate(el.frames):
+            row = np.zeros((6, size))
+            for i, r, sign in ((a, el.arms[e, :3], 1.0), (b, el.arms[e, 3:], -1.0)):
+                row[:3, 6 * i : 6 * i + 3] += sign * np.eye(3)
+                row[:3, 6 * i + 3 : 6 * i + 6] -= sign * cross_matrix(r)
+                row[3:, 6 * i + 3 : 6 * i + 6] += sign * np.eye(3)
+            k = np.zeros((6, 6))
+            k[:3, :3], k[3:, 3:] = full(el.stiffness[e, :6]), full(el.stiffness[e, 6:])
+            matrix += row.T @ k @ row
+            force += row.T @ el.force[e]
+            rows.append(row)
+        free = np.repeat(self.free, 6)
+        motion = np.zeros(size)
+        motion[free] = np.linalg.solve(matrix[np.ix_(free, free)], force[free])
+        return motion.reshape(FRAMES, 6), np.array([row @ motion for row in rows])
+
+    def check(self):
+        motion, relative = self.dense()
+        node = self.motions.node
+        used = np.unique(self.elements.frames)
+        used = used[self.free[used]]
+        assert (np.flatnonzero(node >= 0) == used).all()
+        scale = np.abs(motion).max()
+        np.testing.assert_allclose(self.graph.nodes.vector[node[used]], motion[used], rtol=0, atol=1e-8 * scale)
+        np.testing.assert_allclose(self.elements.motion, relative, rtol=0, atol=1e-8 * scale)
+
+
+def random_pairs(rng, count):
+    pairs = rng.integers(0, FRAMES, (4 * count, 2))
+    return pairs[pairs[:, 0] != pairs[:, 1]][:count]
+
+
+@pytest.mark.parametrize("count", [1, 12, 40, 90])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_direct_solution_is_that_of_a_dense_system(count, seed):
+    system = System(seed)
+    system.set_elements(random_pairs(system.rng, count))
+    system.run()
+    assert system.graph.components.direct[: system.counts.components[0]].all()
+    system.check()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_graph_that_grows_in_a_step_serves_all_elements(seed):
+    system = System(seed)
+    pairs = random_pairs(system.rng, 60)
+    for part in (pairs[:20], pairs[10:30], pairs[20:25], pairs[:60], pairs[40:50]):
+        system.set_elements(part)
+        system.run()
+        node = system.motions.node
+        motion, relative = system.dense()
+        used = np.unique(part)
+        used = used[system.free[used]]
+        scale = np.abs(motion).max()
+        np.testing.assert_allclose(system.graph.nodes.vector[node[used]], motion[used], rtol=0, atol=1e-8 * scale)
+        np.testing.assert_allclose(system.elements.motion, relative, rtol=0, atol=1e-8 * scale)
+    edges = system.counts.edges[0]
+    # a new step forgets what it has no element for
+    system.flags.fresh[0] = 1
+    system.set_elements(pairs[40:50])
+    system.run()
+    assert system.counts.edges[0] == 10 < edges
+    system.check()
+
+
+def test_bits_do_not_depend_on_threads_nor_on_the_steps_before():
+    first, second = System(5), System(5)
+    pairs = random_pairs(first.rng, 80)
+    second.rng.bit_generator.state = first.rng.bit_generator.state
+    state = first.rng.bit_generator.state
+    second.set_elements(pairs[30:60])
+    second.run(2)
+    second.flags.fresh[0], second.rng.bit_generator.state = 1, state
+    for system, threads in ((first, 1), (second, 2)):
+        system.set_elements(pairs)
+        system.run(threads)
+    for name in ("frame", "component", "matrix", "vector"):
+        count = first.counts.nodes[0]
+        np.testing.assert_array_equal(
+            getattr(first.graph.nodes, name)[:count], getattr(second.graph.nodes, name)[:count]
+        )
+    np.testing.assert_array_equal(first.elements.motion, second.elements.motion)
+
+
+def test_components_are_numbered_by_their_least_frames():
+    free = np.ones(9, bool)
+    free[4] = False
+    roots = roots_of(np.array([[7, 2], [2, 8], [4, 1], [3, 4], [5, 6]]), free)
+    assert roots.tolist() == [-1, 1, 2, 3, -1, 5, 5, 2, 2]
+
+
+def test_a_component_that_costs_too_much_is_left_to_sweeps():
+    everybody = np.array([(i, j) for i in range(1, 30) for j in range(i)])
+    for solver, direct in (("auto", 0), ("direct", 1), ("sweeps", 0)):
+        system = System(0, solver)
+        system.set_elements(everybody)
+        system.run()
+        assert system.counts.components[0] == 1
+        assert system.graph.components.direct[0] == direct
+        assert system.flags.sweeping[0] == 1 - direct
