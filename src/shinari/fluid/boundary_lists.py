@@ -263,14 +263,14 @@ class PointLists:
         p.launch(count_points, *around, self.offsets, count=count)
         self._entry_scan.record(p, count)
         p.copy(self._entry_scan.total, (self.state.entries, 0))
-        p.require(self.entries, self._entry_scan.total)
+        p.require(self.entries, self._entry_scan.total, "fluid: {count} points near particles")
         p.launch(fill_points, *around, self.offsets, self.entries, count=count)
         p.launch(count_pairs, points, self.offsets, self.entries, self.starts, self.state, count=count)
         self._pair_scan.record(p, count)
         p.copy(self._pair_scan.total, (self.state.pairs, 0))
-        p.require(self.pairs, self._pair_scan.total)
+        p.require(self.pairs, self._pair_scan.total, "fluid: {count} pairs with solids")
         records = self._fluid, points, self.offsets, self.entries, self.starts, self.pairs
         p.launch(fill_pairs, *records, count=count)
         if self._transposes:
-            p.require(self.transposed, self._entry_scan.total)
+            p.require(self.transposed, self._entry_scan.total, "fluid: {count} particles near points")
             p.serial(transpose, self.entries, self.state, self.theirs, self.transposed)

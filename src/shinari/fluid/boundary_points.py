@@ -92,7 +92,7 @@ class PointBoundary:
             p.launch(check_point, self._points, lists.state, count=len(self._points), grain=4096)
         with p.when((lists.state.stale, 0)):
             p.serial(count_pushes, lists.pairs, lists.state, self._log)
-            p.require(self._impulses, (self._log.room, 0))
+            p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of points")
             p.serial(log_pushes, lists.pairs, self._owners, lists.state, self._log, self._impulses)
             if carrier.moves:
                 lists.record_sort(p)

@@ -116,12 +116,12 @@ class Sheets:
         p.launch(list_item, fluid.rows, self._marks, self._queries, self._items, count=fluid.count, grain=2048)
         items = (state.items, 0)
         found.record(p, items)
-        p.require(self._distances, found.total)
+        p.require(self._distances, found.total, "fluid: {count} triangles near particles")
         near = sheets, self._triangles, self._meets, state
         lists = found.offsets, found.pairs, self._distances, self._kept
         p.launch(measure, fluid.rows, self._items, self._queries, *near, *lists, count=items, grain=64)
         self._kept_scan.record(p, items)
-        p.require(self._candidates, self._kept_scan.total)
+        p.require(self._candidates, self._kept_scan.total, "fluid: {count} triangles near particles")
         p.launch(list_candidates, self._items, *lists, self._candidates, count=items)
         p.launch(store_start, sheets, count=len(sheets), grain=4096)
         p.serial(finish_lists, state)

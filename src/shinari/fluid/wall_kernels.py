@@ -312,7 +312,7 @@ def find_planes(meshes: bool) -> Kernel:
                 behind = distance_and_normal(kind, sub(q, scale(n, d + support)), s, fields)[0]
                 thick = max(support - behind, ZERO)
             count = keep(p, slots, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
-            if kind >= MESH:
+            if meshes and kind >= MESH:
                 count = corner_planes(p, slots, count, planes, k, q, n, kind, s, fields, thick, pose, reach, flat)
         items.count[p] = count
         if remembers and not clear:

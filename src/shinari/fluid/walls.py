@@ -144,7 +144,7 @@ class Walls:
         found = self._items, self._planes, lists
         with p.when((lists.stale, 0)):
             p.serial(count_pushes, *found, self._log)
-            p.require(self._impulses, (self._log.room, 0))
+            p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of walls")
             p.serial(log_pushes, *found, walls, self._log, self._impulses)
             p.serial(count_chunks, lists, fluid.solve)
             records = fluid.rows, walls, self._passes, self._marks, lists, fluid.solve
@@ -207,7 +207,7 @@ class Walls:
     def _record_planes(self, p: Program) -> None:
         """List planes, as many as there is room for."""
         lists = self._lists
-        p.require(self._planes, (lists.room, 0))
+        p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls")
         records = self._items, self._planes, lists, self._fluid.rows, self.solids, self._passes
         known = self.clearances, self._fields, self._table
         p.launch(find_planes(self._meshes), *records, *known, count=(lists.items, 0), grain=32)
