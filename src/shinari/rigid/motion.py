@@ -206,11 +206,10 @@ def is_free(frames, i):
 
 
 @steady
-def velocities_after(frames, i, h):
+def velocities_after(frames, motions, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
-    before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
-    free, momentum = free_motion(before, frames.moments, i, spin, h)
+    after, free, momentum = frames.q[i], motions.free_q[i], motions.momentum[i]
     turn = scale(turn_between(free, after), 1.0 / h)
     momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
     return speed, spin_of(after, frames.moments, i, momentum)
@@ -227,7 +226,9 @@ def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
 
 
 @kernel(fastmath=STEADY)
-def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+def predict_body(
+    i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):  # fmt: skip
     """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
 
     An immovable one goes evenly with its velocities.
@@ -239,10 +240,11 @@ def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float
         v = v[0] + gx, v[1] + gy, v[2] + gz
         frames.v[i] = v
     frames.x[i] = add(frames.x[i], scale(v, h))
-    q = frames.q[i]
     if free:
-        spin = mean_spin(q, frames.moments, i, spin, h)
-    frames.q[i] = normalised(turned_by(q, scale(spin, h)))
+        frames.q[i], motions.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
+        motions.free_q[i] = frames.q[i]
+    else:
+        frames.q[i] = normalised(turned_by(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
@@ -303,10 +305,10 @@ def update_inertia(i, frames: Frames):
 
 
 @kernel(fastmath=STEADY)
-def derive_velocities(i, frames: Frames, h: np.float64, decay: np.float64):
+def derive_velocities(i, frames: Frames, motions: Motions, h: np.float64, decay: np.float64):
     """Velocities of a body from its poses at both ends of the substep, and their damping."""
     if is_free(frames, i):
-        v, w = velocities_after(frames, i, h)
+        v, w = velocities_after(frames, motions, i, h)
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 
