@@ -103,7 +103,7 @@ class Bodies(PhaseSystem):
         """Predict the poses."""
         frames, motions, h = self.frames, self.system.motions, self._settings.substep
         with p.when(self._finite):
-            p.launch(predict_body, frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
+            p.launch(predict_body, frames, motions, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._driven_frames, self._path, frames, self._clock
             p.launch(drive_frame, *records, h, count=len(self._driven_frames))
             p.launch(keep_prediction, frames, motions, count=len(frames))
@@ -142,7 +142,8 @@ class Bodies(PhaseSystem):
         """The poses of the substep are final: derive the velocities, and keep the forces."""
         h = self._settings.substep
         with p.when(self._finite):
-            p.launch(derive_velocities, self.frames, h, math.exp(-self._damping * h), count=len(self._rigid.bodies))
+            records, decay = (self.frames, self.system.motions), math.exp(-self._damping * h)
+            p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
             self.system.record_finish(p)
             self.system.record_bounce(p)
 

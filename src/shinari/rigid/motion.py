@@ -23,7 +23,8 @@ from shinari.rigid.progress import Flags, Lost, Pushed
 from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
-CLOSE = 1e-28
+# Squares of the relative change in a step of the iteration after which it ends, and after which it has converged.
+CLOSE, FOUND = 1e-28, 1e-12
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
 NEAR = 0.01
@@ -140,19 +141,43 @@ def turn_between(q0, q1):
 
 
 @steady
-def mean_spin(q, moments, i, spin, h):
-    """Angular velocity that a free body turns with in a substep: that at the midpoint of the turn."""
-    middle = spin
+def midpoint_spin(q, moments, i, spin, h):
+    """Angular velocity that a free body turns with in a substep, that at the midpoint of the turn; whether it is found.
+
+    It is not for a turn of a radian and more of a body that is far from round.
+    """
+    middle, found = spin, True
     if not is_round(moments, i):
         momentum = momentum_of(q, moments, i, spin)
         for _ in range(MIDPOINTS):
             last = middle
             middle = spin_of(turned_by(q, scale(last, HALF * h)), moments, i, momentum)
-            a, b, c = middle[0] - last[0], middle[1] - last[1], middle[2] - last[2]
-            size = middle[0] * middle[0] + middle[1] * middle[1] + middle[2] * middle[2]
-            if a * a + b * b + c * c <= CLOSE * size:
+            change, size = sub(middle, last), dot(middle, middle)
+            found = dot(change, change) <= FOUND * size
+            if dot(change, change) <= CLOSE * size:
                 break
-    return middle
+    return middle, found
+
+
+@steady
+def mean_spin(q, moments, i, spin, h):
+    """Angular velocity that a free body turns with in a substep."""
+    return midpoint_spin(q, moments, i, spin, h)[0]
+
+
+@steady
+def free_motion(q, moments, i, spin, h):
+    """Rotation and angular momentum of a free body at the end of a substep.
+
+    The momentum stays what it is; where the turn is not found, it falls as far as the energy would grow.
+    """
+    middle, found = midpoint_spin(q, moments, i, spin, h)
+    free = normalised(turned_by(q, scale(middle, h)))
+    momentum = momentum_of(q, moments, i, spin)
+    if not found:
+        before, after = dot(spin, momentum), dot(spin_of(free, moments, i, momentum), momentum)
+        momentum = scale(momentum, math.sqrt(before / after) if after > before else 1.0)
+    return free, momentum
 
 
 @steady
@@ -181,13 +206,12 @@ def is_free(frames, i):
 
 
 @steady
-def velocities_after(frames, i, h):
+def velocities_after(frames, motions, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
-    before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
-    free = normalised(turned_by(before, scale(mean_spin(before, frames.moments, i, spin, h), h)))
+    after, free, momentum = frames.q[i], motions.free_q[i], motions.momentum[i]
     turn = scale(turn_between(free, after), 1.0 / h)
-    momentum = add(momentum_of(before, frames.moments, i, spin), momentum_of(free, frames.moments, i, turn))
+    momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
     return speed, spin_of(after, frames.moments, i, momentum)
 
 
@@ -202,7 +226,9 @@ def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
 
 
 @kernel(fastmath=STEADY)
-def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+def predict_body(
+    i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):  # fmt: skip
     """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
 
     An immovable one goes evenly with its velocities.
@@ -214,10 +240,11 @@ def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float
         v = v[0] + gx, v[1] + gy, v[2] + gz
         frames.v[i] = v
     frames.x[i] = add(frames.x[i], scale(v, h))
-    q = frames.q[i]
     if free:
-        spin = mean_spin(q, frames.moments, i, spin, h)
-    frames.q[i] = normalised(turned_by(q, scale(spin, h)))
+        frames.q[i], motions.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
+        motions.free_q[i] = frames.q[i]
+    else:
+        frames.q[i] = normalised(turned_by(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
@@ -278,10 +305,10 @@ def update_inertia(i, frames: Frames):
 
 
 @kernel(fastmath=STEADY)
-def derive_velocities(i, frames: Frames, h: np.float64, decay: np.float64):
+def derive_velocities(i, frames: Frames, motions: Motions, h: np.float64, decay: np.float64):
     """Velocities of a body from its poses at both ends of the substep, and their damping."""
     if is_free(frames, i):
-        v, w = velocities_after(frames, i, h)
+        v, w = velocities_after(frames, motions, i, h)
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 
