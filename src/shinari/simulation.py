@@ -20,6 +20,7 @@ from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
 from shinari.live.changes import Changes
+from shinari.live.grab_rows import GrabSystem
 from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
 from shinari.maths.threads import require_threads
@@ -462,7 +463,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
     def _bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
         self._work = Workspace(self.described, self.model, self.state, self.settings)
-        self._work.grabs = self._grabs
+        self._work.grabs = [GrabSystem(self._work, self._grabs, self.settings)]
 
     def _diverged(self, before: dict[str, np.ndarray]) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""

@@ -38,13 +38,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shinari.compute import Program
 from shinari.errors import SceneError
+from shinari.live.grab_rows import GrabRows
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
 from shinari.scene.motion import rotation_matrix
-from shinari.solver.particles import Groups, Particles
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -57,27 +56,12 @@ if TYPE_CHECKING:
 class Held(Protocol):
     """What a grab holds."""
 
-    def start(self, h: float) -> np.ndarray:
-        """Where it was at the start of the substep of length h [s], in the world [m], (3,)."""
-        ...
-
     def place(self) -> np.ndarray:
         """Where it is now, in the world [m], (3,)."""
         ...
 
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
-        """Solve the rows once and move what is held.
-
-        Args:
-            target: Where it is to be [m], (3,).
-            soft: a [1/kg].
-            pushed: lambda so far in this substep [kg m], (3,).
-            h: Substep [s].
-            first: Whether it is the first iteration of the substep.
-
-        Returns:
-            d lambda, (3,).
-        """
+    def describe(self, rows: GrabRows, g: int) -> None:
+        """Say in a row what it is."""
         ...
 
 
@@ -135,9 +119,8 @@ class Grab:
         self.thing, self.index, self.spring = thing, index, spring
         self._held, self._grabs = held, grabs
         self._left = self.work = 0.0
-        self._start = self._place = np.zeros(3)
         self._target = self._goal = self._from = self._to = np.array(place, np.float64)
-        self._pushed, self._force = np.zeros(3), np.zeros(3)
+        self._force = np.zeros(3)
         grabs.append(self)
 
     def __repr__(self) -> str:
@@ -174,35 +157,24 @@ class Grab:
 
     def begin(self, dt: float) -> None:
         """A step of length dt [s] begins: the target moves on to where it was put."""
-        self.work, self._place = 0.0, self._held.place()
+        self.work = 0.0
         if self._goal is not self._target:
             self._goal, self._left = self._target, self.spring.glide
         part = 1.0 if self._left <= dt else dt / self._left
         self._left -= dt
         self._from, self._to = self._to, self._to + part * (self._goal - self._to)
 
-    def project(self, substep: int, settings: "Settings", first: bool) -> None:
-        """Solve once in an iteration of a substep of the step, counted from 0."""
-        h, spring = settings.substep, self.spring
-        if first:
-            self._pushed, self._start = np.zeros(3), self._held.start(h)
-        target = self._from + ((substep + 1) / settings.substeps) * (self._to - self._from)
-        if np.isfinite(spring.max_force):
-            way = target - self._start
-            target = self._start + way * min(
-                1.0, spring.max_force * spring.compliance / max(np.linalg.norm(way), 1e-30)
-            )
-        gamma = spring.compliance * spring.damping / h
-        target = (target + gamma * self._start) / (1.0 + gamma)
-        soft = spring.compliance / h**2 / (1.0 + gamma)
-        self._pushed += self._held.solve(target, soft, self._pushed, h, first)
-        self._force = self._pushed / h**2
+    def describe(self, rows: GrabRows, g: int) -> None:
+        """Write what the solver needs of it for a step to a row."""
+        spring = self.spring
+        self._held.describe(rows, g)
+        rows.begin[g], rows.end[g] = self._from, self._to
+        rows.compliance[g], rows.damping[g], rows.max_force[g] = spring.compliance, spring.damping, spring.max_force
+        rows.last[g], rows.multiplier[g], rows.work[g] = self._held.place(), 0.0, 0.0
 
-    def finish(self) -> None:
-        """A substep is over: add the work of its force."""
-        place = self._held.place()
-        self.work += float(self._force @ (place - self._place))
-        self._place = place
+    def set_force(self, force: np.ndarray) -> None:
+        """Force of the last substep [N], (3,)."""
+        self._force = force
 
 
 class HeldParticle:
@@ -211,77 +183,25 @@ class HeldParticle:
     def __init__(self, simulation: "Grabs", slot: int) -> None:
         self._simulation, self._slot = simulation, slot
 
-    def start(self, h: float) -> np.ndarray:
-        """See `Held`."""
-        simulation, slot = self._simulation, self._slot
-        origin = simulation.state.origins[simulation.model.groups[slot]]
-        return origin + simulation._work.predicted[slot] - h * simulation.state.v[slot].astype(np.float64)
-
     def place(self) -> np.ndarray:
         """See `Held`."""
         state, slot = self._simulation.state, self._slot
         return state.origins[self._simulation.model.groups[slot]] + state.x[slot, :3]
 
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
-        """See `Held`. A particle that has been pinned meanwhile is not pulled."""
-        state, slot = self._simulation.state, self._slot
-        x, w = state.x[slot, :3], float(state.x[slot, 3])
-        if w == 0.0:
-            return -pushed
-        error = x - (target - state.origins[self._simulation.model.groups[slot]])
-        change = -(error + soft * pushed) / (w + soft)
-        x += w * change
-        return change
+    def describe(self, rows: GrabRows, g: int) -> None:
+        """See `Held`."""
+        rows.particle[g] = self._slot
 
 
 class HeldBody:
-    """A place on a rigid body.
-
-    It is solved like an attachment of a fixed particle at the target to that place, with the inverse mass of the body
-    there (Mueller et al. 2020, eq. 2 and 3); see `shinari.rigid.coupling.attachment_rows`. The push acts at the place
-    as it was at the start of the substep, and is an impulse that wakes a body that sleeps.
-    """
+    """A place on a rigid body."""
 
     def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
-        from shinari.rigid.coupling.attachment_rows import AttachmentRows
-
         self._simulation, self._body = simulation, body
-        state, described, real = simulation.state, simulation.scene.bodies[body], simulation.model.real
+        state, described = simulation.state, simulation.scene.bodies[body]
         local = (point - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
         # in the axes of the frame that the solver moves
         self._local = (local - described.centre) @ rotation_matrix(described.axes)
-        # the fixed particle stands at an origin of its own, which is the target
-        self._particle: Particles = Particles.zeros(1, real)
-        self._group: Groups = Groups.zeros(1, real)
-        self._row: AttachmentRows = AttachmentRows.zeros(1)
-        self._row.body[0], self._row.place[0] = body, self._local
-        self._programs: dict[bool, Program] = {}
-        self._frames: Any = None
-
-    def _program(self, first: bool, h: float) -> Program:
-        """Solves the attachment once."""
-        from shinari.rigid.coupling.attachment_rows import solve_attachments
-        from shinari.rigid.coupling.records import Turns
-        from shinari.rigid.coupling.response import begin_turn, end_turn
-
-        assert self._simulation._work.bodies is not None
-        frames = self._simulation._work.bodies.frames
-        if frames is not self._frames:
-            self._frames, self._programs = frames, {}
-        if first not in self._programs:
-            turns, p = Turns.zeros(len(frames)), Program()
-            p.launch(begin_turn, frames, turns, count=len(frames))
-            p.serial(solve_attachments, self._row, self._particle, self._group, frames, turns, int(first), h)
-            p.launch(end_turn, frames, turns, h, count=len(frames))
-            self._programs[first] = p
-        return self._programs[first]
-
-    def start(self, h: float) -> np.ndarray:
-        """See `Held`."""
-        work = self._simulation._work
-        assert work.bodies is not None
-        frames = work.bodies.frames
-        return frames.x0[self._body] + rotation_matrix(frames.q0[self._body]) @ self._local
 
     def place(self) -> np.ndarray:
         """See `Held`."""
@@ -290,13 +210,9 @@ class HeldBody:
         frames = work.bodies.frames
         return frames.x[self._body] + rotation_matrix(frames.q[self._body]) @ self._local
 
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
+    def describe(self, rows: GrabRows, g: int) -> None:
         """See `Held`."""
-        self._particle.v[0] = (target - self.start(h)) / h
-        self._group.origin[0] = target
-        self._row.multiplier[0], self._row.compliance[0] = -pushed, soft * h * h
-        self._program(first, h).run()
-        return -self._row.multiplier[0] - pushed
+        rows.body[g], rows.place[g] = self._body, self._local
 
 
 class Grabs:

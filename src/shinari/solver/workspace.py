@@ -41,7 +41,7 @@ from shinari.state import State
 if TYPE_CHECKING:
     from shinari.fluid.emission import Emission
     from shinari.fluid.part import Fluid
-    from shinari.live.grabs import Grab
+    from shinari.live.grab_rows import GrabSystem
     from shinari.rigid.coupling.attachments import Attachments
 
 
@@ -63,7 +63,7 @@ class Workspace:
         emission: Emitters and sinks of fluids, or None.
         tears: What can tear, or None.
         flows: What can flow, or None.
-        grabs: What a user holds; the simulation's own list.
+        grabs: The grabs of a user, if any.
         loosened: Whether rows have let go by force since the last step.
         air: Triangles in the air, or None.
         force_fields: Kernels of the force fields.
@@ -96,7 +96,7 @@ class Workspace:
         if model.colliders:
             self.solids = Solids(scene, model, state, settings, self.particles, self.groups, self.clock)
         self.contacts: list[Family] = []
-        self.grabs: list[Grab] = []
+        self.grabs: list[GrabSystem] = []
         self.loosened = False
         self._scene = scene
         self.air = None if model.air is None else Air(model, settings, self.particles, self.clock)
