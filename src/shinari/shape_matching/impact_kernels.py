@@ -5,21 +5,19 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.contact.solid.collide import combined, into, law_of, out_of
+from shinari.contact.solid.records import Colliders, Contacts, Items, Poses
+from shinari.contact.solid.records import Counts as ListCounts
 from shinari.maths.function import steady
 from shinari.maths.polar import solve_symmetric
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.shape_matching.impact_records import (
     Bodies,
     Changes,
-    ColliderContacts,
     Counts,
     ImpactRows,
-    Near,
     PairContacts,
     Points,
-    Poses,
     Starts,
-    Surfaces,
 )
 from shinari.shape_matching.kernels import NONE, ONE, THIN, ZERO, away, double
 from shinari.shape_matching.records import LumpPieces, Lumps, Matched
@@ -80,16 +78,17 @@ def find_body(
 
 
 @kernel(fastmath=STEADY)
-def count_collider_impacts(_, near: Near, contacts: ColliderContacts, points: Points, starts: Starts, counts: Counts):
+def count_collider_impacts(
+    _, items: Items, contacts: Contacts, near: ListCounts, points: Points, starts: Starts, counts: Counts
+):
     """Count the contacts with colliders that push each rigid lump; find where those of each start."""
     for g in range(len(starts)):
         starts.at[g] = 0
-    for n in range(len(near)):
-        lump = points.lump[near.particle[n]]
+    for n in range(near.items[0]):
+        lump = points.lump[items.item[n]]
         if lump >= 0:
-            first, last = near.contacts[n]
-            for m in range(first, last):
-                if contacts.memory[m, 0] > 0.0:
+            for m in range(items.first[n], items.end[n]):
+                if contacts.push[m] > ZERO:
                     starts.at[lump] += 1
     total = 0
     for g in range(len(starts)):
@@ -101,15 +100,16 @@ def count_collider_impacts(_, near: Near, contacts: ColliderContacts, points: Po
 
 
 @kernel(fastmath=STEADY)
-def list_collider_impacts(_, near: Near, contacts: ColliderContacts, points: Points, starts: Starts, rows: ImpactRows):
+def list_collider_impacts(
+    _, items: Items, contacts: Contacts, near: ListCounts, points: Points, starts: Starts, rows: ImpactRows
+):
     """List the contacts with colliders that push rigid lumps, lump after lump."""
-    for n in range(len(near)):
-        particle = np.int64(near.particle[n])
+    for n in range(near.items[0]):
+        particle = np.int64(items.item[n])
         lump = points.lump[particle]
         if lump >= 0:
-            first, last = near.contacts[n]
-            for m in range(first, last):
-                if contacts.memory[m, 0] > 0.0:
+            for m in range(items.first[n], items.end[n]):
+                if contacts.push[m] > ZERO:
                     k = starts.at[lump]
                     rows.lumps[k], rows.particles[k], rows.contact[k] = (lump, -1), (particle, -1), m
                     starts.at[lump] = k + 1
@@ -155,29 +155,29 @@ def wanted_speed(speed, restitution, slow):
 def prepare_collider_impact(
     k,
     rows: ImpactRows,
-    contacts: ColliderContacts,
+    contacts: Contacts,
     before: Bodies,
     now: Bodies,
     points: Points,
     particles: Particles,
-    surfaces: Surfaces,
+    colliders: Colliders,
     poses: Poses,
     h: np.float64,
     slow: np.float64,
 ):
     """Write what a contact with a collider asks for."""
     g, i, m = rows.lumps[k, 0], rows.particles[k, 0], rows.contact[k]
-    collider = np.int64(contacts.collider[m])
-    law, memory, x = law_of(points.law, surfaces.law, i, collider), contacts.memory[m], particles.x[i]
-    here, pose = (x[0], x[1], x[2]), particles.group[i] * len(surfaces) + collider
+    collider = np.int64(contacts.solid[m])
+    law, x = law_of(points.law, colliders.surface, i, collider), particles.x[i]
+    here, pose = (x[0], x[1], x[2]), particles.group[i] * len(colliders) + collider
     carried = scale(sub(here, out_of(poses.before[pose], into(poses.after[pose], here))), ONE / h)
-    n = double((memory[4], memory[5], memory[6]))
+    n = double(contacts.normal[m])
     speed = dot(n, sub(velocity_at(before, g, away(here, before.centre[g])), carried))
     mass_over_h = ONE / (np.float64(x[3]) * h)
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, away(here, now.centre[g]), NONE, carried
     rows.speed[k] = wanted_speed(speed, law[2], slow)
-    rows.push[k] = mass_over_h * memory[0]
-    rows.hold[k] = scale((memory[1], memory[2], memory[3]), mass_over_h)
+    rows.push[k] = mass_over_h * contacts.push[m]
+    rows.hold[k] = scale(contacts.hold[m], mass_over_h)
     rows.friction[k], rows.soft[k] = (law[0], law[1]), law[3] > 0.0
 
 
@@ -305,13 +305,12 @@ def apply_both(g, other, r, far, impulse, now, changes):
 
 
 @kernel(fastmath=STEADY)
-def write_collider_impulse(k, rows: ImpactRows, contacts: ColliderContacts, particles: Particles, h: np.float64):
+def write_collider_impulse(k, rows: ImpactRows, contacts: Contacts, particles: Particles, h: np.float64):
     """Record the impulse of a contact with a collider."""
     m = rows.contact[k]
-    memory = contacts.memory[m]
     mass_over_h = ONE / (np.float64(particles.x[rows.particles[k, 0], 3]) * h)
-    push = scale(rows.normal[k], rows.push[k] - mass_over_h * memory[0])
-    hold = sub(rows.hold[k], scale((memory[1], memory[2], memory[3]), mass_over_h))
+    push = scale(rows.normal[k], rows.push[k] - mass_over_h * contacts.push[m])
+    hold = sub(rows.hold[k], scale(contacts.hold[m], mass_over_h))
     contacts.impulse[m] = add(contacts.impulse[m], add(push, hold))
 
 

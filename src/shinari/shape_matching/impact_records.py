@@ -31,34 +31,6 @@ class Points(Record):
     law = Field(real, 4, doc="friction, static friction, restitution and compliance [m/N]")
 
 
-class Surfaces(Record):
-    """Surfaces of colliders."""
-
-    law = Field(real, 4, doc="friction, static friction, restitution and compliance [m/N]")
-
-
-class Poses(Record):
-    """Poses of the colliders relative to each group: row g K + k is collider k of K for group g."""
-
-    before = Field(real, 12, doc="at the start of the substep: matrix, position")
-    after = Field(real, 12, doc="at its end")
-
-
-class Near(Record):
-    """Particles near colliders, A rows."""
-
-    particle = Field(np.uint32)
-    contacts = Field(np.int64, 2, doc="first contact and the one after the last")
-
-
-class ColliderContacts(Record):
-    """Contacts of particles with colliders, M rows."""
-
-    collider = Field(np.uint32)
-    memory = Field(real, 12, doc="see `shinari.contact.solid.collide`")
-    impulse = Field(np.float64, 3, unit="N s", doc="sum over the step")
-
-
 class PairContacts(Record):
     """Contacts of two particles, M rows."""
 

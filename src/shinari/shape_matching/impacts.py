@@ -36,15 +36,11 @@ from shinari.shape_matching.impact_kernels import (
 from shinari.shape_matching.impact_records import (
     Bodies,
     Changes,
-    ColliderContacts,
     Counts,
     ImpactRows,
-    Near,
     PairContacts,
     Points,
-    Poses,
     Starts,
-    Surfaces,
 )
 from shinari.shape_matching.part import GRAIN, PIECES, Matching
 from shinari.solver.particles import Particles
@@ -83,14 +79,9 @@ class Impacts:
             radius=model.radii,
             law=model.surfaces[model.owners],
         )
-        self._near, self._contacts = Near.zeros(0, real), ColliderContacts.zeros(0, real)
         self._pair_contacts = PairContacts.zeros(0, real)
         self._counts, self._starts = Counts.zeros(1), Starts.zeros(count + 1)
         self._rows = ImpactRows.zeros(64)
-        if solids is not None:
-            self._surfaces = Surfaces(real, law=solids.surfaces)
-            shape = -1, solids.before.shape[-1]
-            self._poses = Poses(real, before=solids.before.reshape(shape), after=solids.after.reshape(shape))
         self._measure, self._bounce = Segment(self.record_predict), Segment(self.record_restitution)
 
     def record_predict(self, p: Program) -> None:
@@ -100,26 +91,29 @@ class Impacts:
     def record_restitution(self, p: Program) -> None:
         """Bring the velocities of the lumps to what their contacts ask for."""
         matching, rows, counts, points = self._matching, self._rows, self._counts, self._points
-        near = self._near, self._contacts, points, self._starts
-        if self._solids is not None:
-            p.serial(count_collider_impacts, *near, counts)
+        solids, starts = self._solids, self._starts
+        if solids is not None:
+            near = solids.particle_list
+            lists = near.items, near.contacts, near.counts, points, starts
+            p.serial(count_collider_impacts, *lists, counts)
         if self._pairs is not None:
             p.serial(count_pair_impacts, self._pair_contacts, points, counts)
         with p.when((counts.all, 0)):
             p.require(rows, (counts.all, 0))
             bodies = self._before, self._now
             self._record_bodies(p, self._now, np.zeros(3))
-            if self._solids is not None:
-                p.serial(list_collider_impacts, *near, rows)
-                records = rows, self._contacts, *bodies, points, self._particles, self._surfaces, self._poses
+            if solids is not None:
+                p.serial(list_collider_impacts, *lists, rows)
+                moving = points, self._particles, solids.colliders, solids.pose_table
+                records = rows, near.contacts, *bodies, *moving
                 p.launch(prepare_collider_impact, *records, self._h, self._slow, count=(counts.colliders, 0))
             if self._pairs is not None:
                 p.serial(list_pair_impacts, self._pair_contacts, points, counts, rows)
                 records = rows, counts, self._pair_contacts, *bodies, points, self._particles
                 p.launch(prepare_pair_impact, *records, self._slow, count=(counts.pairs, 0))
             p.serial(sweep_impacts, rows, self._now, self._changes, counts)
-            if self._solids is not None:
-                records = rows, self._contacts, self._particles
+            if solids is not None:
+                records = rows, near.contacts, self._particles
                 p.launch(write_collider_impulse, *records, self._h, count=(counts.colliders, 0))
             if self._pairs is not None:
                 p.launch(write_pair_impulse, rows, counts, self._pair_contacts, count=(counts.pairs, 0))
@@ -150,11 +144,6 @@ class Impacts:
 
     def bounce(self, threads: int) -> None:
         """Run `record_restitution` on the contacts as they are now."""
-        if self._solids is not None:
-            near = self._solids.particle_contacts
-            ranges = np.stack([near.offsets[:-1], near.offsets[1:]], axis=1)
-            self._near.bind(particle=near.items, contacts=ranges)
-            self._contacts.bind(collider=near.solids, memory=near.memory, impulse=near.impulses)
         if self._pairs is not None:
             particles, normals, impulses = self._pairs.rows()
             # rows that were found anew within the substep have what they pushed since
