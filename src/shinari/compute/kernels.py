@@ -12,6 +12,7 @@ Importing and hashing them needs no compiler: Numba is loaded when an object fil
 called as plain Python runs its body, for tests and debugging.
 """
 
+import dis
 import hashlib
 import importlib.metadata
 import inspect
@@ -93,6 +94,11 @@ class Native:
         made_of = repr((toolchain(), source.made_of(precision), dependencies(source.python_function, precision)))
         self.symbol = f"{source.name}_{hashlib.sha256(made_of.encode()).hexdigest()[:20]}"
         self._address = 0
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its machine code is in memory."""
+        return self._address != 0
 
     @property
     def address(self) -> int:
@@ -307,11 +313,17 @@ def _code_text(code: CodeType) -> str:
     return repr((code.co_code, code.co_names, code.co_varnames, constants))
 
 
+@cache
+def global_names(code: CodeType) -> tuple[str, ...]:
+    """Globals that code reads; `co_names` has the names of attributes, too, such as those of fields."""
+    return tuple(dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"))
+
+
 def referenced(python_function: Callable) -> list[tuple[str, Any]]:
     """Names and values that a function reads: globals, variables of enclosing functions, attributes of modules."""
     scope, code = python_function.__globals__, python_function.__code__  # type: ignore[attr-defined]
     closure = zip(code.co_freevars, python_function.__closure__ or (), strict=True)  # type: ignore[attr-defined]
-    found = [(name, scope[name]) for name in code.co_names if name in scope]
+    found = [(name, scope[name]) for name in global_names(code) if name in scope]
     found += [(name, cell.cell_contents) for name, cell in closure]
     modules = [value for _, value in found if isinstance(value, ModuleType) and value not in (np, math)]
     for module in modules:

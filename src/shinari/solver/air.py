@@ -92,6 +92,13 @@ def apply_kicks(i, corners: Corners, offsets: Offsets, particles: Particles):
     particles.v[i] = v
 
 
+def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
+    """Write the wind at the ends of the substeps [s] into a table."""
+    wind = model.wind
+    for k, end in enumerate(ends):
+        table.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
+
+
 class Air:
     """Triangles of one simulation in the air."""
 
@@ -108,9 +115,7 @@ class Air:
 
     def begin(self, ends: np.ndarray) -> None:
         """Tabulate the wind at the ends of the substeps [s]."""
-        wind = self._model.wind
-        for k, end in enumerate(ends):
-            self._wind.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
+        tabulate(self._wind, self._model, ends)
 
     def keep(self, left: np.ndarray) -> None:
         """Take triangles out of the air that are gone, (F,)."""

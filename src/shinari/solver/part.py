@@ -11,6 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 
@@ -46,7 +47,7 @@ class PartModel(Protocol):
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
         ...
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> Part:
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> Part:
         """The part for a simulation; `state.parts` holds the arrays that `start` gave."""
         ...
 

@@ -40,6 +40,8 @@ def step(model: Model, state: State, work: Workspace, settings: Settings) -> boo
         work.bodies.begin(time, threads)
     for family in work.contacts:
         family.begin(time)
+    if work.fluid is not None:
+        work.fluid.begin(ends)
     for grab in work.grabs:
         grab.begin(settings.dt)
     for substep in range(settings.substeps):

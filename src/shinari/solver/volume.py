@@ -15,6 +15,7 @@ the bits do not depend on the number of threads.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -24,6 +25,9 @@ from shinari.maths.vec3 import ZERO, add, cross, dot, sub
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -65,7 +69,7 @@ class VolumesModel:
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, model: Model, state: State, settings: Settings, predicted: np.ndarray) -> "Volumes":
+    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
         """The meshes of one simulation."""
         return Volumes(self, model, state, settings)
 

@@ -16,7 +16,7 @@ from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.shape_matching.impacts import Impacts
-from shinari.shape_matching.part import ShapeMatching
+from shinari.shape_matching.part import Matching
 from shinari.solver.air import Air
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
@@ -78,7 +78,7 @@ class Workspace:
         self.groups = Groups(real, origin=state.origins)
         self.clock, self.times = Clock.zeros(1, real), Times.zeros(settings.substeps, real)
         self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
-        self.parts = [part.bind(model, state, settings, self.predicted) for part in model.parts]
+        self.parts = [part.bind(model, state, settings, self) for part in model.parts]
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self.tears = Tears(model, state, by_name) if model.tearings else None
         self.flows = Flows(model, state, by_name, settings.substep) if model.flowings else None
@@ -166,15 +166,16 @@ class Workspace:
         from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.walls import Walls
 
-        fluid.boundaries.clear()
+        boundaries: list[Any] = []
         frames = None if self.bodies is None else self.bodies.frames
         if self.solids is not None or self.bodies is not None:
-            fluid.boundaries.append(Walls(scene, fluid, self.solids, frames))
-        fluid.boundaries += bind_points(scene, model, fluid.model, self.solids, frames)
+            boundaries.append(Walls(scene, fluid, self.solids, frames))
+        boundaries += bind_points(scene, model, fluid, self.solids, frames)
         if self._who is not None and len(self._who.triangles):
             from shinari.fluid.sheets import Sheets
 
-            fluid.boundaries.append(Sheets(fluid, self._who))
+            boundaries.append(Sheets(fluid, self._who))
+        fluid.bind_boundaries(boundaries)
         return fluid
 
     def _meet(self, model: Model, state: State, settings: Settings) -> None:
@@ -201,8 +202,8 @@ class Workspace:
                 BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held)
             )
         if self.contacts:
-            lumps = [part for part in model.parts if isinstance(part, ShapeMatching) and part.firm.any()]
-            self.contacts += [Impacts(part, model, state, settings, self.solids, pairs) for part in lumps]
+            lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
+            self.contacts += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]
         if model.air is not None and model.fabrics:
             assert self.air is not None
             self.air.keep(air_left(self._scene, model, state))

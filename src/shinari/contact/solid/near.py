@@ -27,12 +27,6 @@ length = function(norm.py_func, fastmath=frozenset())
 
 
 @steady
-def set_bit(masks, i, k):
-    """Mark solid k in row i."""
-    masks[i, k // WORD] |= np.uint64(1) << np.uint64(k % WORD)
-
-
-@steady
 def drift_of(reference, far, at):
     """Twice the distance that a collider is expected to move past a point until the end of the step."""
     return TWO * length(sub(into(far, at), into(reference, at)))

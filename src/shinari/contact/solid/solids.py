@@ -1,7 +1,5 @@
 """Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shinari.compute import Program
@@ -111,11 +109,6 @@ class Solids:
         """How often the lists were made in the last step."""
         return int(self._search.detections[0])
 
-    @property
-    def after(self) -> np.ndarray:
-        """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
-        return self.pose_table.after.reshape(-1, len(self.colliders), 12)
-
     def begin(self, time: float) -> None:
         """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
         count, settings = len(self.colliders), self._settings
@@ -213,40 +206,6 @@ class Solids:
             for c in self._model.colliders
         ]
         return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
-
-    # ---- arrays, for systems that are not recorded yet ----
-
-    @property
-    def surfaces(self) -> np.ndarray:
-        """Friction, static friction, restitution and compliance [m/N] of each, (K, 4)."""
-        return self.colliders.surface
-
-    @property
-    def before(self) -> np.ndarray:
-        """Poses at the start of the substep, as `after`."""
-        return self.pose_table.before.reshape(-1, len(self.colliders), 12)
-
-    @property
-    def particle_contacts(self) -> "ListArrays":
-        """The contacts of particles."""
-        counts, items, contacts = self.particle_list.counts, self.particle_list.items, self.particle_list.contacts
-        rows, count = int(counts.items[0]), int(counts.contacts[0])
-        memory = np.zeros((count, 12), self._model.real)
-        memory[:, 0], memory[:, 1:4] = contacts.push[:count], contacts.hold[:count]
-        memory[:, 4:7], memory[:, 7] = contacts.normal[:count], contacts.gap[:count]
-        offsets = np.append(items.first[:rows], count)
-        return ListArrays(items.item[:rows], offsets, contacts.solid[:count], memory, contacts.impulse[:count])
-
-
-@dataclass(frozen=True)
-class ListArrays:
-    """The list of contacts of particles as arrays."""
-
-    items: np.ndarray
-    offsets: np.ndarray
-    solids: np.ndarray
-    memory: np.ndarray
-    impulses: np.ndarray
 
 
 def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:

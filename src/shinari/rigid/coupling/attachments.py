@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
@@ -54,9 +55,9 @@ class AttachmentModel:
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Attachments":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Attachments":
         """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
-        return Attachments(self, model, state, settings, predicted)
+        return Attachments(self, model, state, settings, work.predicted)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None, and the elastic energy of what has a compliance [J]."""
