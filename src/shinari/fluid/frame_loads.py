@@ -9,10 +9,10 @@ import numpy as np
 from shinari.compute import Field, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.fluid.records import Solve
-from shinari.maths.quaternion import normalised
 from shinari.maths.vec3 import add, dot, scale, sub
+from shinari.rigid.coupling.response import turned_by_moment
 from shinari.rigid.frames import Frames
-from shinari.rigid.motion import mean_spin, spin_of, symmetric_times, turn_between, turned_by
+from shinari.rigid.motion import symmetric_times
 
 
 class FrameLoads(Record):
@@ -69,11 +69,7 @@ def add_response(_, loads: FrameLoads, frames: Frames, solve: Solve):
 
 @kernel(fastmath=STEADY)
 def apply_load(b, loads: FrameLoads, frames: Frames, solve: Solve, h: np.float64, searched: np.int64):
-    """Give a frame the opposite of its load, times the length of the step if it is that of the direction.
-
-    It turns by exactly what the moments give to its angular momentum, see
-    `shinari.rigid.coupling.response.finish_turns`.
-    """
+    """Give a frame the opposite of its load, times the length of the step if it is that of the direction."""
     length = solve.length[0] if searched != 0 else 1.0
     f = loads.load[b]
     push, moment = scale((f[0], f[1], f[2]), -length), scale((f[3], f[4], f[5]), -length / h)
@@ -86,7 +82,4 @@ def apply_load(b, loads: FrameLoads, frames: Frames, solve: Solve, h: np.float64
         i[5] + moment[2],
     )  # fmt: skip
     if dot(moment, moment) > 0.0:
-        start = frames.q0[b]
-        free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
-        way = turn_between(free, frames.q[b])
-        frames.q[b] = turned_by(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
+        frames.q[b] = turned_by_moment(frames, b, frames.q[b], moment, h)

@@ -24,7 +24,7 @@ from shinari.rigid.contact.fields import BodyFields, Four, distances
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.coupling.records import PieceTable, Turns
 from shinari.rigid.frames import Frames
-from shinari.rigid.motion import mean_spin, quaternion, spin_of, symmetric_times, turn_between, turned_by, vector
+from shinari.rigid.motion import mean_spin, spin_of, symmetric_times, turn_between, turned_by
 
 
 @steady
@@ -174,44 +174,25 @@ def begin_turn(b, frames: Frames, turns: Turns):
     turns.before[b], turns.moved[b], turns.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
 
 
+@steady
+def turned_by_moment(frames, b, before, moment, h):
+    """Quaternion of a frame that had another before moments acted on it [N m s].
+
+    The turn adds exactly what the moments give to the angular momentum, counted from the pose that the body would have
+    on its own, as in `shinari.rigid.motion`.
+    """
+    start = frames.q0[b]
+    free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
+    way = turn_between(free, before)
+    return turned_by(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
+
+
 @kernel(fastmath=STEADY)
 def end_turn(b, frames: Frames, turns: Turns, h: float):
     """Turn a body by exactly what the moments of a sweep give to its angular momentum.
 
-    In the sweep turns add up to first order. What a turn adds to the angular momentum is counted from the pose that the
-    body would have on its own, as in `shinari.rigid.motion.derive`.
+    In the sweep turns add up to first order.
     """
     moment = turns.torque[b]
     if dot(moment, moment) > ZERO:
-        start = frames.q0[b]
-        free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
-        way = turn_between(free, turns.before[b])
-        way = add(way, scale(spin_of(free, frames.moments, b, moment), h))
-        frames.q[b] = turned_by(free, way)
-
-
-# Of arrays, for the kernels of fluids until they are recorded.
-
-
-@steady
-def begin_turns(before, q, torques, moved):
-    """Keep the quaternions before a sweep, and clear its sums."""
-    for b in range(len(q)):
-        moved[b, 0] = moved[b, 1] = ZERO
-        for c in range(4):
-            before[b, c] = q[b, c]
-        for c in range(3):
-            torques[b, c] = ZERO
-
-
-@steady
-def finish_turns(before, q, q0, moments, w, torques, h):
-    """Turn bodies by what the moments of a sweep give to their angular momenta; see `end_turn`."""
-    for b in range(len(torques)):
-        moment = vector(torques, b)
-        if dot(moment, moment) > ZERO:
-            start = quaternion(q0, b)
-            free = normalised(turned_by(start, scale(mean_spin(start, moments, b, vector(w, b), h), h)))
-            way = turn_between(free, quaternion(before, b))
-            way = add(way, scale(spin_of(free, moments, b, moment), h))
-            q[b, 0], q[b, 1], q[b, 2], q[b, 3] = turned_by(free, way)
+        frames.q[b] = turned_by_moment(frames, b, turns.before[b], moment, h)
