@@ -9,9 +9,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import numba
 import numpy as np
 
+from shinari.compute.kernels import toolchain
 from shinari.maths.kernel_cache import remove, tell_of_cache, write_whole
 from shinari.solver.rendered import cache_folder
 
@@ -58,7 +58,7 @@ def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequ
 
 
 def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:
-    total = hashlib.sha256("\0".join((code, numba.__version__, np.__version__)).encode())
+    total = hashlib.sha256("\0".join((code, *map(str, toolchain()))).encode())
     for part in parts:
         total.update(f"\0{part.dtype.str}{part.shape}".encode())
         total.update(np.ascontiguousarray(part).tobytes())

@@ -77,3 +77,10 @@ def direction_and_length(a):
     """Unit vector a / |a| (zero for a zero vector) and the length |a|."""
     length = norm(a)
     return scale(a, reciprocal(length)), length
+
+
+@steady
+def direction_and_positive_length(a):
+    """As `direction_and_length` with a length of at least 1e-19: without a choice, for the hottest loops."""
+    length = np.sqrt(dot(a, a) + TINY)
+    return scale(a, ONE / length), length
