@@ -111,14 +111,19 @@ def drop_pull(p, points: Points, elements: Elements, flags: Flags, first_point: 
 
 @kernel(fastmath=STEADY)
 def speed_up(j, nodes: Nodes, frames: Frames, motions: Motions, h: np.float64):
-    """Add the change of velocity of a bounce, and find the inertia at the final pose.
-
-    With that of the predicted poses, friction would increase the energy of a body that the impact has turned far.
-    """
+    """Add the change of velocity of a bounce."""
     i = nodes.frame[j]
     change = motions.bounced[i]
     frames.v[i] = add(frames.v[i], (change[0] / h, change[1] / h, change[2] / h))
     frames.w[i] = add(frames.w[i], (change[3] / h, change[4] / h, change[5] / h))
+
+
+@kernel(fastmath=STEADY)
+def find_inertia(i, frames: Frames, motions: Motions):
+    """Inverse inertia at the final pose.
+
+    With that of the predicted poses, friction would increase the energy of a body that the impact has turned far.
+    """
     write_inverse_inertia(motions.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 

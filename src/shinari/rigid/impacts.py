@@ -10,6 +10,7 @@ from shinari.rigid.bounce import (
     drop_pull,
     find_bounced,
     find_came,
+    find_inertia,
     speed_up,
     write_bounce,
 )
@@ -111,5 +112,6 @@ class Impacts:
         p.launch(limit_bounce, components, nodes, frames, motions, h, count=self._each, grain=16)
         p.launch(scale_impulse, elements, components, first_point, count=self._all)
         p.launch(speed_up, nodes, frames, motions, h, count=every)
+        p.launch(find_inertia, frames, motions, count=len(frames))
         records = components, self._points, self._work, elements, frames, motions
         p.launch(apply_friction, *records, first_point, h, count=self._each, grain=16)

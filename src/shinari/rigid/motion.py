@@ -23,7 +23,8 @@ from shinari.rigid.progress import Flags, Pushed
 from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
-CLOSE = 1e-28
+# Squares of the relative change in a step of the iteration after which it ends, and after which it has converged.
+CLOSE, FOUND = 1e-28, 1e-12
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
 NEAR = 0.01
@@ -140,19 +141,43 @@ def turn_between(q0, q1):
 
 
 @steady
-def mean_spin(q, moments, i, spin, h):
-    """Angular velocity that a free body turns with in a substep: that at the midpoint of the turn."""
-    middle = spin
+def midpoint_spin(q, moments, i, spin, h):
+    """Angular velocity that a free body turns with in a substep, that at the midpoint of the turn; whether it is found.
+
+    It is not for a turn of a radian and more of a body that is far from round.
+    """
+    middle, found = spin, True
     if not is_round(moments, i):
         momentum = momentum_of(q, moments, i, spin)
         for _ in range(MIDPOINTS):
             last = middle
             middle = spin_of(turned_by(q, scale(last, HALF * h)), moments, i, momentum)
-            a, b, c = middle[0] - last[0], middle[1] - last[1], middle[2] - last[2]
-            size = middle[0] * middle[0] + middle[1] * middle[1] + middle[2] * middle[2]
-            if a * a + b * b + c * c <= CLOSE * size:
+            change, size = sub(middle, last), dot(middle, middle)
+            found = dot(change, change) <= FOUND * size
+            if dot(change, change) <= CLOSE * size:
                 break
-    return middle
+    return middle, found
+
+
+@steady
+def mean_spin(q, moments, i, spin, h):
+    """Angular velocity that a free body turns with in a substep."""
+    return midpoint_spin(q, moments, i, spin, h)[0]
+
+
+@steady
+def free_motion(q, moments, i, spin, h):
+    """Rotation and angular momentum of a free body at the end of a substep.
+
+    The momentum stays what it is; where the turn is not found, it falls as far as the energy would grow.
+    """
+    middle, found = midpoint_spin(q, moments, i, spin, h)
+    free = normalised(turned_by(q, scale(middle, h)))
+    momentum = momentum_of(q, moments, i, spin)
+    if not found:
+        before, after = dot(spin, momentum), dot(spin_of(free, moments, i, momentum), momentum)
+        momentum = scale(momentum, math.sqrt(before / after) if after > before else 1.0)
+    return free, momentum
 
 
 @steady
@@ -185,9 +210,9 @@ def velocities_after(frames, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
-    free = normalised(turned_by(before, scale(mean_spin(before, frames.moments, i, spin, h), h)))
+    free, momentum = free_motion(before, frames.moments, i, spin, h)
     turn = scale(turn_between(free, after), 1.0 / h)
-    momentum = add(momentum_of(before, frames.moments, i, spin), momentum_of(free, frames.moments, i, turn))
+    momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
     return speed, spin_of(after, frames.moments, i, momentum)
 
 
