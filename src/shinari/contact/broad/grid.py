@@ -259,8 +259,7 @@ def lay_out(_, extent: Extent, levels: Levels, fewest: np.int64, per_point: np.i
     finest = extent.least[0] * max(wide[0], max(wide[1], wide[2]))
     for level in range(len(levels)):
         levels.first[level] = total
-        levels.reach[level] = max(levels.reach[level], finest)
-        inverse = 1.0 / (levels.reach[level] * (1.0 + SLACK))
+        inverse = 1.0 / (max(levels.reach[level], finest) * (1.0 + SLACK))
         levels.inverse[level] = inverse
         levels.sides[level] = FEWEST, FEWEST, FEWEST
         if levels.count[level] > 0:
