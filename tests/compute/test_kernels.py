@@ -8,6 +8,7 @@ import pytest
 from shinari.compute import Field, Program, Record, View, function, kernel, real, scratch, shared
 from shinari.compute.backend import CompileError
 from shinari.compute.kernels import FAST
+from shinari.compute.program import run_once
 
 PRECISIONS = pytest.mark.parametrize("precision", [np.float32, np.float64])
 ZERO, HALF = np.float32(0.0), np.float32(0.5)
@@ -244,3 +245,21 @@ def test_a_global_that_compiled_code_cannot_hold_is_refused():
     program = Program()
     with pytest.raises(TypeError, match="reads: reads table, of type ndarray"):
         program.launch(reads, points(np.float32), count=1)
+
+
+def test_a_field_may_have_the_name_of_a_function_of_its_module():
+    class Test(Record):
+        points = Field(np.int64)
+        explain = Field(np.int64)
+
+    @kernel
+    def copy(i, test: Test):
+        test.points[i] = test.explain[i]
+
+    record = Test(points=np.zeros(3, np.int64), explain=np.arange(3))
+    run_once(copy, record, count=3)
+    assert record.points.tolist() == [0, 1, 2]
+
+
+def explain():
+    """A name of this module that is a field above."""

@@ -29,6 +29,23 @@ def test_a_scan_is_the_cumulative_sum(items, from_cell):
     assert scan.total[0][0] == counts.sum()
 
 
+@kernel
+def count_two(i, offsets: Offsets):
+    offsets.start[i] = 2
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_offsets_grow_with_a_number_that_kernels_write(items):
+    offsets, number = Offsets.zeros(0), Count.zeros(1)
+    scan, p = Scan(offsets), Program()
+    scan.make_room(p, (number.items, 0))
+    p.launch(count_two, offsets, count=(number.items, 0))
+    scan.record(p, (number.items, 0))
+    for number.items[0] in (items // 2, items):
+        p.run(threads=2)
+        assert np.array_equal(offsets.start[: number.items[0] + 1], 2 * np.arange(number.items[0] + 1))
+
+
 @pytest.mark.parametrize("items", SIZES)
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_the_maximum_is_that_of_numpy_and_keeps_nan(items, precision):

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
+from shinari.compute import Field, Record, kernel, real
 from shinari.fluid import tension, viscosity
 from shinari.fluid.effects import Forces
+from shinari.fluid.records import FluidParticles
 from shinari.fluid.tension import Tension
+from shinari.rigid.frames import Frames
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box
 from shinari.simulation import Simulation
+from shinari.solver.particles import Particles
 from shinari.verify.ledger import run_checks
 
 
@@ -24,14 +28,22 @@ def test_a_wrong_viscosity_fails(monkeypatch):
     assert not all(m.passed for m in run_checks(["a shear wave decays by its viscosity"], ["float64"]))
 
 
+@kernel
+def quicken(i, fluid: FluidParticles, factor: real):
+    """Make every second velocity larger."""
+    if i % 2 == 0:
+        v = fluid.v[i]
+        fluid.v[i] = factor * v[0], factor * v[1], factor * v[2]
+
+
 def test_forces_without_reaction_fail(monkeypatch):
-    right = Tension.__call__
+    right = Tension.record
 
-    def wrong(self, fluid, threads):
-        right(self, fluid, threads)
-        fluid.v[::2] *= 1.001
+    def wrong(self, p, fluid):
+        right(self, p, fluid)
+        p.launch(quicken, fluid.rows, 1.001, count=fluid.count)
 
-    monkeypatch.setattr(Tension, "__call__", wrong)
+    monkeypatch.setattr(Tension, "record", wrong)
     assert not all(m.passed for m in run_checks(["effects on fluids keep momentum"], ["float32"]))
 
 
@@ -69,24 +81,50 @@ def test_a_gas_fills_the_top_of_a_box_and_stays_calm(direction):
     assert np.sqrt((np.array(sim.state.velocities) ** 2).sum(axis=1).mean()) < 0.25
 
 
+class Watch(Record):
+    """Momentum times the substep that forces give, one row for each substep."""
+
+    drop = Field(np.float64)
+    box = Field(np.float64)
+
+
+class Row(Record):
+    """One row."""
+
+    number = Field(np.int64)
+
+
+@kernel(mixed=True)
+def watch(_, particles: Particles, frames: Frames, log: Watch, row: Row, sign: np.float64):
+    """Add the first moments of the masses, with a sign."""
+    k = row.number[0]
+    for i in range(len(particles)):
+        log.drop[k] += sign * 1e-6 * particles.x[i, 1]
+    for b in range(len(frames)):
+        if frames.inverse_mass[b] > 0.0:
+            log.box[k] += sign * frames.x[b, 1] / frames.inverse_mass[b]
+    row.number[0] = k + 1 if sign > 0.0 else k
+
+
 def test_adhesion_gives_bodies_the_opposite_push(monkeypatch):
     """What forces add to the momentum of a drop on a free box they take from the box."""
-    scene, spacing, pushed = Scene(gravity=(0, 0, 0)), 1e-3, []
+    scene, spacing = Scene(gravity=(0, 0, 0)), 1e-3
     material = FluidMaterial(surface_tension=0.07, adhesion=0.7, xsph=0.0)
     scene.add_fluid(block(5, spacing), spacing=spacing, material=material)
     scene.add_rigid_body(Box((12e-3, 4e-3, 12e-3)), density=2000.0, position=(0, -5.2e-3, 0))
     sim = Simulation(scene, dt=1 / 240, substeps=5, precision="float64", threads=1)
-    frames, right = sim._work.bodies.frames, Forces.__call__
+    right, log, row = Forces.record, Watch.zeros(20), Row.zeros(1)
 
-    def watched(self, fluid, threads):
-        before = frames.x.copy(), sim.state.x[:, 1].copy()
-        right(self, fluid, threads)
-        body = ((frames.x - before[0])[:, 1] / np.where(frames.inverse_mass > 0, frames.inverse_mass, np.inf)).sum()
-        pushed.append((1e-6 * float((sim.state.x[:, 1] - before[1]).sum()), float(body)))
+    def watched(self, p, fluid):
+        records = fluid.particles, sim._work.bodies.frames, log, row
+        p.serial(watch, *records, -1.0)
+        right(self, p, fluid)
+        p.serial(watch, *records, 1.0)
 
-    monkeypatch.setattr(Forces, "__call__", watched)
+    monkeypatch.setattr(Forces, "record", watched)
     sim.step(4)
-    drop, box = np.array(pushed).T
+    assert row.number[0] == 20
+    drop, box = log.drop, log.box
     assert np.abs(drop).max() > 1e-10
     # positions of a few millimetres are rounded at 1e-18 m
     assert np.abs(drop + box).max() < 1e-6 * np.abs(drop).max()

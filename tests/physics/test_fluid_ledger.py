@@ -3,13 +3,22 @@
 import numpy as np
 import pytest
 
+from shinari.compute import kernel, real
 from shinari.fluid import kernels, part
+from shinari.fluid.records import FluidParticles
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
 from shinari.verify import dam_break, fluids
 from shinari.verify.ledger import run_checks
 
 DAM = "plane, a / 24, 1/240 s, 1 x 5"
+
+
+@kernel
+def lengthen(i, fluid: FluidParticles, factor: real):
+    """Make a displacement longer."""
+    u = fluid.displacement[i]
+    fluid.displacement[i] = factor * u[0], factor * u[1], factor * u[2]
 
 
 @pytest.fixture
@@ -37,13 +46,13 @@ def test_an_uncalibrated_density_fails(monkeypatch):
 
 
 def test_pushes_that_are_not_mutual_fail(monkeypatch):
-    inside = part.displacements
+    inside = part.Fluid._record_displacement
 
-    def wrong(threads, kernel, inverse2, scale, x, inverse_masses, offsets, indices, pulls, ways):
-        inside(threads, kernel, inverse2, scale, x, inverse_masses, offsets, indices, pulls, ways)
-        ways[: len(ways) // 2] *= 1.001
+    def wrong(self, p):
+        inside(self, p)
+        p.launch(lengthen, self.rows, 1.001, count=len(self.rows) // 2)
 
-    monkeypatch.setattr(part, "displacements", wrong)
+    monkeypatch.setattr(part.Fluid, "_record_displacement", wrong)
     lines = failed("a density solve keeps the momentum")
     assert len([m for m in lines if m.case.startswith("linear")]) == 6
 
@@ -85,6 +94,6 @@ def test_walls_without_density_fail(monkeypatch, one_case):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # no fluid is left where it is measured
 def test_a_solve_that_does_nothing_fails(monkeypatch, one_case):
-    monkeypatch.setattr(part.Fluid, "_iterate", lambda self, threads: 0.0)
+    monkeypatch.setattr(part.Fluid, "_record_iteration", lambda self, p: None)
     assert failed("a fluid at rest")
     assert failed("sloshing keeps the volume")

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.compute import Program
 from shinari.fluid.boundary_carriers import layer_volumes, plane_sum
-from shinari.fluid.boundary_lists import PointLists
+from shinari.fluid.boundary_lists import BoundaryPoints, PointLists
 from shinari.fluid.kernels import Smoothing, weight
+from shinari.fluid.records import FluidParticles, Solve
 from shinari.scene.fluid_material import KERNELS
 
 SPACING = 0.05
@@ -44,24 +46,30 @@ def test_lists_hold_every_pair_once_from_both_sides(real: type, threads: int) ->
     phases, kinds = rng.integers(0, 2, 500).astype(np.uint8), rng.integers(0, 3, 400).astype(np.uint32)
     owners = np.sort(rng.integers(0, 7, 400)).astype(np.uint32)
     ignored = np.array([[0, 1, 0], [0, 0, 1]], np.uint8)
-    lists = PointLists()
-    lists.sort(at, 0.3, threads)
-    lists.find(x, phases, owners, kinds, ignored, threads)
+    points, fluid, solve = BoundaryPoints.zeros(400, real), FluidParticles.zeros(500, real), Solve.zeros(1)
+    points.at[...], points.owner[...], points.kind[...] = at, owners, kinds
+    fluid.x[...], fluid.phase[...], solve.count[0] = x, phases, 500
+    lists = PointLists(points, fluid, solve, ignored, 0.3, True)
+    program = Program()
+    lists.record_sort(program)
+    lists.record_find(program)
+    assert program.run(threads)
+    pairs, entries = lists.pairs, lists.entries
     close = ((x[:, None, :3] - at[None]) ** 2).sum(axis=2) < real(0.3) ** 2
     expected = close & (ignored[phases][:, kinds] == 0)
     found = np.zeros_like(expected)
-    for a, i in enumerate(lists.near):
-        mine = slice(lists.offsets[a], lists.offsets[a + 1])
-        found[i, lists.points[mine]] = True
-        assert (lists.pair_places[lists.pairs[mine]] == i).all()
-        assert (lists.pair_owners[lists.pairs[mine]] == owners[lists.points[mine]]).all()
+    for i in range(500):
+        mine = slice(lists.offsets.start[i], lists.offsets.start[i + 1])
+        found[i, entries.point[mine]] = True
+        assert (pairs.place[entries.pair[mine]] == i).all()
+        assert (pairs.owner[entries.pair[mine]] == owners[entries.point[mine]]).all()
     assert np.array_equal(found, expected)
-    assert len(lists.points) == expected.sum() == len(lists.places)
-    assert len(lists.pair_places) == sum(len(np.unique(owners[row])) for row in expected)
-    for t, b in enumerate(lists.touched):
-        theirs = slice(lists.starts[t], lists.starts[t + 1])
-        assert sorted(lists.places[theirs]) == np.flatnonzero(expected[:, b]).tolist()
-        assert (lists.pair_places[lists.point_pairs[theirs]] == lists.places[theirs]).all()
+    assert lists.state.entries[0] == expected.sum() == lists.theirs.start[-1]
+    assert lists.state.pairs[0] == sum(len(np.unique(owners[row])) for row in expected)
+    for b in range(400):
+        theirs = lists.transposed.entry[lists.theirs.start[b] : lists.theirs.start[b + 1]]
+        assert (entries.point[theirs] == b).all()
+        assert sorted(pairs.place[entries.pair[theirs]]) == np.flatnonzero(expected[:, b]).tolist()
 
 
 @pytest.mark.parametrize("support", [1.5, 2.0, 2.5, 3.0])

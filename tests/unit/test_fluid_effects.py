@@ -9,7 +9,7 @@ import pytest
 from shinari.errors import FluidWarning
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
-from shinari.fluid.effects import Forces, effects_of, pushes_of
+from shinari.fluid.effects import Forces, effects_of, forces_of
 from shinari.fluid.kernels import Smoothing, slope, weight
 from shinari.fluid.part import Fluid
 from shinari.fluid.tensile import Tensile
@@ -29,6 +29,7 @@ from shinari.fluid.wall_table import POINTS, PUSH, wall_table
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
+from shinari.solver.segment import Segment
 
 pytestmark = pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")
 
@@ -60,13 +61,19 @@ def fluid_of(*groups: np.ndarray, materials=(PLAIN,), precision="float64", wind=
     simulation = Simulation(scene, precision=precision, threads=1, **settings)
     fluid = next(part for part in simulation._work.parts if isinstance(part, Fluid))
     fluid.measured(1)
-    fluid.v[:] = 0.0
-    fluid.pulls[:] = 0.0
+    fluid.rows.v[:] = 0.0
+    fluid.rows.gradient[:] = 0.0
     return fluid
 
 
 def effect_of(fluid: Fluid, kind, *more):
-    return kind(fluid.model, fluid.h, fluid.v.dtype.type, *more)
+    return kind(fluid.model, fluid.h, fluid.scene_model.real, *more)
+
+
+def apply(effect, fluid: Fluid, threads: int = 1) -> None:
+    """Let an effect change the fluid once."""
+    effect.begin(fluid, fluid.h * np.arange(1, fluid.settings.substeps + 1))
+    Segment(lambda p: effect.record(p, fluid))(threads)
 
 
 def two_fluids(precision: str) -> Fluid:
@@ -77,21 +84,21 @@ def two_fluids(precision: str) -> Fluid:
     )
     points = shaken(6)
     fluid = fluid_of(points[::2], points[1::2], materials=materials, precision=precision)
-    fluid.v[:] = np.random.default_rng(1).normal(size=fluid.v.shape)
+    fluid.rows.v[:] = np.random.default_rng(1).normal(size=fluid.rows.v.shape)
     return fluid
 
 
 def pairs_of(fluid: Fluid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All pairs (i, j), and x_i - x_j, in double precision."""
-    i = np.repeat(np.arange(len(fluid.x)), np.diff(fluid.offsets))
-    j = fluid.indices.astype(int)
-    x = fluid.x[:, :3].astype(float)
+    i = np.repeat(np.arange(len(fluid.rows.x)), np.diff(fluid.offsets.start))
+    j = fluid.neighbours.place[: fluid.offsets.start[-1]].astype(int)
+    x = fluid.rows.x[:, :3].astype(float)
     return i, j, x[i] - x[j]
 
 
 def inner(fluid: Fluid) -> np.ndarray:
     """Which particles have all their neighbours, and those theirs."""
-    x = fluid.x[:, :3].astype(float)
+    x = fluid.rows.x[:, :3].astype(float)
     reach = 2.0 * fluid.model.smoothing.support
     wide = np.ptp(x, axis=0) > 0.0
     return (np.abs(x[:, wide]) <= np.abs(x[:, wide]).max(axis=0) - reach).all(axis=1)
@@ -101,9 +108,9 @@ def inner(fluid: Fluid) -> np.ndarray:
 @pytest.mark.parametrize("kind", [Xsph, Viscosity, Tension])
 def test_pairs_keep_momentum(kind, precision):
     fluid = two_fluids(precision)
-    before, masses = fluid.v.astype(float), 1.0 / fluid.inverse_masses.astype(float)
-    effect_of(fluid, kind)(fluid, 1)
-    change, x = fluid.v - before, fluid.x[:, :3].astype(float)
+    before, masses = fluid.rows.v.astype(float), 1.0 / fluid.rows.inverse_mass.astype(float)
+    apply(effect_of(fluid, kind), fluid)
+    change, x = fluid.rows.v - before, fluid.rows.x[:, :3].astype(float)
     size = float(masses @ np.linalg.norm(change, axis=1))
     assert size > 0.0
     assert np.linalg.norm(masses @ change) < ROUNDING[precision] * size
@@ -115,38 +122,38 @@ def test_pairs_keep_momentum(kind, precision):
 @pytest.mark.parametrize("kind", [Xsph, Viscosity, Tension, Vorticity])
 def test_same_bits_on_any_number_of_threads(kind):
     fluid = two_fluids("float32")
-    effect, start = effect_of(fluid, kind), fluid.v.copy()
-    effect(fluid, 1)
-    one = fluid.v.copy()
-    fluid.v[:] = start
-    effect(fluid, 2)
-    assert (one == fluid.v).all()
+    effect, start = effect_of(fluid, kind), fluid.rows.v.copy()
+    apply(effect, fluid)
+    one = fluid.rows.v.copy()
+    fluid.rows.v[:] = start
+    apply(effect, fluid, 2)
+    assert (one == fluid.rows.v).all()
     assert (one != start).any()
 
 
 @pytest.mark.parametrize("kernel", ["spiky", "cubic-spline", "poly6"])
 def test_xsph_is_the_mean_over_neighbours(kernel):
     fluid = fluid_of(shaken(5), materials=(FluidMaterial(xsph=0.2),), kernel=kernel, dt=1 / 60)
-    fluid.v[:] = np.random.default_rng(2).normal(size=fluid.v.shape)
+    fluid.rows.v[:] = np.random.default_rng(2).normal(size=fluid.rows.v.shape)
     i, j, d = pairs_of(fluid)
-    smoothing, v = fluid.model.smoothing, fluid.v.copy()
+    smoothing, v = fluid.model.smoothing, fluid.rows.v.copy()
     w = np.array([weight.py_func(smoothing.kernel, q) for q in (d**2).sum(1) / smoothing.support**2])
     expected = v.copy()
     np.add.at(expected, i, 0.2 * smoothing.weight_scale * w[:, None] * (v[j] - v[i]))
-    effect_of(fluid, Xsph)(fluid, 1)
-    np.testing.assert_allclose(fluid.v, expected, atol=1e-13)
+    apply(effect_of(fluid, Xsph), fluid)
+    np.testing.assert_allclose(fluid.rows.v, expected, atol=1e-13)
 
 
 def test_xsph_does_not_depend_on_the_substeps():
     ends = []
     for substeps in (1, 20):
         fluid = fluid_of(shaken(5), materials=(FluidMaterial(xsph=0.02),), dt=1 / 60, substeps=substeps)
-        i = np.argsort(fluid.order)
-        fluid.v[i] = np.random.default_rng(3).normal(size=fluid.v.shape)
-        start, xsph = fluid.v[i].copy(), effect_of(fluid, Xsph)
+        i = np.argsort(fluid.rows.member)
+        fluid.rows.v[i] = np.random.default_rng(3).normal(size=fluid.rows.v.shape)
+        start, xsph = fluid.rows.v[i].copy(), effect_of(fluid, Xsph)
         for _ in range(substeps):
-            xsph(fluid, 1)
-        ends.append(fluid.v[i] - start)
+            apply(xsph, fluid)
+        ends.append(fluid.rows.v[i] - start)
     # to the second order in c
     assert np.abs(ends[0] - ends[1]).max() < 0.02 * np.abs(ends[0]).max()
 
@@ -166,12 +173,12 @@ def test_a_shear_wave_decays_at_nu_k_squared(kernel, dimensions, support, within
     directions = [((1, 0, 0), (0, 1, 0)), ((1, 1, 0), (1, -1, 0))]
     for along, across in directions:
         along, across = (np.array(a) / np.linalg.norm(a) for a in (along, across))
-        fluid.v[:] = np.cos(wave * fluid.x[:, :3] @ along)[:, None] * across
-        before, viscosity, inside = fluid.v.copy(), effect_of(fluid, Viscosity), inner(fluid)
-        viscosity(fluid, 1)
+        fluid.rows.v[:] = np.cos(wave * fluid.rows.x[:, :3] @ along)[:, None] * across
+        before, viscosity, inside = fluid.rows.v.copy(), effect_of(fluid, Viscosity), inner(fluid)
+        apply(viscosity, fluid)
         assert viscosity.explicit
         assert inside.any()
-        rates = -((fluid.v - before) @ across)[inside] / (before @ across)[inside] / fluid.h
+        rates = -((fluid.rows.v - before) @ across)[inside] / (before @ across)[inside] / fluid.h
         assert np.abs(rates / (nu * wave**2) - 1.0).max() < within
 
 
@@ -196,62 +203,62 @@ def test_viscosity_is_the_same_for_all_directions_on_average():
 def test_implicit_viscosity_solves_its_equations(precision):
     fluid = two_fluids(precision)
     viscosity = effect_of(fluid, Viscosity)
-    viscosity._h = fluid.v.dtype.type(20.0 * fluid.h)
+    viscosity._h = 20.0 * fluid.h
     viscosity.explicit = False
-    start = fluid.v.astype(float)
+    start = fluid.rows.v.astype(float)
     i, j, d = pairs_of(fluid)
     smoothing = fluid.model.smoothing
     r2 = (d**2).sum(axis=1)
     moment, _ = lattice_viscosity(smoothing)
-    mu = np.array([m.viscosity for m in fluid.model.materials])[fluid.phases]
+    mu = np.array([m.viscosity for m in fluid.model.materials])[fluid.rows.phase]
     k = 2 * 3 * 5 * S**3 / moment * 2 * mu[i] * mu[j] / (mu[i] + mu[j])
     k *= np.maximum(1 - r2 / smoothing.support**2, 0) ** 1.5
     count, blocks = len(start), k[:, None, None] * d[:, :, None] * d[:, None, :] / r2[:, None, None]
     matrix = np.zeros((count, 3, count, 3))
     np.add.at(matrix, (i, slice(None), i), blocks)
     np.add.at(matrix, (i, slice(None), j), -blocks)
-    masses = np.repeat(1.0 / fluid.inverse_masses.astype(float), 3)
+    masses = np.repeat(1.0 / fluid.rows.inverse_mass.astype(float), 3)
     system = np.diag(masses) + float(viscosity._h) * matrix.reshape(3 * count, 3 * count)
     expected = np.linalg.solve(system, masses * start.ravel()).reshape(-1, 3)
-    viscosity(fluid, 1)
-    assert 1 < viscosity.turns < 100
-    assert np.abs(fluid.v - expected).max() < 2e-3 * np.abs(expected - start).max()
+    apply(viscosity, fluid)
+    assert 1 < viscosity.iterations < 100
+    assert np.abs(fluid.rows.v - expected).max() < 2e-3 * np.abs(expected - start).max()
 
 
 @pytest.mark.parametrize("viscosity", [0.1, 10.0, 1e4])
 def test_viscosity_takes_energy_and_leaves_rigid_motion(viscosity):
     fluid = fluid_of(shaken(6), materials=(FluidMaterial(viscosity=viscosity),), dt=1 / 60)
-    effect, x = effect_of(fluid, Viscosity), fluid.x[:, :3]
+    effect, x = effect_of(fluid, Viscosity), fluid.rows.x[:, :3]
     rigid = np.array([0.3, -0.2, 0.5]) + np.cross([1.0, 2.0, -3.0], x)
-    fluid.v[:] = rigid
-    effect(fluid, 1)
-    np.testing.assert_allclose(fluid.v, rigid, atol=1e-10)
-    fluid.v += np.random.default_rng(4).normal(size=fluid.v.shape)
-    before = (fluid.v**2).sum()
+    fluid.rows.v[:] = rigid
+    apply(effect, fluid)
+    np.testing.assert_allclose(fluid.rows.v, rigid, atol=1e-10)
+    fluid.rows.v[...] += np.random.default_rng(4).normal(size=fluid.rows.v.shape)
+    before = (fluid.rows.v**2).sum()
     for _ in range(3):
-        effect(fluid, 1)
-        assert (fluid.v**2).sum() < before
-        before = (fluid.v**2).sum()
+        apply(effect, fluid)
+        assert (fluid.rows.v**2).sum() < before
+        before = (fluid.rows.v**2).sum()
 
 
 def test_curl_of_a_rotation_and_what_confinement_adds():
     fluid = fluid_of(lattice(12, 12, 12), materials=(FluidMaterial(vorticity=0.3),))
-    spin, x = np.array([0.5, -1.0, 2.0]), fluid.x[:, :3]
-    fluid.v[:] = np.cross(spin, x)
+    spin, x = np.array([0.5, -1.0, 2.0]), fluid.rows.x[:, :3]
+    fluid.rows.v[:] = np.cross(spin, x)
     effect = effect_of(fluid, Vorticity)
-    before = fluid.v.copy()
-    effect(fluid, 1)
+    before = fluid.rows.v.copy()
+    apply(effect, fluid)
     inside = inner(fluid)
     np.testing.assert_allclose(
-        effect._curls[: len(x), :3][inside], np.broadcast_to(2 * spin, x[inside].shape), rtol=1e-9
+        effect._curls.value[:, :3][inside], np.broadcast_to(2 * spin, x[inside].shape), rtol=1e-9
     )
     # a whirl about z that is slower farther out: the force is along n x w, n towards the axis
     radius = np.hypot(x[:, 0], x[:, 1])
-    fluid.v[:] = np.cross([0.0, 0.0, 1.0], x) * np.exp(-((radius / (4 * S)) ** 2))[:, None]
-    before = fluid.v.copy()
-    effect(fluid, 1)
-    kick = (fluid.v - before)[inside]
-    curl, out = effect._curls[: len(x)][inside], x[inside] * [1, 1, 0] / radius[inside, None]
+    fluid.rows.v[:] = np.cross([0.0, 0.0, 1.0], x) * np.exp(-((radius / (4 * S)) ** 2))[:, None]
+    before = fluid.rows.v.copy()
+    apply(effect, fluid)
+    kick = (fluid.rows.v - before)[inside]
+    curl, out = effect._curls.value[inside], x[inside] * [1, 1, 0] / radius[inside, None]
     expected = 0.3 * S * fluid.h * np.cross(-out, curl[:, :3])
     assert np.abs(kick - expected).max() < 0.1 * np.abs(expected).max()
     assert np.linalg.norm(kick, axis=1) == pytest.approx(0.3 * S * fluid.h * curl[:, 3], rel=1e-9)
@@ -264,7 +271,7 @@ def test_tension_is_the_gradient_of_its_energy(dimensions):
     materials = FluidMaterial(surface_tension=0.05), FluidMaterial(surface_tension=0.01)
     fluid = fluid_of(points[:14], points[14:], materials=materials, dimensions=dimensions, support=2.0)
     effect, smoothing = effect_of(fluid, Tension), fluid.model.smoothing
-    roots = np.sqrt(np.array([m.surface_tension for m in materials])[fluid.phases] / DRAWN)
+    roots = np.sqrt(np.array([m.surface_tension for m in materials])[fluid.rows.phase] / DRAWN)
     area = (1 - ATTRACTION) * S**3 / lattice_area(smoothing)
     share = gradient_scale(smoothing) * smoothing.support**2 / 6
     strength, scale = ATTRACTION / lattice_attraction(smoothing), gradient_scale(smoothing)
@@ -278,9 +285,9 @@ def test_tension_is_the_gradient_of_its_energy(dimensions):
         well = np.outer(roots, roots) * (w**3 - w**4 / 4) * smoothing.support**2 / 2
         return float(surface - 0.5 * strength * (well.sum() - np.trace(well)))
 
-    effect(fluid, 1)
-    forces = fluid.v / fluid.h / fluid.inverse_masses[:, None]
-    x, step = fluid.x[:, :3].copy(), 1e-5 * S
+    apply(effect, fluid)
+    forces = fluid.rows.v / fluid.h / fluid.rows.inverse_mass[:, None]
+    x, step = fluid.rows.x[:, :3].copy(), 1e-5 * S
     for i in range(0, len(x), 4):
         for axis in range(dimensions):
             ends = []
@@ -299,14 +306,14 @@ def test_tension_of_a_plane_of_the_lattice(dimensions):
     wide = 9 if dimensions == 3 else 1
     fluid = fluid_of(lattice(9, 4, wide), materials=(material,), dimensions=dimensions)
     effect = effect_of(fluid, Tension)
-    effect(fluid, 1)
-    middle = np.hypot(fluid.x[:, 0], fluid.x[:, 2]) < 0.5 * S
-    normals = effect._normals[: len(fluid.x)][middle]
-    outer = np.abs(fluid.x[middle, 1]) > S
+    apply(effect, fluid)
+    middle = np.hypot(fluid.rows.x[:, 0], fluid.rows.x[:, 2]) < 0.5 * S
+    normals = effect._normals.value[middle]
+    outer = np.abs(fluid.rows.x[middle, 1]) > S
     # the normals of the outer layers stand on the plane, of the inner ones there are none
     assert np.abs(normals[~outer, :3]).max() < 0.02
     assert np.abs(normals[:, [0, 2]]).max() < 1e-9
-    assert (np.sign(normals[outer, 1]) == -np.sign(fluid.x[middle][outer, 1])).all()
+    assert (np.sign(normals[outer, 1]) == -np.sign(fluid.rows.x[middle][outer, 1])).all()
     points = smoothing.lattice()
     r = np.linalg.norm(points, axis=1)
     w = 1 - (r / smoothing.support) ** 2
@@ -324,13 +331,13 @@ def test_adhesion_draws_to_walls_with_its_work(adhesion):
     fluid = fluid_of(shaken(4), materials=(material,))
     effect, smoothing, work = effect_of(fluid, Adhesion), fluid.model.smoothing, 0.0
     for layer in range(3):
-        way = np.linspace((layer + 0.5) * S, smoothing.support, len(fluid.v))
+        way = np.linspace((layer + 0.5) * S, smoothing.support, len(fluid.rows.v))
         pushes = np.interp(way, np.linspace(-smoothing.support, smoothing.support, POINTS), wall_table(smoothing)[PUSH])
-        fluid.pulls[:], fluid.v[:], fluid.x[:, 3] = 0.0, 0.0, 3.0
-        fluid.pulls[:, 1] = -pushes
-        effect(fluid, 1)
-        assert (fluid.x[:, 3] == 3.0).all()
-        forces = -fluid.v[:, 1] / fluid.h / fluid.inverse_masses
+        fluid.rows.gradient[:], fluid.rows.v[:], fluid.rows.x[:, 3] = 0.0, 0.0, 3.0
+        fluid.rows.gradient[:, 1] = -pushes
+        apply(effect, fluid)
+        assert (fluid.rows.x[:, 3] == 3.0).all()
+        forces = -fluid.rows.v[:, 1] / fluid.h / fluid.rows.inverse_mass
         assert (forces >= 0.0).all()
         assert layer > 0 or forces[0] == pytest.approx(0.0, abs=1e-9 * forces.max())
         work += float(np.trapezoid(forces, way)) if way[0] < smoothing.support else 0.0
@@ -345,17 +352,17 @@ def test_drag_on_a_block_is_that_of_its_area(speed):
     material = FluidMaterial(air_drag=1.2)
     fluid = fluid_of(lattice(6, 8, 7), materials=(material,), wind=(speed, 0, 0), dt=1e-3)
     drag = effect_of(fluid, Drag)
-    drag(fluid, 1)
+    apply(drag, fluid)
     area = 8 * 7 * S**2
-    force = float((fluid.v[:, 0] / fluid.inverse_masses).sum() / fluid.h)
+    force = float((fluid.rows.v[:, 0] / fluid.rows.inverse_mass).sum() / fluid.h)
     if speed < 10.0:
         assert force == pytest.approx(0.5 * 1.225 * 1.2 * area * speed**2, rel=0.02)
-    assert fluid.v[:, 0].max() < speed
-    assert (fluid.v[:, 0] >= 0.0).all()
+    assert fluid.rows.v[:, 0].max() < speed
+    assert (fluid.rows.v[:, 0] >= 0.0).all()
     alone = fluid_of(np.zeros((1, 3)), materials=(material,), wind=lambda t: (0, 0, 3.0), dt=1e-3)
-    effect_of(alone, Drag)(alone, 1)
-    rate = 0.5 * 1.225 * 1.2 * S**2 * 3.0 * alone.h * alone.inverse_masses[0]
-    assert alone.v[0, 2] == pytest.approx(3.0 * rate / (1 + rate), rel=1e-6)
+    apply(effect_of(alone, Drag), alone)
+    rate = 0.5 * 1.225 * 1.2 * S**2 * 3.0 * alone.h * alone.rows.inverse_mass[0]
+    assert alone.rows.v[0, 2] == pytest.approx(3.0 * rate / (1 + rate), rel=1e-6)
 
 
 def test_a_gas_rises_by_what_it_displaces():
@@ -377,36 +384,36 @@ def test_tensile_correction_is_the_sum_of_its_formula(precision):
     fluid = fluid_of(points[::2], points[1::2], materials=materials, precision=precision)
     pressures = np.random.default_rng(8).normal(0.0, 100.0, len(points))
     fluid.state.parts["fluid/pressures"][:] = pressures
-    before, smoothing = fluid.x[:, :3].astype(float), fluid.model.smoothing
+    before, smoothing = fluid.rows.x[:, :3].astype(float), fluid.model.smoothing
     i, j, d = pairs_of(fluid)
     q2 = (d**2).sum(axis=1) / smoothing.support**2
     w = np.array([weight.py_func(smoothing.kernel, q) for q in q2])
-    of = [np.array([getattr(m, f"tensile_{f}") for m in materials])[fluid.phases]
+    of = [np.array([getattr(m, f"tensile_{f}") for m in materials])[fluid.rows.phase]
           for f in ("correction", "power", "distance")]  # fmt: skip
     near = np.array([weight.py_func(smoothing.kernel, q) for q in of[2] ** 2])
-    sizes = of[0] * np.abs(pressures[fluid.order]) / fluid.pressure_scale
+    sizes = of[0] * np.abs(pressures[fluid.rows.member]) / fluid.pressure_scale
     gradients = smoothing.slope_scale * np.array([slope.py_func(0, q) for q in q2])[:, None] * d
     terms = sizes[i] * (w / near[i]) ** of[1][i] + sizes[j] * (w / near[j]) ** of[1][j]
     expected = np.zeros_like(before)
-    np.add.at(expected, i, -fluid.inverse_masses[i, None] * terms[:, None] * gradients)
-    Tensile(fluid.model, fluid.v.dtype.type)(fluid, 1)
-    way = fluid.x[:, :3] - before
-    masses = 1.0 / fluid.inverse_masses.astype(float)
+    np.add.at(expected, i, -fluid.rows.inverse_mass[i, None] * terms[:, None] * gradients)
+    apply(Tensile(fluid.model, fluid.scene_model.real), fluid)
+    way = fluid.rows.x[:, :3] - before
+    masses = 1.0 / fluid.rows.inverse_mass.astype(float)
     size = masses @ np.linalg.norm(way, axis=1)
     written = {"float64": 1e-16, "float32": 1e-7}[precision] * masses.sum() * np.abs(before).max()
     assert np.linalg.norm(masses @ way) < ROUNDING[precision] * size + written
-    np.testing.assert_allclose(fluid.ways, expected, atol=2 * ROUNDING[precision] * np.abs(expected).max())
+    np.testing.assert_allclose(fluid.rows.displacement, expected, atol=2 * ROUNDING[precision] * np.abs(expected).max())
 
 
 def test_only_what_materials_ask_for_is_done():
     fluid = fluid_of(lattice(2, 2, 2), materials=(FluidMaterial(xsph=0.0),))
     assert fluid.effects == []
-    assert fluid.pushes == []
+    assert fluid.forces == []
     model, real = fluid.model, np.float64
-    assert effects_of(model, 0.01, real, True) == [] == pushes_of(model, 0.01, real)
+    assert effects_of(model, 0.01, real, True) == [] == forces_of(model, 0.01, real)
     asking = fluid_of(lattice(2, 2, 2), materials=(FluidMaterial(**ALL, adhesion=0.1, ambient_density=1.0),))
     assert [type(e) for e in asking.effects] == [Buoyancy, Vorticity, Viscosity, Xsph]
-    (forces,) = asking.pushes
+    (forces,) = asking.forces
     assert isinstance(forces, Forces)
     assert [type(f) for f in forces._forces] == [Tension, Adhesion]
 

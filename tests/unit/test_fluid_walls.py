@@ -9,7 +9,9 @@ import trimesh
 
 import shinari as sn
 from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
+from shinari.fluid.wall_kernels import Clearances
 from shinari.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
+from shinari.solver.segment import Segment
 
 SAMPLINGS = [(k, d, h) for k in (SPIKY, SPLINE, POLY6) for d in (2, 3) for h in (2.0, 2.5, 3.0)]
 SPACING = 0.02
@@ -133,18 +135,19 @@ def test_pulls_are_the_gradient_of_the_density(shape):
     fluid = sim._work.fluid
     assert fluid is not None
     fluid.measured(1)
-    pull = fluid.pulls[0].copy()
+    gather = Segment(lambda p: fluid.boundaries[0].record_gather(p, False))
+    pull = fluid.rows.gradient[0].copy()
 
     step = 1e-5
     slope = np.zeros(3)
     for axis in range(3):
         sums = []
         for side in (-step, step):
-            fluid.x[0, axis] += side
-            fluid.sums[:], fluid.pulls[:] = 0.0, 0.0
-            fluid.boundaries[0].gather(fluid, 1)
-            sums.append(fluid.sums[0])
-            fluid.x[0, axis] -= side
+            fluid.rows.x[0, axis] += side
+            fluid.rows.density[:], fluid.rows.gradient[:] = 0.0, 0.0
+            gather(1)
+            sums.append(fluid.rows.density[0])
+            fluid.rows.x[0, axis] -= side
         slope[axis] = (sums[1] - sums[0]) / (2.0 * step)
     # linear interpolation in a table of 257 entries
     assert np.abs(slope - pull).max() < 0.02 * np.abs(pull).max()
@@ -240,9 +243,9 @@ def test_what_is_remembered_of_meshes_changes_no_bit():
         fluid = sim._work.fluid
         assert fluid is not None
         walls: Any = fluid.boundaries[0]
-        assert len(walls._far) == 1400
+        assert len(walls.clearances) == 1400
         if not remembers:
-            walls._far = walls._far[:0]
+            walls.clearances = Clearances.zeros(0)
         sim.step(12)
         states.append(sim.state.copy())
     assert states[0] == states[1]

@@ -1,6 +1,5 @@
 """Particles against particles: closed forms of collisions, conservation, and detection against brute force."""
 
-import itertools
 import json
 import os
 import subprocess
@@ -12,9 +11,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.contact.particle.pair_rows import BLOCK
 from shinari.contact.particle.particle_pairs import Pairs
-from shinari.contact.surface.blocks import colour_blocks
 from shinari.errors import ContactWarning
 
 precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -245,8 +242,8 @@ def test_detection_misses_no_pair_at_high_speed(precision):
         apart = np.linalg.norm(x0[:, None] - x0[None], axis=2) < keep
         # every pair that overlaps is a row
         at = np.empty(len(x0), int)
-        at[pairs._detection.particles] = np.arange(len(x0))
-        rows = {tuple(sorted(r)) for r in pairs._detection.indices.tolist()}
+        at[pairs.detection.bodies.particle] = np.arange(len(x0))
+        rows = {tuple(sorted(r)) for r in pairs.detection.row_bodies.points[: pairs.row_count].tolist()}
         for i, j in np.argwhere(apart & np.isfinite(keep)):
             a, b = at[sim.model.slots[i]], at[sim.model.slots[j]]
             assert (min(a, b), max(a, b)) in rows
@@ -266,12 +263,12 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
     pairs = family(sim)
     pairs.begin(0.0)
     pairs.prepare(1 / 120, 1)
-    found = pairs._detection
-    at = sim.state.x[found.particles, :3].astype(float)
-    gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - 0.04 - found.margins[:, None] - found.margins[None]
+    bodies = pairs.detection.bodies
+    at = sim.state.x[bodies.particle, :3].astype(float)
+    gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - 0.04 - bodies.margin[:, None] - bodies.margin[None]
     expected = {tuple(p) for p in np.argwhere(np.triu(gaps < 0, 1)).tolist()}
-    rows = {tuple(r) for r in found.indices.tolist()}
-    assert len(rows) == len(found.indices)
+    rows = {tuple(sorted(r)) for r in pairs.detection.row_bodies.points[: pairs.row_count].tolist()}
+    assert len(rows) == pairs.row_count
     assert expected <= rows
     assert len(rows - expected) <= 0.01 * len(rows) + 1
 
@@ -454,18 +451,3 @@ def test_a_cloth_in_particle_mode_that_folds_onto_itself_keeps_its_distance(prec
     assert closest(sim, keep) > -0.05 * edge
     assert np.ptp(sim.state.positions[:, 1]) > 0.8 * edge
     assert np.abs(sim.state.velocities).max() < 0.2
-
-
-def test_blocks_of_a_colour_share_no_free_particle_and_all_are_there():
-    rng = np.random.default_rng(1)
-    rows = np.sort(rng.integers(0, 4000, (9000, 1)), axis=0) + rng.integers(1, 40, (9000, 2))
-    indices = rows.astype(np.uint32)
-    free = rng.random(4100) > 0.1
-    order, offsets = colour_blocks(indices, free, BLOCK)
-    assert sorted(order) == list(range(-(-len(indices) // BLOCK)))
-    for begin, end in itertools.pairwise(offsets):
-        seen: set[int] = set()
-        for block in order[begin:end]:
-            own = {int(p) for p in indices[block * BLOCK : (block + 1) * BLOCK].ravel() if free[p]}
-            assert not seen & own
-            seen |= own

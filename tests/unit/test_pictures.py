@@ -188,7 +188,7 @@ def test_the_light_of_the_sky_under_a_roof():
         a, b, c, d = half * np.array([[-1, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1.0]]) + [0, height, 0]
         lights = shadows.Lights(np.zeros(3), 1.0, shadows.Ground(0.0, 2.0, 0.0))
         lights.cast(np.array([[a, b, c], [a, c, d]]), np.zeros((0, 4)))
-        return lights._floor.min(), lights._floor[0, 0]
+        return lights._floor.light.min(), lights._floor.light[0]
 
     darkness = (1.0 - shadows.LAMP_DEPTH) * (1.0 - shadows.SKY_DEPTH)
     low, far = darkest(0.9, 0.05)

@@ -2,30 +2,36 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
 
-from shinari.maths.function import STEADY
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
 from shinari.maths.polar import matrix_of, rotation_near
 
 
-@numba.njit(**STEADY)
-def _rotations(matrices, starts, found):
-    for i in range(len(matrices)):
-        a = matrices[i]
-        rows = ((a[0, 0], a[0, 1], a[0, 2]), (a[1, 0], a[1, 1], a[1, 2]), (a[2, 0], a[2, 1], a[2, 2]))
-        q = rotation_near(rows, (starts[i, 0], starts[i, 1], starts[i, 2], starts[i, 3]))
-        rows = matrix_of(q)
-        for j in range(3):
-            for k in range(3):
-                found[i, j, k] = rows[j][k]
+class Matrices(Record):
+    given = Field(np.float64, 9)
+    start = Field(np.float64, 4)
+    found = Field(np.float64, (3, 3))
 
 
-def rotations(matrices, starts):
-    found = np.empty(matrices.shape)
-    _rotations(matrices, starts, found)
-    return found
+@kernel(fastmath=STEADY)
+def rotate_near(i, matrices: Matrices):
+    a = matrices.given[i]
+    rows = (a[0], a[1], a[2]), (a[3], a[4], a[5]), (a[6], a[7], a[8])
+    rows = matrix_of(rotation_near(rows, matrices.start[i]))
+    matrices.found[i, 0] = rows[0]
+    matrices.found[i, 1] = rows[1]
+    matrices.found[i, 2] = rows[2]
+
+
+def rotations(given, starts):
+    flat = np.ascontiguousarray(given, np.float64).reshape(-1, 9)
+    matrices = Matrices(given=flat, start=np.ascontiguousarray(starts, np.float64), found=np.empty((len(flat), 3, 3)))
+    run_once(rotate_near, matrices, count=len(flat))
+    return matrices.found
 
 
 def quaternions(rng, count):

@@ -199,13 +199,18 @@ def test_frames_at_the_start():
 
 def test_a_free_top_keeps_momentum_and_energy():
     """What is predicted for a frame is the motion of a symmetric top, at any speed and step."""
-    from shinari.rods import motion
+    from shinari.compute import Program
+    from shinari.rods.motion import predict_frame
+    from shinari.rods.records import Frames, Segments
+    from shinari.solver.particles import Clock
 
     rng = np.random.default_rng(0)
-    q = rng.normal(size=(5, 4))
+    frames, segments = Frames.zeros(5, np.float64), Segments.zeros(5)
+    q, w = frames.q, frames.spin
+    q[...] = rng.normal(size=(5, 4))
     q /= np.linalg.norm(q, axis=1, keepdims=True)
-    w = rng.normal(0.0, 30.0, (5, 3))
-    weights = np.tile([2.0, 1.0], (5, 1))
+    w[...] = rng.normal(0.0, 30.0, (5, 3))
+    segments.inverse_inertia[...] = 2.0, 1.0
     inertia = np.array([0.5, 0.5, 1.0])
 
     def momenta():
@@ -215,8 +220,10 @@ def test_a_free_top_keeps_momentum_and_energy():
 
     before, energy = momenta()
     first = q.copy()
-    for _ in range(1000):
-        motion.predict(q, w, q, False, weights, np.empty_like(q), 0.1)
+    p = Program()
+    with p.loop(1000):
+        p.launch(predict_frame, segments, frames, Clock.zeros(1), 1, 0.1, count=5)
+    p.run()
     after, later = momenta()
     assert np.allclose(after, before, rtol=1e-10)
     assert np.allclose(later, energy, rtol=1e-10)

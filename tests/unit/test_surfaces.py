@@ -4,44 +4,72 @@ import json
 import os
 import subprocess
 import sys
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact.surface.blocks import colour_blocks
-from shinari.contact.surface.candidates import Candidates
+from shinari.compute import Field, Program, Record, function, kernel, real
+from shinari.compute.kernels import STEADY
 from shinari.contact.surface.crossing import impact
 from shinari.contact.surface.participants import participants
 from shinari.contact.surface.proximity import PARALLEL, pair_distance, pair_weights
+from shinari.contact.surface.records import Candidates
+from shinari.contact.surface.surfaces import Surfaces
+from shinari.maths.vec3 import sub
 from shinari.verify.clearance import point_triangle_distances, segment_distances
 
 
-@numba.njit
-def distances(edges, x, out, weights):
-    for r in range(len(x)):
-        a = (x[r, 1, 0] - x[r, 0, 0], x[r, 1, 1] - x[r, 0, 1], x[r, 1, 2] - x[r, 0, 2])
-        b = (x[r, 2, 0] - x[r, 0, 0], x[r, 2, 1] - x[r, 0, 1], x[r, 2, 2] - x[r, 0, 2])
-        c = (x[r, 3, 0] - x[r, 0, 0], x[r, 3, 1] - x[r, 0, 1], x[r, 3, 2] - x[r, 0, 2])
-        out[r] = pair_distance(edges, a, b, c)
-        w = pair_weights(edges, a, b, c)
-        weights[r, 0], weights[r, 1], weights[r, 2], weights[r, 3] = w[0], w[1], w[2], w[3]
+class Fours(Record):
+    """Rows of four points that move by w."""
+
+    x = Field(real, (4, 3))
+    w = Field(real, (4, 3))
+    least = Field(real)
+    found = Field(real)
+    weights = Field(real, 4)
 
 
-@numba.njit
-def impacts(edges, x, w, least, out):
-    for r in range(len(x)):
-        a = (x[r, 1, 0] - x[r, 0, 0], x[r, 1, 1] - x[r, 0, 1], x[r, 1, 2] - x[r, 0, 2])
-        b = (x[r, 2, 0] - x[r, 0, 0], x[r, 2, 1] - x[r, 0, 1], x[r, 2, 2] - x[r, 0, 2])
-        c = (x[r, 3, 0] - x[r, 0, 0], x[r, 3, 1] - x[r, 0, 1], x[r, 3, 2] - x[r, 0, 2])
-        out[r] = impact(
-            edges, a, b, c, (w[r, 0, 0], w[r, 0, 1], w[r, 0, 2]), (w[r, 1, 0], w[r, 1, 1], w[r, 1, 2]),
-            (w[r, 2, 0], w[r, 2, 1], w[r, 2, 2]), (w[r, 3, 0], w[r, 3, 1], w[r, 3, 2]), least[r]
-        )  # fmt: skip
+@function
+def relative(rows, r):
+    x = rows.x[r]
+    return sub(x[1], x[0]), sub(x[2], x[0]), sub(x[3], x[0])
+
+
+@kernel(fastmath=STEADY)
+def find_distance(r, rows: Fours, edges: bool):
+    a, b, c = relative(rows, r)
+    rows.found[r], rows.weights[r] = pair_distance(edges, a, b, c), pair_weights(edges, a, b, c)
+
+
+@kernel(fastmath=STEADY)
+def find_time(r, rows: Fours, edges: bool):
+    a, b, c = relative(rows, r)
+    w = rows.w[r]
+    rows.found[r] = impact(edges, a, b, c, w[0], w[1], w[2], w[3], rows.least[r])
+
+
+def run(body, edges: bool, x: np.ndarray, **fields: np.ndarray) -> Any:
+    rows: Any = Fours.zeros(len(x), x.dtype.type)
+    for name, values in {"x": x, **fields}.items():
+        rows.arrays[name][...] = values
+    p = Program()
+    p.launch(body, rows, edges, count=len(x))
+    p.run()
+    return rows
+
+
+def distances(edges: bool, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = run(find_distance, edges, x)
+    return rows.found, rows.weights
+
+
+def impacts(edges: bool, x: np.ndarray, w: np.ndarray, least: np.ndarray) -> np.ndarray:
+    return run(find_time, edges, x, w=w, least=least).found
 
 
 def brute(edges: bool, x: np.ndarray) -> np.ndarray:
@@ -97,8 +125,7 @@ def test_nearest_points_are_those_of_brute_force(edges, precision):
     x[12000:14000, 3] = x[12000:14000, 2] + (x[12000:14000, 1] - x[12000:14000, 0]) * rng.uniform(-2, 2, (2000, 1))
     x[12000:13000, 3] += 1e-4 * rng.normal(size=(1000, 3))
     x = np.concatenate([x, degenerate(edges)]).astype(precision)
-    found, weights = np.empty(len(x), precision), np.empty((len(x), 4), precision)
-    distances(edges, x, found, weights)
+    found, weights = distances(edges, x)
     size = np.abs(x).max(axis=(1, 2)).astype(np.float64)
     expected, w = brute(edges, x), weights.astype(np.float64)
     eps = np.finfo(precision).eps
@@ -144,8 +171,7 @@ def test_ways_that_cross_are_found_before_they_do(edges, precision):
     start = brute(edges, x)
     gap = 0.1
     least = np.minimum(0.2 * gap, 0.9 * start).astype(precision)
-    found = np.empty(len(x), precision)
-    impacts(edges, x, w, least, found)
+    found = impacts(edges, x, w, least)
     first = np.full(len(x), 1.0)
     for r, times in enumerate(crossing_times(x64, w64)):
         for time in times:
@@ -169,8 +195,7 @@ def test_ways_that_stay_far_are_not_reported(edges, precision):
     x = rng.uniform(-1, 1, (10000, 4, 3)).astype(precision)
     w = (rng.uniform(-1, 1, (10000, 4, 3)) * 10.0 ** rng.uniform(-2, 0.5, (10000, 1, 1))).astype(precision)
     least = np.full(len(x), 0.02, precision)
-    found = np.empty(len(x), precision)
-    impacts(edges, x, w, least, found)
+    found = impacts(edges, x, w, least)
     ways = np.stack([brute(edges, x.astype(np.float64) + t * w.astype(np.float64)) for t in np.linspace(0, 1, 101)])
     # it stops at a tenth of the way from the least distance to that at the start
     near = np.maximum(0.02 + 0.1 * (ways[0] - 0.02), 0.02)
@@ -183,11 +208,25 @@ def test_ways_that_stay_far_are_not_reported(edges, precision):
 
 
 def candidates_of(scene: sn.Scene, precision: str = "float64"):
-    """Simulation, participants and the finder of candidates of a scene."""
+    """Simulation, participants and the contacts of a scene."""
     sim = sn.Simulation(scene, precision=precision, threads=1)
     who = participants(scene, sim.model)
     assert who is not None
-    return sim, who, Candidates(sim.model, who)
+    return sim, who, next(family for family in sim._work.contacts if isinstance(family, Surfaces))
+
+
+def found_between(surfaces: Surfaces, begin: np.ndarray, ends: np.ndarray, stray: float) -> Candidates:
+    """Candidates of particles that go from one place to another and may stray by so much, (N, 3)."""
+    paths, look, table = surfaces._paths, surfaces._looking.look, surfaces.rows
+    surfaces.begin(0.0)
+    paths.place[...], paths.goal[...], paths.velocity[...] = begin, ends, 0.0
+    look.stray[0] = stray
+    p = Program()
+    surfaces._finder.record_find(p, look)
+    p.run()
+    count = int(table.table.found[0])
+    arrays = {name: array[:count].copy() for name, array in table.candidates.arrays.items()}
+    return Candidates(table.candidates.precision, **arrays)
 
 
 @precisions
@@ -205,12 +244,12 @@ def test_candidates_are_all_pairs_that_can_come_within_the_gap(precision):
     points = np.linspace((-0.2, 0.02, -0.1), (0.2, 0.05, 0.1), 15)
     scene.add_rope(points, material=sn.RopeMaterial(radius=0.005))
     scene.add_particles(rng.uniform(-0.2, 0.2, (20, 3)) * [1, 0.3, 1], radius=0.02)
-    sim, who, candidates = candidates_of(scene, precision)
+    sim, who, surfaces = candidates_of(scene, precision)
     begin = (sim.state.x[:, :3] + sim.state.origins[sim.model.groups]).astype(precision)
     ends = (begin + 0.01 * rng.normal(size=begin.shape)).astype(precision)
-    found = candidates.find(begin, (ends, ends), 0.001, 1)
-    rows = {(bool(e), *row) for e, row in zip(found.edges.tolist(), found.rows.tolist(), strict=True)}
-    assert len(rows) == len(found.rows)
+    found = found_between(surfaces, begin, ends, 0.001)
+    rows = {(bool(e), *row) for e, row in zip(found.edges.tolist(), found.points.tolist(), strict=True)}
+    assert len(rows) == len(found)
 
     def owned(i):
         return int(sim.model.owners[i])
@@ -254,25 +293,6 @@ def test_candidates_are_all_pairs_that_can_come_within_the_gap(precision):
         a, b = (row[:2], row[2:]) if edges else (row[:1], row[1:])
         assert not set(a) & set(b)
         assert owned(a[0]) != owned(b[0]) or not who.alone[owned(a[0])]
-
-
-def test_blocks_of_a_colour_share_no_free_particle():
-    """Random rows, and rows of one particle, which find no colour after the sixty-third block."""
-    rng = np.random.default_rng(8)
-    crowd = np.zeros((5000, 4), np.uint32)
-    crowd[:, 1:] = rng.integers(1, 900, (5000, 3))
-    for indices in (rng.integers(0, 3000, (4000, 4)).astype(np.uint32), crowd):
-        free = rng.random(3000) < 0.9
-        free[0] = True
-        order, offsets = colour_blocks(indices, free, 64)
-        assert sorted(order.tolist()) == list(range(-(-len(indices) // 64)))
-        for begin, end in pairwise(offsets):
-            seen: set[int] = set()
-            for block in order[begin:end]:
-                own = set(indices[block * 64 : (block + 1) * 64].ravel().tolist())
-                own = {i for i in own if free[i]}
-                assert not own & seen
-                seen |= own
 
 
 def crumpled() -> sn.Scene:

@@ -83,7 +83,7 @@ def test_angles_are_bounded_for_any_cuts(seed):
     for number, value in enumerate((0.0 * limit, limit - 1e-9, limit + 1e-9, 1.0 - limit - 1e-9, 1.0 - limit + 1e-9)):
         cuts = np.where(kind == number, value, cuts)
     moves = np.zeros((len(points), 2))
-    stuffing._move(lattice, cut_of, cuts, moves)
+    stuffing._move(ends, cuts, moves)
     spots = points[ends[:, 0]] + cuts[:, None] * (points[ends[:, 1]] - points[ends[:, 0]])
     at_surface = np.flatnonzero(moves[:, 1] > 0.0)
     points[at_surface] = spots[moves[at_surface, 0].astype(np.int64)]
@@ -372,7 +372,7 @@ def digest(result):
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
     from shinari.build.tetrahedra import wild as tetra_wild
-    from shinari.solver.rendered import _writable_folder
+    from shinari.compute.files import _writable_folder
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

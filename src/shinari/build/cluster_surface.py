@@ -1,10 +1,12 @@
 """Binds a surface to the particles of a lump: each vertex moves with the clusters of the particles nearest to it."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.maths.function import STEADY, steady
+from shinari.build.cells import Frame, Points, Starts, sort_into_cells
+from shinari.compute import Field, Record, function, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
 from shinari.scene.cluster_surface import ClusterSurface
 
 # Particles that a vertex listens to.
@@ -40,42 +42,48 @@ def nearest(
         Their numbers, nearest first and the lower number first among equals, (V, count), and squares of their
         distances [m^2].
     """
-    low, extent = points.min(axis=0), np.ptp(points, axis=0)
+    extent = np.ptp(points, axis=0)
     # about two points a cell, were they even
-    edge = max(float(np.cbrt(2.0 * np.prod(np.maximum(extent, 1e-3 * extent.max())) / len(points))), 1e-300)
-    while np.prod(np.floor(extent / edge) + 1.0) > 4.0 * len(points) + 8.0:
-        edge *= 2.0
-    counts = (np.floor(extent / edge) + 1.0).astype(np.int64)
-    cells = np.minimum(((points - low) / edge).astype(np.int64), counts - 1)
-    keys = (cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2]
-    order = np.argsort(keys, kind="stable")
-    starts = np.searchsorted(keys[order], np.arange(counts.prod() + 1))
-    numbers, squares = np.empty((len(places), count), np.int64), np.empty((len(places), count))
-    search(np.ascontiguousarray(places, np.float64), points, low, edge, counts, starts, order, numbers, squares)
-    return numbers, squares
+    edge = float(np.cbrt(2.0 * np.prod(np.maximum(extent, 1e-3 * extent.max())) / len(points)))
+    cells = sort_into_cells(points, edge)
+    queries = Queries(place=np.ascontiguousarray(places, np.float64))
+    found = Found(point=np.full(len(places) * count, -1), square=np.full(len(places) * count, np.inf))
+    run_once(
+        find_nearest, queries, found, cells.points, cells.starts, cells.frame, count, count=len(places), grain=64
+    )  # fmt: skip
+    return found.point.reshape(-1, count), found.square.reshape(-1, count)
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def search(places, points, low, edge, counts, starts, order, numbers, squares):
-    """Look in rings of cells around each place, until no nearer point can be in the next."""
-    for i in numba.prange(len(places)):
-        search_one(i, places, points, low, edge, counts, starts, order, numbers, squares)
+class Queries(Record):
+    """Places, V rows."""
+
+    place = Field(np.float64, 3, unit="m")
 
 
-@steady
-def search_one(i, places, points, low, edge, counts, starts, order, numbers, squares):
-    """Fill row i."""
-    count = numbers.shape[1]
-    for k in range(count):
-        numbers[i, k], squares[i, k] = np.int64(-1), np.inf
-    nx, ny, nz = counts[0], counts[1], counts[2]
-    cx = min(max(np.int64(np.floor((places[i, 0] - low[0]) / edge)), 0), nx - 1)
-    cy = min(max(np.int64(np.floor((places[i, 1] - low[1]) / edge)), 0), ny - 1)
-    cz = min(max(np.int64(np.floor((places[i, 2] - low[2]) / edge)), 0), nz - 1)
+class Found(Record):
+    """The points nearest to each place, nearest first, place after place."""
+
+    point = Field(np.int64)
+    square = Field(np.float64, unit="m^2", doc="square of the distance")
+
+
+@function(fastmath=STEADY)
+def cell_along(x, low, edge, count):
+    """Number of the cell of a coordinate along an axis, the nearest one outside of the grid."""
+    return min(max(np.int64(np.floor((x - low) / edge)), 0), count - 1)
+
+
+@kernel(fastmath=STEADY)
+def find_nearest(i, queries: Queries, found: Found, points: Points, starts: Starts, frame: Frame, number: np.int64):
+    """Look in rings of cells around a place, until no nearer point can be in the next."""
+    place, low, edge = queries.place[i], frame.low[0], frame.edge[0]
+    nx, ny, nz = frame.counts[0]
+    cx, cy = cell_along(place[0], low[0], edge, nx), cell_along(place[1], low[1], edge, ny)
+    cz = cell_along(place[2], low[2], edge, nz)
     for ring in range(max(nx, max(ny, nz))):
         # nothing in this ring is nearer than the cells between, unless the place is outside of the grid: farther then
         between = edge * (ring - 1)
-        if ring > 0 and squares[i, count - 1] <= between * between:
+        if ring > 0 and found.square[(i + 1) * number - 1] <= between * between:
             break
         for x in range(max(cx - ring, 0), min(cx + ring + 1, nx)):
             for y in range(max(cy - ring, 0), min(cy + ring + 1, ny)):
@@ -84,21 +92,23 @@ def search_one(i, places, points, low, edge, counts, starts, order, numbers, squ
                 for z in range(cz - ring, cz + ring + 1, step):
                     if z >= 0 and z < nz:
                         cell = (x * ny + y) * nz + z
-                        for k in range(starts[cell], starts[cell + 1]):
-                            insert(i, order[k], places, points, numbers, squares)
+                        for k in range(starts.start[cell], starts.start[cell + 1]):
+                            insert(i * number, (i + 1) * number, points.by_cell[k], place, points, found)
 
 
-@steady
-def insert(i, j, places, points, numbers, squares):
-    """Put point j where it belongs among the nearest to place i."""
-    a, b, c = places[i, 0] - points[j, 0], places[i, 1] - points[j, 1], places[i, 2] - points[j, 2]
+@function(fastmath=STEADY)
+def insert(first, last, j, place, points, found):
+    """Put point j where it belongs among the nearest to a place, which are the rows from `first` to `last`."""
+    p = points.place[j]
+    a, b, c = place[0] - p[0], place[1] - p[1], place[2] - p[2]
     square = a * a + b * b + c * c
-    k = numbers.shape[1]
-    while k > 0 and (
-        square < squares[i, k - 1] or (square == squares[i, k - 1] and (numbers[i, k - 1] < 0 or j < numbers[i, k - 1]))
-    ):
-        if k < numbers.shape[1]:
-            numbers[i, k], squares[i, k] = numbers[i, k - 1], squares[i, k - 1]
+    k = last
+    while k > first:
+        other, number = found.square[k - 1], found.point[k - 1]
+        if not (square < other or (square == other and (number < 0 or j < number))):
+            break
+        if k < last:
+            found.point[k], found.square[k] = number, other
         k -= 1
-    if k < numbers.shape[1]:
-        numbers[i, k], squares[i, k] = j, square
+    if k < last:
+        found.point[k], found.square[k] = j, square

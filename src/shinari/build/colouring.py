@@ -13,9 +13,12 @@ which matters for stability: rows in mesh order carry a correction across the wh
 into it, while rows by colour move it by one edge per colour.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from shinari.build.counting import by_smallest, counting_sort
+from shinari.compute import Field, Record, function, kernel
+from shinari.compute.program import run_once
 
 #: Colours with fewer rows run on one thread in any case: they are left as they are.
 TINY = 64
@@ -49,15 +52,28 @@ def colour(
         count = len(rows)
         return np.arange(count, dtype=np.int64), np.array([0, count] if count else [0], dtype=np.int64)
 
-    words = _words(rows, movable)
-    used = np.zeros(words[-1], np.uint64)
-    by_particle = _sorted_by_smallest(rows, particle_count)
-    colours, count = _first_fit(rows, words, used, np.arange(len(rows)))
-    order, _ = _grouped(colours, count, by_particle)
-    used[:] = 0
-    colours, count = _first_fit(rows, words, used, order[::-1].copy())
-    _balance(rows, words, used, colours, by_particle, count)
-    return _grouped(colours, count, by_particle)
+    table, places = Rows.zeros(len(rows)), Places(particle=rows.ravel())
+    points, length = rows.shape[1], particle_count + 1
+    particles = Particles(
+        free=np.append(movable, False),
+        degree=np.bincount(places.particle, minlength=length),
+        words=np.zeros(length, np.int64),
+    )
+    run_once(count_words, table, places, particles, points, count=1)
+    used, sizes = Used.zeros(int(particles.words[-1])), Sizes.zeros(1)
+    by_particle = by_smallest(rows, particle_count)
+    table.order[...] = np.arange(len(rows))
+    run_once(first_fit, table, places, particles, used, sizes, points, count=1)
+    order, _ = _grouped(table.colour, int(sizes.colours[0]), by_particle)
+    used.word[...] = 0
+    table.order[...] = order[::-1]
+    run_once(first_fit, table, places, particles, used, sizes, points, count=1)
+    count = int(sizes.colours[0])
+    sizes = Sizes.zeros(count)
+    sizes.colours[0], sizes.rows[...] = count, np.bincount(table.colour, minlength=count)
+    table.order[...] = by_particle
+    run_once(balance, table, places, particles, used, sizes, points, count=1)
+    return _grouped(table.colour, count, by_particle)
 
 
 def incidence(indices: NDArray[np.integer], particle_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -74,7 +90,8 @@ def incidence(indices: NDArray[np.integer], particle_count: int) -> tuple[NDArra
     Raises:
         ValueError: A wrong shape, or an index outside of the particles.
     """
-    return _incidence(_checked(indices, particle_count), particle_count)
+    order, offsets = counting_sort(_checked(indices, particle_count).ravel(), particle_count)
+    return offsets, order
 
 
 def _checked(indices: NDArray[np.integer], particle_count: int) -> NDArray[np.int64]:
@@ -87,57 +104,76 @@ def _checked(indices: NDArray[np.integer], particle_count: int) -> NDArray[np.in
     return np.ascontiguousarray(rows, dtype=np.int64)
 
 
-@numba.njit(cache=True)
-def _incidence(rows, particle_count):
-    """Counting sort of the flat places by particle."""
-    count, points = rows.shape
-    offsets = np.zeros(particle_count + 1, np.int64)
-    for row in range(count):
-        for slot in range(points):
-            offsets[rows[row, slot] + 1] += 1
-    for particle in range(particle_count):
-        offsets[particle + 1] += offsets[particle]
-    entries = np.empty(count * points, np.int64)
-    cursor = offsets[:-1].copy()
-    for row in range(count):
-        for slot in range(points):
-            particle = rows[row, slot]
-            entries[cursor[particle]] = row * points + slot
-            cursor[particle] += 1
-    return offsets, entries
+def _grouped(
+    colours: NDArray[np.int64], count: int, order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows by colour, in the given order inside a colour, and the offsets of the colours."""
+    places, offsets = counting_sort(colours[order], count)
+    return order[places], offsets
 
 
-@numba.njit(cache=True)
-def _words(rows, free):
-    """Where the bit set of each particle's used colours starts, shape (N + 1,), in words of 64.
+class Rows(Record):
+    """Rows, M rows."""
+
+    colour = Field(np.int64)
+    order = Field(np.int64, doc="rows in the order in which they are visited")
+
+
+class Places(Record):
+    """Points of the rows, row after row."""
+
+    particle = Field(np.int64)
+
+
+class Particles(Record):
+    """Particles, N + 1 rows."""
+
+    free = Field(np.bool_)
+    degree = Field(np.int64, doc="places at which rows name it")
+    words = Field(np.int64, doc="where the bit set of its used colours starts, in words of 64")
+
+
+class Used(Record):
+    """Bit sets of used colours, particle after particle."""
+
+    word = Field(np.uint64)
+
+
+class Sizes(Record):
+    """Colours; the first row also has how many they are."""
+
+    colours = Field(np.int64)
+    rows = Field(np.int64, doc="rows of the colour")
+    balanced = Field(np.bool_, doc="whether it takes part in the balance")
+
+
+@kernel
+def count_words(_, rows: Rows, places: Places, particles: Particles, points: np.int64):
+    """Find where the bit set of each particle starts.
 
     First fit gives a row a colour no higher than the number of rows it conflicts with, so a particle needs bits for the
     most conflicted of its rows, and none when it is fixed or in one row only. A star of a thousand rows costs its hub
     16 words and its tips nothing.
     """
-    count, points = rows.shape
-    degree = np.zeros(free.size, np.int64)
-    for row in range(count):
-        for slot in range(points):
-            degree[rows[row, slot]] += 1
-    size = np.zeros(free.size + 1, np.int64)
-    for row in range(count):
+    for row in range(len(rows)):
         conflicts = 0
-        for slot in range(points):
-            particle = rows[row, slot]
-            if free[particle]:
-                conflicts += degree[particle] - 1
-        for slot in range(points):
-            particle = rows[row, slot]
-            if free[particle] and degree[particle] > 1:
-                size[particle + 1] = max(size[particle + 1], conflicts // _BITS + 1)
-    for particle in range(free.size):
-        size[particle + 1] += size[particle]
-    return size
+        for at in range(row * points, row * points + points):
+            particle = places.particle[at]
+            if particles.free[particle]:
+                conflicts += particles.degree[particle] - 1
+        for at in range(row * points, row * points + points):
+            particle = places.particle[at]
+            if particles.free[particle] and particles.degree[particle] > 1:
+                particles.words[particle] = max(particles.words[particle], conflicts // _BITS + 1)
+    total = 0
+    for particle in range(len(particles)):
+        before = total
+        total += particles.words[particle]
+        particles.words[particle] = before
 
 
-@numba.njit(cache=True)
-def _lowest_bit(word):
+@function
+def lowest_bit(word):
     """Position of the lowest set bit of a word that has one."""
     position = 0
     for width in (32, 16, 8, 4, 2, 1):
@@ -147,132 +183,92 @@ def _lowest_bit(word):
     return position
 
 
-@numba.njit(cache=True)
-def _taken(rows, row, words, used, word):
+@function
+def taken_colours(row, places, particles, used, points, word):
     """One word of the set of colours that some particle of the row has already."""
     taken = np.uint64(0)
-    for slot in range(rows.shape[1]):
-        particle = rows[row, slot]
-        if words[particle] + word < words[particle + 1]:
-            taken |= used[words[particle] + word]
+    for at in range(row * points, row * points + points):
+        particle = places.particle[at]
+        here = particles.words[particle] + word
+        if here < particles.words[particle + 1]:
+            taken |= used.word[here]
     return taken
 
 
-@numba.njit(cache=True)
-def _mark(rows, row, words, used, mark):
+@function
+def flip(row, places, particles, used, points, mark):
     """Flip the bit of a colour at each particle of a row, once where the row names it twice."""
     word = mark // _BITS
     bit = np.uint64(1) << np.uint64(mark % _BITS)
-    for slot in range(rows.shape[1]):
-        particle = rows[row, slot]
+    for at in range(row * points, row * points + points):
+        particle = places.particle[at]
         again = False
-        for earlier in range(slot):
-            again |= rows[row, earlier] == particle
-        if not again and words[particle] + word < words[particle + 1]:
-            used[words[particle] + word] ^= bit
+        for earlier in range(row * points, at):
+            again |= places.particle[earlier] == particle
+        here = particles.words[particle] + word
+        if not again and here < particles.words[particle + 1]:
+            used.word[here] ^= bit
 
 
-@numba.njit(cache=True)
-def _first_fit(rows, words, used, order):
-    """Give each row, in the given order, the lowest colour its particles allow: colours (M,) and their number."""
-    colours = np.empty(len(rows), np.int64)
+@kernel
+def first_fit(_, rows: Rows, places: Places, particles: Particles, used: Used, sizes: Sizes, points: np.int64):
+    """Give each row, in the given order, the lowest colour its particles allow; count the colours."""
     count = 0
-    for row in order:
-        word = 0
-        open_ = ~_taken(rows, row, words, used, 0)
+    for at in range(len(rows)):
+        row, word = rows.order[at], 0
+        open_ = ~taken_colours(row, places, particles, used, points, 0)
         while open_ == np.uint64(0):
             word += 1
-            open_ = ~_taken(rows, row, words, used, word)
-        mark = word * _BITS + _lowest_bit(open_)
-        _mark(rows, row, words, used, mark)
-        colours[row] = mark
+            open_ = ~taken_colours(row, places, particles, used, points, word)
+        mark = word * _BITS + lowest_bit(open_)
+        flip(row, places, particles, used, points, mark)
+        rows.colour[row] = mark
         count = max(count, mark + 1)
-    return colours, count
+    sizes.colours[0] = count
 
 
-@numba.njit(cache=True)
-def _balance(rows, words, used, colours, order, count):
-    """Move rows, in place, from overfull to underfull colours, over the colours that are worth a thread's while.
+@kernel
+def balance(_, rows: Rows, places: Places, particles: Particles, used: Used, sizes: Sizes, points: np.int64):
+    """Move rows from overfull to underfull colours, over the colours that are worth a thread's while.
 
     Takes part: a colour of `TINY` rows, or an eighth of the largest. The tail of colours that one crowded particle
     enforces stays a tail. Each pass goes through all rows once and moves a row to the emptiest colour open to it, if
     that one is emptier than its own by two at least; a few passes bring the sizes together.
     """
-    size = np.zeros(count, np.int64)
-    for mark in colours:
-        size[mark] += 1
-    least = min(TINY, size.max() // 8)
-    total = 0
-    taking = np.zeros(count, np.bool_)
-    part = 0
-    for mark in range(min(count, _BITS)):  # 64 colours hold the bulk of any mesh; beyond are tails
-        if size[mark] >= least:
-            taking[mark] = True
+    largest, total, part = 0, 0, 0
+    for mark in range(len(sizes)):
+        largest = max(largest, sizes.rows[mark])
+    least = min(TINY, largest // 8)
+    count = min(len(sizes), _BITS)  # 64 colours hold the bulk of any mesh; beyond are tails
+    for mark in range(count):
+        if sizes.rows[mark] >= least:
+            sizes.balanced[mark] = True
             part += 1
-            total += size[mark]
-    if part < 2:
-        return
-    target = total // part
-    for _ in range(8):
+            total += sizes.rows[mark]
+    target = total // max(part, 1)
+    for _pass in range(8 if part > 1 else 0):
         moved = 0
         low = np.uint64(0)  # the underfull colours, as a set
-        for mark in range(min(count, _BITS)):
-            if taking[mark] and size[mark] < target:
+        for mark in range(count):
+            if sizes.balanced[mark] and sizes.rows[mark] < target:
                 low |= np.uint64(1) << np.uint64(mark)
-        for row in order:
-            mark = colours[row]
-            if not taking[mark] or size[mark] <= target:
-                continue
-            open_ = low & ~_taken(rows, row, words, used, 0)
-            best = mark
-            while open_ != np.uint64(0):
-                other = _lowest_bit(open_)
-                open_ &= open_ - np.uint64(1)
-                if size[other] < size[best]:
-                    best = other
-            if size[best] + 1 < size[mark]:
-                _mark(rows, row, words, used, mark)
-                _mark(rows, row, words, used, best)
-                colours[row] = best
-                size[mark] -= 1
-                size[best] += 1
-                moved += 1
+        for at in range(len(rows)):
+            row = rows.order[at]
+            mark = rows.colour[row]
+            if sizes.balanced[mark] and sizes.rows[mark] > target:
+                open_ = low & ~taken_colours(row, places, particles, used, points, 0)
+                best = mark
+                while open_ != np.uint64(0):
+                    other = lowest_bit(open_)
+                    open_ &= open_ - np.uint64(1)
+                    if sizes.rows[other] < sizes.rows[best]:
+                        best = other
+                if sizes.rows[best] + 1 < sizes.rows[mark]:
+                    flip(row, places, particles, used, points, mark)
+                    flip(row, places, particles, used, points, best)
+                    rows.colour[row] = best
+                    sizes.rows[mark] -= 1
+                    sizes.rows[best] += 1
+                    moved += 1
         if moved == 0:
             break
-
-
-@numba.njit(cache=True)
-def _sorted_by_smallest(rows, particle_count):
-    """Row numbers ascending by the smallest particle of the row, then by row: a counting sort."""
-    count, points = rows.shape
-    key = np.empty(count, np.int64)
-    offsets = np.zeros(particle_count + 1, np.int64)
-    for row in range(count):
-        smallest = rows[row, 0]
-        for slot in range(1, points):
-            smallest = min(smallest, rows[row, slot])
-        key[row] = smallest
-        offsets[smallest + 1] += 1
-    for particle in range(particle_count):
-        offsets[particle + 1] += offsets[particle]
-    order = np.empty(count, np.int64)
-    for row in range(count):
-        order[offsets[key[row]]] = row
-        offsets[key[row]] += 1
-    return order
-
-
-@numba.njit(cache=True)
-def _grouped(colours, count, order):
-    """Rows by colour, in the given order inside a colour, and the offsets of the colours."""
-    offsets = np.zeros(count + 1, np.int64)
-    for mark in colours:
-        offsets[mark + 1] += 1
-    for mark in range(count):
-        offsets[mark + 1] += offsets[mark]
-    cursor = offsets[:-1].copy()
-    grouped = np.empty(order.size, np.int64)
-    for row in order:
-        grouped[cursor[colours[row]]] = row
-        cursor[colours[row]] += 1
-    return grouped, offsets

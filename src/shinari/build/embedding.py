@@ -7,14 +7,16 @@ whose linear map is continued: its weights are barycentric too, one of them nega
 
 import warnings
 
-import numba
 import numpy as np
 
 from shinari.build.tetrahedra.check import longest_edges
+from shinari.compute import Field, Record, kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
 from shinari.contact.broad.bvh import Tree
 from shinari.contact.surface.proximity import triangle_weights
 from shinari.errors import EmbeddingWarning, SceneError
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.scene.visual import EmbeddedSurface
 
@@ -73,19 +75,22 @@ def _find(
     low, high = corners.min(axis=1), corners.max(axis=1)
     tree = Tree(0.5 * (low + high), np.float64)
     tree.refit(low, high, 1)
-    chosen, weights = np.full(len(points), -1, np.int64), np.zeros((len(points), 4))
-    distances = np.zeros(len(points))
+    places = Places.zeros(len(points))
+    places.place[...], places.tetrahedron[...] = points, -1
+    mesh = Vertices(place=x), Tetrahedra(corners=tetrahedra)
     margin = 1e-9 * sizes.max()
-    _deepest(points, x, tetrahedra, tree.overlaps(points - margin, points + margin, 1), chosen, weights)
-    outside = np.flatnonzero(chosen < 0)
+    everything = np.arange(len(points))
+    pairs = tree.overlaps(points - margin, points + margin, 1)
+    run_once(find_deepest, *_queries(everything, pairs), places, *mesh, count=len(points))
+    outside = np.flatnonzero(places.tetrahedron < 0)
     diagonal = float(np.linalg.norm(x.max(axis=0) - x.min(axis=0)))
     limit = max(FARTHEST * diagonal, FARTHEST_CELLS * float(sizes.max()))
     reach = 0.25 * float(sizes.mean())
     while len(outside):
         reach = min(2.0 * reach, limit)
         pairs = tree.overlaps(points[outside] - reach, points[outside] + reach, 1)
-        _nearest(points, x, tetrahedra, outside, pairs, reach, chosen, weights, distances)
-        outside = outside[chosen[outside] < 0]
+        run_once(find_nearest, *_queries(outside, pairs), places, *mesh, reach, count=len(outside), grain=16)
+        outside = outside[places.tetrahedron[outside] < 0]
         if len(outside) and reach >= limit:
             first = outside[0]
             away = float(np.linalg.norm(x - points[first], axis=1).min())
@@ -94,7 +99,49 @@ def _find(
                 f"nearest vertex of them, more than the {limit:.3g} m it may be ({len(outside)} of {len(points)} "
                 f"vertices are). Both meshes are in the same coordinates and units: metres"
             )
-    return chosen, weights, distances
+    return places.tetrahedron, places.weights, places.distance
+
+
+class Places(Record):
+    """Points, V rows."""
+
+    place = Field(np.float64, 3, unit="m")
+    tetrahedron = Field(np.int64, doc="that it belongs to, or -1")
+    weights = Field(np.float64, 4, doc="barycentric coordinates there")
+    distance = Field(np.float64, unit="m", doc="how far it is outside")
+
+
+class Vertices(Record):
+    """Vertices of the tetrahedra, N rows."""
+
+    place = Field(np.float64, 3, unit="m")
+
+
+class Tetrahedra(Record):
+    """Tetrahedra, T rows."""
+
+    corners = Field(np.int64, 4)
+
+
+class Queries(Record):
+    """Points that are looked for, Q rows."""
+
+    point = Field(np.int64)
+    pairs = Field(np.int64, 2, doc="first pair and the one after the last")
+
+
+class Pairs(Record):
+    """Tetrahedra that may be those of a point, query after query."""
+
+    tetrahedron = Field(np.uint32)
+    square = Field(np.float64, unit="m^2", doc="square of the distance")
+
+
+def _queries(points: np.ndarray, pairs: np.ndarray) -> tuple[Queries, Pairs]:
+    """Records of points by number, (Q,), and of pairs of a query and a tetrahedron, (K, 2), sorted by query."""
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(points) + 1))
+    queries = Queries(point=points, pairs=np.stack([starts[:-1], starts[1:]], axis=1))
+    return queries, Pairs(tetrahedron=pairs[:, 1].copy(), square=np.zeros(len(pairs)))
 
 
 @steady
@@ -110,12 +157,17 @@ def _barycentric(p, a, b, c, d):
 
 
 @steady
-def _point(x, i):
-    return x[i, 0], x[i, 1], x[i, 2]
+def _corners(vertices, tetrahedra, t):
+    """Corners of a tetrahedron."""
+    i, j, k, m = tetrahedra.corners[t]
+    return vertices.place[i], vertices.place[j], vertices.place[k], vertices.place[m]
 
 
-@steady
-def _squared_distance(p, a, b, c):
+Vector = tuple[np.float64, np.float64, np.float64]
+
+
+@shared(fastmath=STEADY)
+def _squared_distance(p: Vector, a: Vector, b: Vector, c: Vector) -> np.float64:
     """Square of the distance of a point and a triangle."""
     a, b, c = sub(a, p), sub(b, p), sub(c, p)
     u, v, w = triangle_weights(a, b, c)
@@ -123,48 +175,48 @@ def _squared_distance(p, a, b, c):
     return dot(nearest, nearest)
 
 
-@numba.njit(cache=True, **STEADY)
-def _deepest(points, x, tetrahedra, pairs, chosen, weights):
-    """Choose for each point, among the tetrahedra it is paired with, the one in which it lies deepest inside."""
-    best = np.full(len(points), INSIDE)
-    for k in range(len(pairs)):
-        i, t = pairs[k, 0], np.int64(pairs[k, 1])
-        a, b, c, d = tetrahedra[t, 0], tetrahedra[t, 1], tetrahedra[t, 2], tetrahedra[t, 3]
-        w = _barycentric(_point(points, i), _point(x, a), _point(x, b), _point(x, c), _point(x, d))
+@kernel(fastmath=STEADY)
+def find_deepest(q, queries: Queries, pairs: Pairs, places: Places, vertices: Vertices, tetrahedra: Tetrahedra):
+    """Choose, among the tetrahedra that a point is paired with, the one in which it lies deepest inside."""
+    i, best = queries.point[q], INSIDE
+    first, last = queries.pairs[q]
+    for k in range(first, last):
+        t = np.int64(pairs.tetrahedron[k])
+        a, b, c, d = _corners(vertices, tetrahedra, t)
+        w = _barycentric(places.place[i], a, b, c, d)
         depth = min(min(w[0], w[1]), min(w[2], w[3]))
         # of two that are as good the first, whatever the order of the pairs
-        if depth > best[i] or (depth == best[i] and t < chosen[i]):
-            best[i], chosen[i] = depth, t
-            weights[i, 0], weights[i, 1], weights[i, 2], weights[i, 3] = w
+        if depth > best or (depth == best and t < places.tetrahedron[i]):
+            best = depth
+            places.tetrahedron[i], places.weights[i] = t, w
 
 
-@numba.njit(cache=True, **STEADY)
-def _nearest(points, x, tetrahedra, outside, pairs, reach, chosen, weights, distances):
-    """Choose for points outside the nearest tetrahedron, if it is within reach: then no unpaired one is nearer.
+@kernel(fastmath=STEADY)
+def find_nearest(
+    q, queries: Queries, pairs: Pairs, places: Places, vertices: Vertices, tetrahedra: Tetrahedra, reach: np.float64
+):
+    """Choose for a point outside the nearest tetrahedron, if it is within reach: then no unpaired one is nearer.
 
     Tetrahedra that share the nearest point are equally near: the one is taken whose map is continued least.
     """
-    squares = np.full(len(outside), np.inf)
-    own = np.empty(len(pairs))
-    for k in range(len(pairs)):
-        i, t = pairs[k, 0], pairs[k, 1]
-        p = _point(points, outside[i])
-        a, b = _point(x, tetrahedra[t, 0]), _point(x, tetrahedra[t, 1])
-        c, d = _point(x, tetrahedra[t, 2]), _point(x, tetrahedra[t, 3])
-        own[k] = min(
+    i, square, best = queries.point[q], np.inf, -np.inf
+    p = places.place[i]
+    first, last = queries.pairs[q]
+    for k in range(first, last):
+        a, b, c, d = _corners(vertices, tetrahedra, np.int64(pairs.tetrahedron[k]))
+        pairs.square[k] = min(
             min(_squared_distance(p, b, c, d), _squared_distance(p, a, c, d)),
             min(_squared_distance(p, a, b, d), _squared_distance(p, a, b, c)),
         )
-        squares[i] = min(squares[i], own[k])
-    best = np.full(len(outside), -np.inf)
-    for k in range(len(pairs)):
-        i, t = pairs[k, 0], np.int64(pairs[k, 1])
-        if squares[i] > reach * reach or own[k] > (1.0 + TIE) * squares[i]:
-            continue
-        q = outside[i]
-        a, b, c, d = tetrahedra[t, 0], tetrahedra[t, 1], tetrahedra[t, 2], tetrahedra[t, 3]
-        w = _barycentric(_point(points, q), _point(x, a), _point(x, b), _point(x, c), _point(x, d))
-        depth = min(min(w[0], w[1]), min(w[2], w[3]))
-        if depth > best[i] or (depth == best[i] and t < chosen[q]):
-            best[i], chosen[q], distances[q] = depth, t, np.sqrt(squares[i])
-            weights[q, 0], weights[q, 1], weights[q, 2], weights[q, 3] = w
+        square = min(square, pairs.square[k])
+    if square > reach * reach:
+        return
+    for k in range(first, last):
+        t = np.int64(pairs.tetrahedron[k])
+        if pairs.square[k] <= (1.0 + TIE) * square:
+            a, b, c, d = _corners(vertices, tetrahedra, t)
+            w = _barycentric(p, a, b, c, d)
+            depth = min(min(w[0], w[1]), min(w[2], w[3]))
+            if depth > best or (depth == best and t < places.tetrahedron[i]):
+                best = depth
+                places.tetrahedron[i], places.weights[i], places.distance[i] = t, w, np.sqrt(square)

@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.fluid_fill import MOST_POINTS, ROUNDING, cells_along, check_size, extent, fill_box, lattice
+from shinari.compute import Field, Record, kernel
+from shinari.compute.program import run_once
 from shinari.errors import SceneError
-from shinari.maths.function import STEADY
 from shinari.scene.contents import Contents
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.shapes import Box, Mesh, Plane, Shape
@@ -234,8 +234,16 @@ def _brim(grid: Grid, solids: Sequence[Solid]) -> float | None:
     return float(grid.low[1] + grid.spacing * (low - 0.5)) if low > 0 else None
 
 
-@numba.njit(cache=True, **STEADY)
-def outside(free, cuts, flat):
+class Nodes(Record):
+    """Points of the lattice, z fastest."""
+
+    free = Field(np.bool_, doc="whether a particle may be there")
+    cut = Field(np.bool_, 3, doc="whether something stands between it and the next one along each axis")
+    reached = Field(np.bool_)
+    stack = Field(np.int64, doc="points whose neighbours are still to be looked at")
+
+
+def outside(free: NDArray[np.bool_], cuts: NDArray[np.bool_], flat: bool) -> NDArray[np.bool_]:
     """Which of the free points (x, y, z) are connected with one at a side or below.
 
     Args:
@@ -243,31 +251,36 @@ def outside(free, cuts, flat):
         cuts: Whether something stands between a point and the next one along each axis, (x, y, z, 3) bool.
         flat: Whether the first and the last layer along z are no sides.
     """
-    nx, ny, nz = free.shape
-    reached = np.zeros(free.shape, np.bool_)
-    stack = np.empty((free.size, 3), np.int32)
-    n = 0
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                side = i == 0 or i == nx - 1 or j == 0 or (not flat and (k == 0 or k == nz - 1))
-                if side and free[i, j, k]:
-                    reached[i, j, k] = True
-                    stack[n] = i, j, k
-                    n += 1
-    while n > 0:
-        n -= 1
-        i, j, k = stack[n]
+    sides = np.zeros(free.shape, bool)
+    sides[[0, -1]] = sides[:, 0] = True
+    if not flat:
+        sides[:, :, [0, -1]] = True
+    seeds = np.flatnonzero(sides & free)
+    nodes = Nodes.zeros(free.size)
+    nodes.free[...], nodes.cut[...] = free.ravel(), cuts.reshape(-1, 3)
+    nodes.reached[seeds], nodes.stack[: len(seeds)] = True, seeds
+    run_once(flood, nodes, *free.shape, len(seeds), count=1)
+    return nodes.reached.reshape(free.shape)
+
+
+@kernel
+def flood(_, nodes: Nodes, nx: np.int64, ny: np.int64, nz: np.int64, count: np.int64):
+    """Reach all free points that are connected with those on the stack."""
+    left = count
+    while left > 0:
+        left -= 1
+        here = nodes.stack[left]
+        i, j, k = here // (ny * nz), here // nz % ny, here % nz
         for way in range(6):
             axis, step = way // 2, way % 2 * 2 - 1
             a = i + (step if axis == 0 else 0)
             b = j + (step if axis == 1 else 0)
             c = k + (step if axis == 2 else 0)
-            if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz or reached[a, b, c] or not free[a, b, c]:
-                continue
-            cut = cuts[i, j, k, axis] if step > 0 else cuts[a, b, c, axis]
-            if not cut:
-                reached[a, b, c] = True
-                stack[n] = a, b, c
-                n += 1
-    return reached
+            if a >= 0 and b >= 0 and c >= 0 and a < nx and b < ny and c < nz:
+                there = (a * ny + b) * nz + c
+                if nodes.free[there] and not nodes.reached[there]:
+                    cut = nodes.cut[here, axis] if step > 0 else nodes.cut[there, axis]
+                    if not cut:
+                        nodes.reached[there] = True
+                        nodes.stack[left] = there
+                        left += 1

@@ -18,12 +18,15 @@ the source; along the line where two sources meet, a coarse mesh takes a detour 
 65k vertices from two sources take 0.1 s.
 """
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shinari.build.colouring import incidence
+from shinari.build.heap import Heap, drop_first, empty_heap, raise_item
+from shinari.compute import Field, Record, function, kernel, shared
+from shinari.compute.program import run_once
 
+EXACT: frozenset[str] = frozenset()
 _EDGES, _PLANAR, _POINT = 0, 1, 2  # how a front crosses a triangle; the first two are kept for comparison
 
 
@@ -64,59 +67,95 @@ def _distances(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """As `geodesic_distances`, by one of the three methods."""
     offsets, entries = incidence(cells, len(points))
-    rows = np.ascontiguousarray(cells, dtype=np.int64)
-    across = _across(rows, offsets, entries) if rows.shape[1] == 3 else np.zeros((len(rows), 2), np.int64)
-    return _march(points, rows, offsets, entries, across, np.ascontiguousarray(starts, dtype=np.int64), method)
+    rows, count = np.ascontiguousarray(cells, np.int64), len(points)
+    corners = rows.shape[1]
+    table, places = Cells(corner=rows.ravel(), across=np.full(rows.size, -1)), Entries(place=entries)
+    vertices = Vertices(
+        point=points,
+        entries=np.stack([offsets[:-1], offsets[1:]], axis=1),
+        nearest=np.full(count, -1),
+        final=np.zeros(count, np.bool_),
+    )
+    if corners == 3:
+        run_once(find_across, table, vertices, places, count=len(rows))
+    heap, starts_ = empty_heap(count), Starts(vertex=starts.astype(np.int64))
+    run_once(march, vertices, table, places, starts_, heap, corners, method, count=1)
+    return heap.distance, vertices.nearest
 
 
-@numba.njit(cache=True)
-def _across(faces, offsets, entries):
-    """Vertex beyond the side opposite to each corner, shape (F, 3); -1 at the rim or where more than two faces meet."""
-    beyond = np.full(faces.shape, -1, np.int64)
-    for face in range(len(faces)):
-        for corner in range(3):
-            a, b = faces[face, (corner + 1) % 3], faces[face, (corner + 2) % 3]
-            found = 0
-            for at in range(offsets[a], offsets[a + 1]):
-                other = entries[at] // 3
-                if other == face:
-                    continue
+class Vertices(Record):
+    """Vertices, N rows."""
+
+    point = Field(np.float64, 3, unit="m")
+    entries = Field(np.int64, 2, doc="first entry and the one after the last")
+    nearest = Field(np.int64, doc="source that the distance is to, or -1")
+    final = Field(np.bool_, doc="whether the distance falls no more")
+
+
+class Cells(Record):
+    """Corners of cells, cell after cell."""
+
+    corner = Field(np.int64, doc="vertex")
+    across = Field(np.int64, doc="vertex beyond the opposite side; -1 at the rim, or where more than two faces meet")
+
+
+class Entries(Record):
+    """Corners that a vertex is, vertex after vertex."""
+
+    place = Field(np.int64)
+
+
+class Starts(Record):
+    """Sources."""
+
+    vertex = Field(np.int64)
+
+
+@kernel
+def find_across(face, cells: Cells, vertices: Vertices, entries: Entries):
+    """Vertices beyond the sides opposite to the corners of a face."""
+    for corner in range(3):
+        a, b = cells.corner[3 * face + (corner + 1) % 3], cells.corner[3 * face + (corner + 2) % 3]
+        found, beyond = 0, -1
+        first, last = vertices.entries[a]
+        for at in range(first, last):
+            other = entries.place[at] // 3
+            if other != face:
                 for slot in range(3):
-                    i, j, k = faces[other, slot], faces[other, (slot + 1) % 3], faces[other, (slot + 2) % 3]
+                    j, k = cells.corner[3 * other + (slot + 1) % 3], cells.corner[3 * other + (slot + 2) % 3]
                     if (j == a and k == b) or (j == b and k == a):
                         found += 1
-                        beyond[face, corner] = i
-            if found > 1:
-                beyond[face, corner] = -1
-    return beyond
+                        beyond = cells.corner[3 * other + slot]
+        cells.across[3 * face + corner] = beyond if found == 1 else -1
 
 
-@numba.njit(cache=True)
-def _span(points, i, j):
+@function(fastmath=EXACT)
+def _span(vertices, i, j):
     """Distance between two vertices."""
-    x, y, z = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1], points[i, 2] - points[j, 2]
+    p, q = vertices.point[i], vertices.point[j]
+    x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     return np.sqrt(x * x + y * y + z * z)
 
 
-@numba.njit(cache=True)
+@function(fastmath=EXACT)
 def _apex(length, to_a, to_b):
     """The point at two distances from a = (0, 0) and b = (length, 0), as (x, y), y >= 0."""
     x = 0.5 * (to_a * to_a - to_b * to_b + length * length) / length
     return x, np.sqrt(max(to_a * to_a - x * x, 0.0))
 
 
-@numba.njit(cache=True)
-def _through(points, a, b, c, to_a, to_b, method):
+@shared(fastmath=EXACT)
+def _through(vertices: Vertices, a: int, b: int, c: int, to_a: float, to_b: float, method: int) -> float:
     """Distance of c by way of the inside of the edge a b, whose ends are at known distances; infinite if there is none.
 
     The triangle is laid flat with the edge on the x axis and c above. The source is put below it where its distances to
     a and b are right, and c takes the straight line to it if that crosses the edge (exact on a flat sheet). The planar
     method takes the distance to be linear along the edge instead, a wave without curvature.
     """
-    length = _span(points, a, b)
+    length = _span(vertices, a, b)
     if length == 0.0:
         return np.inf
-    x, y = _apex(length, _span(points, a, c), _span(points, b, c))
+    x, y = _apex(length, _span(vertices, a, c), _span(vertices, b, c))
     if method == _PLANAR:
         slope = (to_b - to_a) / length
         if abs(slope) >= 1.0:
@@ -130,94 +169,57 @@ def _through(points, a, b, c, to_a, to_b, method):
     return np.sqrt((x - u) ** 2 + (y + v) ** 2) if 0.0 <= foot <= length else np.inf
 
 
-@numba.njit(cache=True)
-def _march(points, cells, offsets, entries, across, starts, method):
+@kernel(fastmath=EXACT)
+def march(
+    _,
+    vertices: Vertices,
+    cells: Cells,
+    entries: Entries,
+    starts: Starts,
+    heap: Heap,
+    corners: np.int64,
+    method: np.int64,
+):
     """Fast marching: vertices become final in the order of their distance and pass it on over edges and triangles."""
-    count = len(points)
-    distance = np.full(count, np.inf)
-    nearest = np.full(count, -1, np.int64)
-    final = np.zeros(count, np.bool_)
-    place = np.full(count, -1, np.int64)
-    heap = np.empty(count, np.int64)
     size = 0
-    for at in range(starts.size):
-        if nearest[starts[at]] < 0:
-            nearest[starts[at]] = at
-            distance[starts[at]] = 0.0
-            size = _raise(heap, place, distance, size, starts[at])
-    corners = cells.shape[1]
+    for at in range(len(starts)):
+        source = starts.vertex[at]
+        if vertices.nearest[source] < 0:
+            vertices.nearest[source] = at
+            heap.distance[source] = 0.0
+            size = raise_item(heap, size, source)
     while size > 0:
-        i = heap[0]
-        size = _drop(heap, place, distance, size)
-        final[i] = True
-        for at in range(offsets[i], offsets[i + 1]):
-            cell, slot = entries[at] // corners, entries[at] % corners
+        i = heap.entry[0]
+        size = drop_first(heap, size)
+        vertices.final[i] = True
+        here = heap.distance[i]
+        first, last = vertices.entries[i]
+        for at in range(first, last):
+            place = entries.place[at]
+            cell, slot = place // corners * corners, place % corners
             for turn in range(1, corners):
-                j = cells[cell, (slot + turn) % corners]
-                size = _offer(heap, place, distance, nearest, final, size, i, j, distance[i] + _span(points, i, j))
+                j = cells.corner[cell + (slot + turn) % corners]
+                size = offer(heap, vertices, size, i, j, here + _span(vertices, i, j))
             if corners == 2 or method == _EDGES:
                 continue
-            j, k = cells[cell, (slot + 1) % 3], cells[cell, (slot + 2) % 3]
-            d = across[cell, slot]
-            if d >= 0 and not final[d]:  # straight over the opposite side: a real path, and it helps at obtuse corners
-                through = _through(points, j, k, d, _span(points, i, j), _span(points, i, k), _POINT)
-                size = _offer(heap, place, distance, nearest, final, size, i, d, distance[i] + through)
+            j, k = cells.corner[cell + (slot + 1) % 3], cells.corner[cell + (slot + 2) % 3]
+            d = cells.across[place]
+            # straight over the opposite side: a real path, and it helps at obtuse corners
+            if d >= 0 and not vertices.final[d]:
+                through = _through(vertices, j, k, d, _span(vertices, i, j), _span(vertices, i, k), _POINT)
+                size = offer(heap, vertices, size, i, d, here + through)
             for turn in range(1, 3):  # the sides i j of this triangle, with the corner on either side of them
-                j, k = cells[cell, (slot + turn) % 3], cells[cell, (slot + 3 - turn) % 3]
-                if not final[j] or nearest[j] != nearest[i]:
-                    continue
-                through = _through(points, i, j, k, distance[i], distance[j], method)
-                size = _offer(heap, place, distance, nearest, final, size, i, k, through)
-    return distance, nearest
+                j, k = cells.corner[cell + (slot + turn) % 3], cells.corner[cell + (slot + 3 - turn) % 3]
+                if vertices.final[j] and vertices.nearest[j] == vertices.nearest[i]:
+                    through = _through(vertices, i, j, k, here, heap.distance[j], method)
+                    size = offer(heap, vertices, size, i, k, through)
 
 
-@numba.njit(cache=True)
-def _offer(heap, place, distance, nearest, final, size, source, vertex, value):
+@shared(fastmath=EXACT)
+def offer(heap: Heap, vertices: Vertices, size: int, source: int, vertex: int, value: np.float64) -> int:
     """Lower the distance of a vertex, if it is lower, and take over the source; returns the size of the heap."""
-    if final[vertex] or not value < distance[vertex]:
-        return size
-    distance[vertex] = max(value, distance[source])
-    nearest[vertex] = nearest[source]
-    return _raise(heap, place, distance, size, vertex)
-
-
-@numba.njit(cache=True)
-def _raise(heap, place, distance, size, vertex):
-    """Put a vertex into the heap, or move it up after its distance fell; equal distances by vertex number."""
-    at = place[vertex]
-    if at < 0:
-        at = size
-        size += 1
-    while at > 0:
-        up = heap[(at - 1) // 2]
-        if distance[up] < distance[vertex] or (distance[up] == distance[vertex] and up < vertex):
-            break
-        heap[at] = up
-        place[up] = at
-        at = (at - 1) // 2
-    heap[at] = vertex
-    place[vertex] = at
-    return size
-
-
-@numba.njit(cache=True)
-def _drop(heap, place, distance, size):
-    """Take the first vertex out of the heap; returns its new size."""
-    size -= 1
-    vertex = heap[size]
-    at = 0
-    while 2 * at + 1 < size:
-        down = 2 * at + 1
-        if down + 1 < size:
-            left, right = heap[down], heap[down + 1]
-            if distance[right] < distance[left] or (distance[right] == distance[left] and right < left):
-                down += 1
-        other = heap[down]
-        if distance[vertex] < distance[other] or (distance[vertex] == distance[other] and vertex < other):
-            break
-        heap[at] = other
-        place[other] = at
-        at = down
-    heap[at] = vertex
-    place[vertex] = at
+    if not vertices.final[vertex] and value < heap.distance[vertex]:
+        heap.distance[vertex] = max(value, heap.distance[source])
+        vertices.nearest[vertex] = vertices.nearest[source]
+        size = raise_item(heap, size, vertex)
     return size

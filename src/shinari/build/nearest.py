@@ -1,10 +1,12 @@
 """The place on a thing that is nearest to a point: on its tetrahedra, triangles, segments or particles."""
 
-import numba
 import numpy as np
 
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
 from shinari.contact.surface.proximity import triangle_weights
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.scene.things import Particles
 
@@ -48,16 +50,42 @@ def nearest_places(
     corners = vertices[elements]
     centres = corners.mean(axis=1)
     radii = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
-    found = np.full(len(points), -1, np.int64)
-    weights = np.zeros((len(points), elements.shape[1]))
-    distances = np.full(len(points), np.inf)
-    _search(points, np.ascontiguousarray(corners), elements, own, centres, radii, found, weights, distances)
-    return found, weights, distances
+    width = elements.shape[1]
+    places = Places(
+        point=np.ascontiguousarray(points, np.float64),
+        excluded=own.astype(np.int64),
+        element=np.full(len(points), -1),
+        weights=np.zeros((len(points), 4)),
+        distance=np.full(len(points), np.inf),
+    )
+    table = Elements(centre=centres, radius=radii)
+    ends = Corners(vertex=elements.ravel().astype(np.int64), place=corners.reshape(-1, 3).astype(np.float64))
+    run_once(find_place, places, table, ends, width, count=len(points), grain=4)
+    return places.element, places.weights[:, :width].copy(), places.distance
 
 
-@steady
-def _load(x, e, k):
-    return x[e, k, 0], x[e, k, 1], x[e, k, 2]
+class Places(Record):
+    """Points, M rows, and the nearest place to each."""
+
+    point = Field(np.float64, 3, unit="m")
+    excluded = Field(np.int64, doc="vertex whose elements do not count, or -1")
+    element = Field(np.int64)
+    weights = Field(np.float64, 4, doc="barycentric coordinates in the element")
+    distance = Field(np.float64, unit="m")
+
+
+class Elements(Record):
+    """Balls around the elements, E rows."""
+
+    centre = Field(np.float64, 3, unit="m")
+    radius = Field(np.float64, unit="m")
+
+
+class Corners(Record):
+    """Corners of the elements, element after element."""
+
+    vertex = Field(np.int64)
+    place = Field(np.float64, 3, unit="m")
 
 
 @steady
@@ -94,56 +122,42 @@ def _tetrahedron_weights(a, b, c, d):
 
 
 @steady
-def _weights(corners, e, point, out):
-    """Weights of the place of element e that is nearest to a point, into `out`; its squared distance."""
-    k = corners.shape[1]
-    a = sub(_load(corners, e, 0), point)
-    if k == 1:
-        out[0] = 1.0
-        return dot(a, a)
-    b = sub(_load(corners, e, 1), point)
-    if k == 2:
+def _weights(corners, first, width, point):
+    """Weights of the place of an element that is nearest to a point, and the square of its distance."""
+    a = sub(corners.place[first], point)
+    one, zero = 1.0, 0.0
+    if width == 1:
+        return (one, zero, zero, zero), dot(a, a)
+    b = sub(corners.place[first + 1], point)
+    if width == 2:
         side = sub(b, a)
         t = min(max(-dot(a, side) / dot(side, side), 0.0), 1.0)
-        out[0], out[1] = 1.0 - t, t
         place = add(a, scale(side, t))
-        return dot(place, place)
-    c = sub(_load(corners, e, 2), point)
-    if k == 3:
+        return (1.0 - t, t, zero, zero), dot(place, place)
+    c = sub(corners.place[first + 2], point)
+    if width == 3:
         u, v, w = triangle_weights(a, b, c)
-        out[0], out[1], out[2] = u, v, w
         place = add(scale(a, u), add(scale(b, v), scale(c, w)))
-        return dot(place, place)
-    d = sub(_load(corners, e, 3), point)
+        return (u, v, w, zero), dot(place, place)
+    d = sub(corners.place[first + 3], point)
     u, v, w, z = _tetrahedron_weights(a, b, c, d)
-    out[0], out[1], out[2], out[3] = u, v, w, z
     if u > 0.0 and v > 0.0 and w > 0.0 and z > 0.0:
-        return 0.0 * u
+        return (u, v, w, z), zero
     place = add(add(scale(a, u), scale(b, v)), add(scale(c, w), scale(d, z)))
-    return dot(place, place)
+    return (u, v, w, z), dot(place, place)
 
 
-@numba.njit(cache=True, **STEADY)
-def _search(points, corners, elements, own, centres, radii, found, weights, distances):
-    """See `nearest_places`; an element whose ball is farther than the best place so far is not looked at."""
-    trial = np.zeros(corners.shape[1])
-    for m in range(len(points)):
-        p = (points[m, 0], points[m, 1], points[m, 2])
-        best = np.inf
-        for e in range(len(corners)):
-            away = sub((centres[e, 0], centres[e, 1], centres[e, 2]), p)
-            reach = distances[m] + radii[e]
-            if dot(away, away) > reach * reach:
-                continue
-            mine = False
-            for k in range(corners.shape[1]):
-                mine = mine or elements[e, k] == own[m]
-            if mine:
-                continue
-            square = _weights(corners, e, p, trial)
+@kernel(fastmath=STEADY)
+def find_place(m, places: Places, elements: Elements, corners: Corners, width: np.int64):
+    """The nearest place; an element whose ball is farther than the best place so far is not looked at."""
+    p, best, excluded = places.point[m], np.inf, places.excluded[m]
+    for e in range(len(elements)):
+        away, reach = sub(elements.centre[e], p), places.distance[m] + elements.radius[e]
+        counts = dot(away, away) <= reach * reach
+        for k in range(width * e, width * e + width):
+            counts = counts and corners.vertex[k] != excluded
+        if counts:
+            weights, square = _weights(corners, width * e, width, p)
             if square < best:
                 best = square
-                distances[m] = np.sqrt(square)
-                found[m] = e
-                for k in range(corners.shape[1]):
-                    weights[m, k] = trial[k]
+                places.element[m], places.weights[m], places.distance[m] = e, weights, np.sqrt(square)

@@ -17,11 +17,12 @@ Mean lines per 64 rows, measured over the edges of three meshes:
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.build.colouring import _sorted_by_smallest
+from shinari.build.counting import by_smallest, counting_sort
+from shinari.compute import Field, Record, kernel, shared
+from shinari.compute.program import run_once
 
 #: A new order must touch this share of the lines of the given one, or fewer, to be worth the renumbering.
 GAIN = 0.7
@@ -86,24 +87,42 @@ def lines_touched(order: NDArray[np.int64], indices: Sequence[NDArray[np.integer
     lines = windows = 0
     for table in indices:
         rows = place[table]
-        found = _lines(rows, _sorted_by_smallest(rows, len(order)), len(order))
-        lines, windows = lines + found[0], windows + found[1]
+        places = Places(line=(rows[by_smallest(rows, len(order))] * _POINT // _LINE).ravel())
+        stamps = Stamps(last=np.full(len(order) * _POINT // _LINE + 1, -1))
+        counted = Count.zeros(1)
+        run_once(count_lines, places, stamps, counted, _WINDOW * table.shape[1], count=1)
+        lines, windows = lines + int(counted.lines[0]), windows + -(-len(rows) // _WINDOW)
     return lines / max(windows, 1)
 
 
-@numba.njit(cache=True)
-def _lines(rows, order, particle_count):
-    """Distinct lines, summed over windows of rows, and the number of windows."""
-    stamp = np.full(particle_count * _POINT // _LINE + 1, -1, np.int64)
+class Places(Record):
+    """Points of rows, row after row."""
+
+    line = Field(np.int64, doc="line of memory of the point")
+
+
+class Stamps(Record):
+    """Lines of memory."""
+
+    last = Field(np.int64, doc="window in which it was last touched")
+
+
+class Count(Record):
+    """One row: the result."""
+
+    lines = Field(np.int64, doc="distinct lines, summed over windows of rows")
+
+
+@kernel
+def count_lines(_, places: Places, stamps: Stamps, count: Count, window: np.int64):
+    """Count the distinct lines of each window of so many points."""
     lines = 0
-    for at in range(order.size):
-        window = at // _WINDOW
-        for slot in range(rows.shape[1]):
-            line = rows[order[at], slot] * _POINT // _LINE
-            if stamp[line] != window:
-                stamp[line] = window
-                lines += 1
-    return lines, (order.size + _WINDOW - 1) // _WINDOW
+    for at in range(len(places)):
+        line, here = places.line[at], at // window
+        if stamps.last[line] != here:
+            stamps.last[line] = here
+            lines += 1
+    count.lines[0] = lines
 
 
 def hilbert_order(positions: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -113,42 +132,46 @@ def hilbert_order(positions: NDArray[np.float64]) -> NDArray[np.int64]:
     low = positions.min(axis=0)
     extent = float((positions.max(axis=0) - low).max())
     scale = (2**_LEVELS - 1) / extent if extent > 0.0 else 0.0
-    return np.argsort(_hilbert_keys(positions, low, scale), kind="stable")
+    cells = Cells(cell=((positions - low) * scale).astype(np.int64, order="C"), key=np.zeros(len(positions), np.int64))
+    run_once(find_key, cells, count=len(cells))
+    return np.argsort(cells.key, kind="stable")
 
 
-@numba.njit(cache=True)
-def _hilbert_keys(positions, low, scale):
-    """Distance along the curve of each point's cell: Skilling, Programming the Hilbert curve, AxestoTranspose."""
-    keys = np.empty(len(positions), np.int64)
-    x = np.empty(3, np.int64)
-    for particle in range(len(positions)):
+class Cells(Record):
+    """Cells of points along the axes, N rows."""
+
+    cell = Field(np.int64, 3)
+    key = Field(np.int64, doc="distance along the curve")
+
+
+@kernel
+def find_key(i, cells: Cells):
+    """Distance of a cell along the curve: Skilling, Programming the Hilbert curve, AxestoTranspose."""
+    bit = 1 << (_LEVELS - 1)
+    while bit > 1:
+        mask = bit - 1
         for axis in range(3):
-            x[axis] = np.int64((positions[particle, axis] - low[axis]) * scale)
-        bit = 1 << (_LEVELS - 1)
-        while bit > 1:
-            mask = bit - 1
-            for axis in range(3):
-                if x[axis] & bit:
-                    x[0] ^= mask
-                else:
-                    swap = (x[0] ^ x[axis]) & mask
-                    x[0] ^= swap
-                    x[axis] ^= swap
-            bit >>= 1
-        x[1] ^= x[0]
-        x[2] ^= x[1]
-        flip = 0
-        bit = 1 << (_LEVELS - 1)
-        while bit > 1:
-            if x[2] & bit:
-                flip ^= bit - 1
-            bit >>= 1
-        key = 0
-        for level in range(_LEVELS - 1, -1, -1):
-            for axis in range(3):
-                key = (key << 1) | (((x[axis] ^ flip) >> level) & 1)
-        keys[particle] = key
-    return keys
+            if cells.cell[i, axis] & bit:
+                cells.cell[i, 0] ^= mask
+            else:
+                swap = (cells.cell[i, 0] ^ cells.cell[i, axis]) & mask
+                cells.cell[i, 0] ^= swap
+                cells.cell[i, axis] ^= swap
+        bit >>= 1
+    x, y, z = cells.cell[i]
+    y ^= x
+    z ^= y
+    flip = 0
+    bit = 1 << (_LEVELS - 1)
+    while bit > 1:
+        if z & bit:
+            flip ^= bit - 1
+        bit >>= 1
+    key = 0
+    for k in range(_LEVELS):
+        level = _LEVELS - 1 - k
+        key = key << 3 | ((x ^ flip) >> level & 1) << 2 | ((y ^ flip) >> level & 1) << 1 | ((z ^ flip) >> level & 1)
+    cells.key[i] = key
 
 
 def cuthill_mckee_order(indices: Sequence[NDArray[np.integer]], particle_count: int) -> NDArray[np.int64]:
@@ -160,32 +183,38 @@ def cuthill_mckee_order(indices: Sequence[NDArray[np.integer]], particle_count: 
     """
     links = [table[:, slot : slot + 2] for table in indices for slot in range(table.shape[1] - 1)]
     pairs = np.ascontiguousarray(np.concatenate(links), dtype=np.int64)
-    return _cuthill_mckee(*_neighbours(pairs, particle_count))[::-1].copy()
+    # both ends of each pair are neighbours of each other, in the order of the pairs
+    places, offsets = counting_sort(pairs.ravel(), particle_count)
+    links = Links(neighbour=pairs.ravel()[places ^ 1])
+    particles = Particles(
+        start=offsets,
+        order=np.zeros(particle_count + 1, np.int64),
+        seen=np.full(particle_count + 1, -1),
+        done=np.zeros(particle_count + 1, np.bool_),
+    )
+    run_once(order_particles, particles, links, count=1)
+    return particles.order[:particle_count][::-1].copy()
 
 
-@numba.njit(cache=True)
-def _neighbours(pairs, particle_count):
-    """Both ends of each pair as neighbours of each other: offsets (N + 1,), neighbours (2 E,), with repetitions."""
-    offsets = np.zeros(particle_count + 1, np.int64)
-    for pair in range(len(pairs)):
-        offsets[pairs[pair, 0] + 1] += 1
-        offsets[pairs[pair, 1] + 1] += 1
-    for particle in range(particle_count):
-        offsets[particle + 1] += offsets[particle]
-    cursor = offsets[:-1].copy()
-    neighbours = np.empty(2 * len(pairs), np.int64)
-    for pair in range(len(pairs)):
-        i, j = pairs[pair, 0], pairs[pair, 1]
-        neighbours[cursor[i]] = j
-        cursor[i] += 1  # before the other end is written: a row may name a particle twice
-        neighbours[cursor[j]] = i
-        cursor[j] += 1
-    return offsets, neighbours
+class Particles(Record):
+    """Particles, N + 1 rows."""
+
+    start = Field(np.int64, doc="first of its neighbours")
+    order = Field(np.int64, doc="particles in the order of the search")
+    seen = Field(np.int64, doc="number of the last search that has seen it")
+    done = Field(np.bool_, doc="whether its component is finished")
 
 
-@numba.njit(cache=True)
-def _breadth_first(offsets, neighbours, start, seen, mark, order, first):
+class Links(Record):
+    """Neighbours, particle after particle, with repetitions."""
+
+    neighbour = Field(np.int64)
+
+
+@shared
+def search_component(particles: Particles, links: Links, start: int, mark: int, first: int) -> int:
     """Visit the component of `start`, neighbours by degree; writes from `order[first]` on, returns where it ended."""
+    order, seen, starts = particles.order, particles.seen, particles.start
     order[first] = start
     seen[start] = mark
     head, tail = first, first + 1
@@ -193,14 +222,14 @@ def _breadth_first(offsets, neighbours, start, seen, mark, order, first):
         particle = order[head]
         head += 1
         fresh = tail
-        for at in range(offsets[particle], offsets[particle + 1]):
-            other = neighbours[at]
+        for at in range(starts[particle], starts[particle + 1]):
+            other = links.neighbour[at]
             if seen[other] == mark:
                 continue
             seen[other] = mark
-            degree = offsets[other + 1] - offsets[other]
+            degree = starts[other + 1] - starts[other]
             hole = tail  # insertion sort of the fresh ones by degree, over the last few only: a hub has many
-            while hole > max(fresh, tail - 32) and offsets[order[hole - 1] + 1] - offsets[order[hole - 1]] > degree:
+            while hole > max(fresh, tail - 32) and starts[order[hole - 1] + 1] - starts[order[hole - 1]] > degree:
                 order[hole] = order[hole - 1]
                 hole -= 1
             order[hole] = other
@@ -208,28 +237,19 @@ def _breadth_first(offsets, neighbours, start, seen, mark, order, first):
     return tail
 
 
-@numba.njit(cache=True)
-def _cuthill_mckee(offsets, neighbours):
+@kernel
+def order_particles(_, particles: Particles, links: Links):
     """Cuthill-McKee, not reversed: component after component, each from the far end of a search."""
-    count = offsets.size - 1
-    order = np.empty(count, np.int64)
-    seen = np.full(count, -1, np.int64)
-    done = np.zeros(count, np.bool_)
-    first = 0
-    mark = 0
-    for particle in range(count):
-        if done[particle]:
-            continue
-        start = particle
-        last = _breadth_first(offsets, neighbours, start, seen, mark, order, first)
-        for _ in range(2):  # the last one visited is far from the start: twice gives nearly a diameter
-            if last - first < 3:
-                break
-            start = order[last - 1]
+    first, mark = 0, 0
+    for particle in range(len(particles) - 1):
+        if not particles.done[particle]:
+            last = search_component(particles, links, particle, mark, first)
+            for _search in range(2):  # the last one visited is far from the start: twice gives nearly a diameter
+                if last - first < 3:
+                    break
+                mark += 1
+                last = search_component(particles, links, particles.order[last - 1], mark, first)
             mark += 1
-            last = _breadth_first(offsets, neighbours, start, seen, mark, order, first)
-        mark += 1
-        for at in range(first, last):
-            done[order[at]] = True
-        first = last
-    return order
+            for at in range(first, last):
+                particles.done[particles.order[at]] = True
+            first = last

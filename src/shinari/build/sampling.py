@@ -7,13 +7,13 @@ Nothing is drawn by chance: the same solid has the same points each time.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from shinari.build.cells import Frame, Points, Starts, sort_into_cells
 from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.broad.grid import EXACT, ImmediateGrid
-from shinari.contact.broad.neighbourhood import RANGES, ranges_around
+from shinari.compute import Field, Record, kernel
+from shinari.compute.program import run_once
 from shinari.contact.solid.encode import signed_distance
 from shinari.errors import SceneError
 from shinari.scene.shapes import Box, Mesh, Shape, Sphere
@@ -117,32 +117,33 @@ def _sink(shape: Shape, points: NDArray[np.float64], spacing: float, depth: floa
 
 def _thinned(points: NDArray[np.float64], apart: float) -> NDArray[np.int64]:
     """Points that stay when each one removes all later ones nearer than a distance."""
-    grid = ImmediateGrid()
-    grid.build(np.ascontiguousarray(points), apart, 1)
-    stays = np.ones(len(points), np.uint8)
-    places = np.empty(len(points), np.int64)
-    places[grid.order] = np.arange(len(points))
-    _thin(grid.columns, grid.entries, grid.starts, grid.sides, places, apart * apart, stays)
-    kept = np.zeros(len(points), bool)
-    kept[grid.order] = stays > 0
-    return np.flatnonzero(kept)
+    cells, stays = sort_into_cells(points, apart), Stays(stays=np.ones(len(points), bool))
+    run_once(thin, cells.points, cells.starts, cells.frame, stays, apart * apart, count=1)
+    return np.flatnonzero(stays.stays)
 
 
-@numba.njit(cache=True, **EXACT)
-def _thin(columns, entries, starts, sides, places, squared, stays):
-    """Go through the points in their order, at `places` in that of the grid; each that stays removes those near it."""
-    ranges = np.empty((RANGES, 2), np.int64)
-    for q in range(len(places)):
-        p = places[q]
-        if stays[p] == 0:
-            continue
-        n, _ = ranges_around(np.int64(entries[p]), starts, sides, ranges)
-        for r in range(n):
-            for other in range(ranges[r, 0], ranges[r, 1]):
-                dx, dy, dz = (
-                    columns[0, p] - columns[0, other],
-                    columns[1, p] - columns[1, other],
-                    columns[2, p] - columns[2, other],
-                )
-                if other != p and dx * dx + dy * dy + dz * dz < squared:
-                    stays[other] = 0
+class Stays(Record):
+    """Points, N rows."""
+
+    stays = Field(np.bool_)
+
+
+@kernel(fastmath=frozenset())
+def thin(_, points: Points, starts: Starts, frame: Frame, stays: Stays, squared: np.float64):
+    """Go through the points in their order; each that stays removes all others nearer than a distance."""
+    low, edge = frame.low[0], frame.edge[0]
+    nx, ny, nz = frame.counts[0]
+    for p in range(len(points)):
+        if stays.stays[p]:
+            q = points.place[p]
+            x, y, z = int((q[0] - low[0]) / edge), int((q[1] - low[1]) / edge), int((q[2] - low[2]) / edge)
+            for i in range(max(x - 1, 0), min(x + 2, nx)):
+                for j in range(max(y - 1, 0), min(y + 2, ny)):
+                    row = (i * ny + j) * nz
+                    first, last = starts.start[row + max(z - 1, 0)], starts.start[row + min(z + 2, nz)]
+                    for k in range(first, last):
+                        other = points.by_cell[k]
+                        r = points.place[other]
+                        dx, dy, dz = q[0] - r[0], q[1] - r[1], q[2] - r[2]
+                        if other != p and dx * dx + dy * dy + dz * dz < squared:
+                            stays.stays[other] = False

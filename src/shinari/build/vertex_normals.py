@@ -4,11 +4,13 @@ The normal of a vertex is the mean of those of its triangles, weighted by their 
 mean): the sum of the cross products of their edges needs no division but the last one.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.maths.function import STEADY
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
+from shinari.maths.vec3 import ONE, ZERO, add, cross, sub
 
 
 def vertex_normals(
@@ -24,32 +26,49 @@ def vertex_normals(
     Returns:
         Normals; +Y where a vertex is in no triangle that is drawn and has an area.
     """
-    result = np.empty((len(points), 3), np.float32)
-    there = np.ones(1, np.bool_) if drawn is None else np.ascontiguousarray(drawn, np.bool_)
     points = np.ascontiguousarray(points, np.float32)
-    _vertex_normals(points, np.ascontiguousarray(faces, np.int32), there, drawn is None, result)
-    return result
+    if drawn is not None:
+        faces = faces[np.asarray(drawn, bool)]
+    triangles = Triangles(corners=np.ascontiguousarray(faces, np.int32))
+    vertices = Vertices(place=points, normal=np.zeros((len(points), 3), np.float32))
+    run_once(add_normals, triangles, vertices, count=1)
+    run_once(normalise, vertices, count=len(points))
+    return vertices.normal
 
 
-@numba.njit(cache=True, **STEADY)
-def _vertex_normals(x, faces, there, every, normals):
-    normals[:] = np.float32(0.0)
-    for f in range(faces.shape[0]):
-        if every or there[f]:
-            a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-            ux, uy, uz = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
-            vx, vy, vz = x[c, 0] - x[a, 0], x[c, 1] - x[a, 1], x[c, 2] - x[a, 2]
-            nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-            for k in range(3):
-                i = faces[f, k]
-                normals[i, 0] += nx
-                normals[i, 1] += ny
-                normals[i, 2] += nz
-    for i in range(normals.shape[0]):
-        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
-        # doubled: the squares of small areas are no numbers of single precision
-        length = np.sqrt(np.float64(nx) * nx + np.float64(ny) * ny + np.float64(nz) * nz)
-        if length > 0.0:
-            normals[i, 0], normals[i, 1], normals[i, 2] = nx / length, ny / length, nz / length
-        else:
-            normals[i, 0], normals[i, 1], normals[i, 2] = np.float32(0.0), np.float32(1.0), np.float32(0.0)
+class Triangles(Record):
+    """Triangles that are drawn."""
+
+    corners = Field(np.int32, 3)
+
+
+class Vertices(Record):
+    """Vertices, V rows."""
+
+    place = Field(np.float32, 3, unit="m")
+    normal = Field(np.float32, 3)
+
+
+@kernel(fastmath=STEADY)
+def add_normals(_, triangles: Triangles, vertices: Vertices):
+    """Add twice the area vector of each triangle to the normals of its corners."""
+    for f in range(len(triangles)):
+        i, j, k = triangles.corners[f]
+        p = vertices.place[i]
+        normal = cross(sub(vertices.place[j], p), sub(vertices.place[k], p))
+        vertices.normal[i] = add(vertices.normal[i], normal)
+        vertices.normal[j] = add(vertices.normal[j], normal)
+        vertices.normal[k] = add(vertices.normal[k], normal)
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def normalise(i, vertices: Vertices):
+    """Bring a normal to length one."""
+    n = vertices.normal[i]
+    # doubled: the squares of small areas are no numbers of single precision
+    x, y, z = np.float64(n[0]), np.float64(n[1]), np.float64(n[2])
+    length = np.sqrt(x * x + y * y + z * z)
+    if length > 0.0:
+        vertices.normal[i] = x / length, y / length, z / length
+    else:
+        vertices.normal[i] = ZERO, ONE, ZERO

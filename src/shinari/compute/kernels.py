@@ -12,6 +12,7 @@ Importing and hashing them needs no compiler: Numba is loaded when an object fil
 called as plain Python runs its body, for tests and debugging.
 """
 
+import dis
 import hashlib
 import importlib.metadata
 import inspect
@@ -95,6 +96,11 @@ class Native:
         self._address = 0
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether its machine code is in memory."""
+        return self._address != 0
+
+    @property
     def address(self) -> int:
         """Address of the machine code, which is loaded, or compiled and loaded, at the first call."""
         if not self._address:
@@ -122,8 +128,9 @@ class Shared:
         self._natives: dict[type, Native] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it as plain Python."""
-        return self.python_function(*arguments)
+        """Run it as plain Python; see `Function`."""
+        with np.errstate(all="ignore"):
+            return self.python_function(*map(_doubles, arguments))
 
     def native(self, precision: type) -> Native:
         """Its machine code at a precision."""
@@ -162,7 +169,8 @@ class Kernel:
     def __call__(self, item: int, *arguments: Any) -> Any:
         """Run the body for one item as plain Python."""
         plain = [PlainRecord(value) if isinstance(value, Record) else value for value in arguments]
-        return self.python_function(item, *plain)
+        with np.errstate(all="ignore"):
+            return self.python_function(item, *plain)
 
     def native(self, precision: type) -> Native:
         """Its machine code at a precision."""
@@ -307,11 +315,17 @@ def _code_text(code: CodeType) -> str:
     return repr((code.co_code, code.co_names, code.co_varnames, constants))
 
 
+@cache
+def global_names(code: CodeType) -> tuple[str, ...]:
+    """Globals that code reads; `co_names` has the names of attributes, too, such as those of fields."""
+    return tuple(dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"))
+
+
 def referenced(python_function: Callable) -> list[tuple[str, Any]]:
     """Names and values that a function reads: globals, variables of enclosing functions, attributes of modules."""
     scope, code = python_function.__globals__, python_function.__code__  # type: ignore[attr-defined]
     closure = zip(code.co_freevars, python_function.__closure__ or (), strict=True)  # type: ignore[attr-defined]
-    found = [(name, scope[name]) for name in code.co_names if name in scope]
+    found = [(name, scope[name]) for name in global_names(code) if name in scope]
     found += [(name, cell.cell_contents) for name, cell in closure]
     modules = [value for _, value in found if isinstance(value, ModuleType) and value not in (np, math)]
     for module in modules:

@@ -13,7 +13,7 @@ Counts and conditions are numbers, or cells `(array, index)` of int64 arrays tha
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -230,7 +230,9 @@ class Program:
         """Load or compile all kernels."""
         if self._run is not None:
             return
-        load([native for _, native in self._natives] + [replay.native(np.float32)])
+        natives = [native for _, native in self._natives] + [replay.native(np.float32)]
+        if missing := [native for native in natives if not native.is_loaded]:
+            load(missing)
         for at, native in self._natives:
             self._lines[at][FIRST] = native.address
         self._table = Lines.zeros(len(self._lines))
@@ -296,3 +298,27 @@ class Program:
         self._lines.append([operation, first, second, begin, end, grain])
         self._names.append(name)
         return len(self._lines) - 1
+
+
+def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = None, grain: int = 256) -> None:
+    """Run a kernel for every index below a count, once: where a scene is built, and for results.
+
+    Args:
+        kernel: The kernel.
+        arguments: Its records and scalars.
+        count: Items.
+        threads: Threads to use; None: all.
+        grain: Items below which a part is not worth sharing.
+    """
+    p = Program()
+    p.launch(kernel, *arguments, count=count, grain=grain)
+    if count < 2 * grain:
+        threads = 1
+    p.run(team().size if threads is None else threads)
+
+
+def run_recorded(record: Callable[..., None], *arguments: Any, threads: int = 1) -> bool:
+    """Run what a function records, once: `record(program, *arguments)`."""
+    p = Program()
+    record(p, *arguments)
+    return p.run(threads)

@@ -7,6 +7,8 @@
     p.require(neighbours, scan.total)
     p.launch(fill_neighbours, offsets, neighbours, ..., count=n)
 
+Where the number of items is known to the kernels only, `scan.make_room(p, cell)` lets the offsets grow with it.
+
 The order of the additions does not depend on the number of threads.
 """
 
@@ -35,6 +37,7 @@ class Extent(Record):
     """One row: how many items there are, and the sum or maximum of all."""
 
     items = Field(np.int64)
+    rows = Field(np.int64, doc="of the offsets: one more than there are items")
     blocks = Field(np.int64)
     total = Field(np.int64)
     largest = Field(real)
@@ -49,7 +52,8 @@ class Blocks(Record):
 
 @kernel
 def divide(_, extent: Extent):
-    """Number of blocks that the items fill."""
+    """Number of blocks that the items fill, and of their offsets."""
+    extent.rows[0] = extent.items[0] + 1
     extent.blocks[0] = (extent.items[0] + BLOCK - 1) // BLOCK
 
 
@@ -118,6 +122,7 @@ class _Reduction:
             return int(self._extent.blocks[0])
         p.copy(count, (self._extent.items, 0))
         p.serial(divide, self._extent)
+        p.require(self._blocks, (self._extent.blocks, 0))
         return self._extent.blocks, 0
 
 
@@ -136,6 +141,11 @@ class Scan(_Reduction):
     def total(self) -> tuple[np.ndarray, int]:
         """Where the sum of all stands."""
         return self._extent.total, 0
+
+    def make_room(self, p: Program, count: tuple[np.ndarray, int]) -> None:
+        """Record that the offsets grow to as many counts as a cell says; the counts are written after it."""
+        self._divide(p, count)
+        p.require(self._offsets, (self._extent.rows, 0))
 
     def record(self, p: Program, count: Cell) -> None:
         """Record the sums of so many counts."""

@@ -23,7 +23,7 @@ from shinari.constraints.stvk import QUARTER, volume_weight
 from shinari.maths.function import function
 from shinari.maths.mat3 import inner, rotation_part
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
-from shinari.maths.vec3 import ZERO, dot, reciprocal, scale, sub
+from shinari.maths.vec3 import ZERO, dot, reciprocal, root, scale, sub
 
 THREE = np.float32(3.0)
 
@@ -39,7 +39,7 @@ def evaluate(x, p):
     trace = inner(r, strain)
     mean = trace / THREE
     d = sub(strain[0], scale(r[0], mean)), sub(strain[1], scale(r[1], mean)), sub(strain[2], scale(r[2], mean))
-    size = np.sqrt(inner(d, d))
+    size = root(inner(d, d))
     over = reciprocal(size) if solid else ZERO
     k = p[9] if solid else ZERO
     shear = scale(d[0], over), scale(d[1], over), scale(d[2], over)

@@ -11,13 +11,13 @@ import numpy as np
 
 from shinari.constraints.registry import register
 from shinari.maths.function import function
-from shinari.maths.vec3 import direction_and_length, neg, sub
+from shinari.maths.vec3 import direction_and_positive_length, neg, sub
 
 
 @function
 def evaluate(x, p):
     """Keeps two points at a rest length."""
-    n, length = direction_and_length(sub(x[0], x[1]))
+    n, length = direction_and_positive_length(sub(x[0], x[1]))
     return length - p[0], (n, neg(n))
 
 

@@ -48,7 +48,7 @@ from shinari.constraints.registry import register
 from shinari.maths.function import function
 from shinari.maths.mat3 import cofactors, inner
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
-from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, scale
+from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, root, scale
 
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
@@ -76,12 +76,12 @@ def evaluate(x, p):
     k = np.sqrt(ratio - share)
     m = volume - ONE
     norm_square = inner(f, f)
-    norm = np.sqrt(norm_square)
+    norm = root(norm_square)
     short = CORE - norm
     short = short if short > ZERO else ZERO
     near = volume > ZERO and norm_square < NEAR
     square = share * m * m + short * short + (shear_excess(f, m) if near else norm_square - TWO * volume - ONE)
-    size = np.sqrt(square if square > ZERO else ZERO)
+    size = root(square)
     over = reciprocal(size)
     along, turn = (ONE - short * reciprocal(norm)) * over, (share * m - ONE) * over
     shear = (

@@ -24,7 +24,7 @@ import numpy as np
 from shinari.constraints.registry import register
 from shinari.maths.function import function
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
-from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, scale
+from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, root, scale
 
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
@@ -41,7 +41,7 @@ def evaluate(x, p):
     exy, exz, eyz = HALF * dot(a, b), HALF * dot(a, c), HALF * dot(b, c)
     trace = exx + eyy + ezz
     dxx, dyy, dzz = exx - trace / THREE, eyy - trace / THREE, ezz - trace / THREE
-    size = np.sqrt(dxx * dxx + dyy * dyy + dzz * dzz + TWO * (exy * exy + exz * exz + eyz * eyz))
+    size = root(dxx * dxx + dyy * dyy + dzz * dzz + TWO * (exy * exy + exz * exz + eyz * eyz))
     over = reciprocal(size)
     shear = (
         scale(add(add(scale(a, dxx), scale(b, exy)), scale(c, exz)), over),

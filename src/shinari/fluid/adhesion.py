@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.contact.buffers import grown
+from shinari.compute import Program, kernel, real
+from shinari.fluid.effect import Coefficients, Effect, coefficients
+from shinari.fluid.records import FluidParticles
 from shinari.fluid.tension import ATTRACTION
 from shinari.fluid.wall_table import POINTS, PUSH, wall_table
 
@@ -22,6 +24,28 @@ if TYPE_CHECKING:
     from shinari.fluid.kernels import Smoothing
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
+
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+
+
+@kernel
+def attract(i, fluid: FluidParticles, table: Coefficients, most: real, inverse_h: real):
+    """Add the force to the velocity; put its multiplier into the last column of x, and keep what stood there.
+
+    `table` has the multipliers -h^2 A, `most` is P.
+    """
+    g, v, x = fluid.gradient[i], fluid.v[i], fluid.x[i]
+    part = max(ONE - np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / most, ZERO)
+    change = table.value[fluid.phase[i]] * part
+    s = -change * fluid.inverse_mass[i] * inverse_h
+    fluid.v[i] = v[0] + s * g[0], v[1] + s * g[1], v[2] + s * g[2]
+    fluid.direction[i], fluid.x[i, 3] = x[3], change
+
+
+@kernel
+def restore_change(i, fluid: FluidParticles):
+    """Put back what stood in the last column of x."""
+    fluid.x[i, 3] = fluid.direction[i]
 
 
 def wetting(smoothing: "Smoothing") -> tuple[float, float]:
@@ -37,25 +61,20 @@ def wetting(smoothing: "Smoothing") -> tuple[float, float]:
     return total, most
 
 
-class Adhesion:
-    """Attraction of solids, as a force of `Fluid`."""
+class Adhesion(Effect):
+    """Attraction of solids, as a force."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         work, most = wetting(fluids.smoothing)
         works = np.array([(2.0 * m.adhesion - (1.0 - ATTRACTION) * min(2.0 * m.adhesion, 1.0)) * m.surface_tension
                           for m in fluids.materials])  # fmt: skip
         # the multiplier of a force A grad c is -h^2 A
-        self._multipliers = (-(h**2) * works * fluids.smoothing.spacing**2 / work).astype(real)
-        self._h, self._most, self._changes = real(h), real(most), None
+        self._multipliers = coefficients(-(h**2) * works * fluids.smoothing.spacing**2 / work, real)
+        self._h, self._most = h, most
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`, and push the solids the other way."""
-        self._changes = grown(self._changes, len(fluid.v), fluid.v.dtype)
-        changes, one = self._changes[: len(fluid.v)], fluid.v.dtype.type(1.0)
-        changes[:] = fluid.x[:, 3]
-        parts = np.maximum(one - np.sqrt((fluid.pulls**2).sum(axis=1)) / self._most, fluid.v.dtype.type(0.0))
-        fluid.x[:, 3] = self._multipliers[fluid.phases] * parts
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities, and push the solids the other way."""
+        p.launch(attract, fluid.rows, self._multipliers, self._most, 1.0 / self._h, count=fluid.count)
         for boundary in fluid.boundaries:
-            boundary.push(fluid, threads)
-        fluid.v -= (fluid.x[:, 3] * fluid.inverse_masses / self._h)[:, None] * fluid.pulls
-        fluid.x[:, 3] = changes
+            boundary.record_impulses(p, False)
+        p.launch(restore_change, fluid.rows, count=fluid.count)

@@ -12,70 +12,67 @@ What is around the fluid and is not simulated carries its density's part of the 
 a = -g rho_ambient / rho_rest.
 """
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.grid import share_of
+from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.fluid.effect import Coefficients, Effect, coefficients
 from shinari.fluid.kernels import weight
-from shinari.fluid.pressure import REORDERED
-from shinari.scene import check
+from shinari.fluid.records import FluidParticles, Neighbours, Offsets, difference
+from shinari.solver.air import Wind, tabulate
+from shinari.solver.particles import Clock
 
 if TYPE_CHECKING:
     from shinari.fluid.kernels import Smoothing
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-f32 = np.float32
-ZERO, ONE = f32(0.0), f32(1.0)
-TINY = f32(1e-30)
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+TINY = np.float32(1e-30)
 
 
-@numba.njit(**REORDERED)
-def drag_part(t, threads, kernel, inverse2, scale, x, wind, phases, table, inverse_masses, offsets, indices, kicks):
-    """One thread's part of `drag`."""
-    for i in range(share_of(len(kicks), t, threads), share_of(len(kicks), t + 1, threads)):
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        ux, uy, uz = wind[0] - kicks[i, 0], wind[1] - kicks[i, 1], wind[2] - kicks[i, 2]
-        speed = np.sqrt(ux * ux + uy * uy + uz * uz)
-        before = scale * ZERO
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = px - x[j, 0], py - x[j, 1], pz - x[j, 2]
-            r2 = dx * dx + dy * dy + dz * dz
-            before += max(dx * ux + dy * uy + dz * uz, ZERO) * weight(kernel, r2 * inverse2) / np.sqrt(max(r2, TINY))
-        exposed = max(ONE - scale * before / max(speed, TINY), ZERO)
-        rate = inverse_masses[i] * table[phases[i]] * exposed * speed
-        s = rate / (ONE + rate)
-        kicks[i, 0], kicks[i, 1], kicks[i, 2] = s * ux, s * uy, s * uz
+class Lifts(Record):
+    """The lift of each fluid."""
+
+    kick = Field(real, 3, unit="m/s", doc="change of velocity in a substep")
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def drag(threads, kernel, inverse2, scale, x, wind, phases, table, inverse_masses, offsets, indices, kicks):
-    """Replace velocities [m/s] by what the air adds to them in a substep, (n, 3).
+@cache
+def drag(smoothing: int) -> Kernel:
+    """Kernel that adds the drag of the air to a velocity.
 
-    Args:
-        threads: Threads.
-        kernel: Number of the kernel.
-        inverse2: 1 / support^2 [1/m^2].
-        scale: What makes the weights before a particle 2 o.
-        x: Positions [m], (n, 4).
-        wind: Velocity of the air [m/s], (3,).
-        phases: Fluid of each particle, (n,).
-        table: h rho/2 C s^2 of each fluid [kg s/m].
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        kicks: Velocities; replaced.
+    `table` has h rho/2 C s^2 of each fluid [kg s/m]; `before_scale` makes the weights before a particle 2 o.
     """
-    if threads == 1:
-        drag_part(0, threads, kernel, inverse2, scale, x, wind, phases, table, inverse_masses, offsets, indices, kicks)
-    else:
-        for t in numba.prange(threads):
-            drag_part(
-                t, threads, kernel, inverse2, scale, x, wind, phases, table, inverse_masses, offsets, indices, kicks
-            )  # fmt: skip
+
+    @kernel
+    def drag_particle(
+        i, fluid: FluidParticles, table: Coefficients, wind: Wind, clock: Clock, neighbours: Neighbours,
+        offsets: Offsets, inverse2: real, before_scale: real,
+    ):  # fmt: skip
+        p, v, air = fluid.x[i], fluid.v[i], wind.velocity[clock.substep[0]]
+        u = air[0] - v[0], air[1] - v[1], air[2] - v[2]
+        speed = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+        before = inverse2 * ZERO
+        for k in range(offsets.start[i], offsets.start[i + 1]):
+            d, r2 = difference(p, fluid.x[neighbours.place[k]])
+            along = max(d[0] * u[0] + d[1] * u[1] + d[2] * u[2], ZERO)
+            before += along * weight(smoothing, r2 * inverse2) / np.sqrt(max(r2, TINY))
+        exposed = max(ONE - before_scale * before / max(speed, TINY), ZERO)
+        rate = fluid.inverse_mass[i] * table.value[fluid.phase[i]] * exposed * speed
+        s = rate / (ONE + rate)
+        fluid.v[i] = v[0] + s * u[0], v[1] + s * u[1], v[2] + s * u[2]
+
+    return drag_particle
+
+
+@kernel
+def lift(i, fluid: FluidParticles, lifts: Lifts):
+    """Add the weight of what is displaced to the velocity of a particle that can move."""
+    if fluid.inverse_mass[i] > ZERO:
+        v, k = fluid.v[i], lifts.kick[fluid.phase[i]]
+        fluid.v[i] = v[0] + k[0], v[1] + k[1], v[2] + k[2]
 
 
 def before_scale(smoothing: "Smoothing") -> float:
@@ -85,40 +82,42 @@ def before_scale(smoothing: "Smoothing") -> float:
     return 2.0 / (others * (0.25 if smoothing.dimensions == 3 else 1.0 / np.pi))
 
 
-class Drag:
-    """Drag of the air, as an effect of `Fluid`."""
+class Drag(Effect):
+    """Drag of the air."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         spacing = fluids.smoothing.spacing
-        coefficients = np.array([m.air_drag for m in fluids.materials])
-        self._table = (0.5 * h * fluids.air_density * spacing**2 * coefficients).astype(real)
-        self._scale, self._h = real(before_scale(fluids.smoothing)), h
-        self._frame, self._substep = -1, 0
+        drags = np.array([m.air_drag for m in fluids.materials])
+        self._table = coefficients(0.5 * h * fluids.air_density * spacing**2 * drags, real)
+        self._scale = before_scale(fluids.smoothing)
+        self._wind: Wind | None = None
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`."""
-        wind, frame = fluid.scene_model.wind, fluid.state.frame
-        self._substep = self._substep + 1 if frame == self._frame else 1
-        self._frame = frame
-        if callable(wind):
-            time = frame * fluid.settings.dt + self._substep * self._h
-            wind = check.vector("wind", f"at t = {time:g} s", wind(time))
-        kicks = fluid.v.copy()
-        drag(
-            threads, fluid.model.smoothing.kernel, fluid.inverse2, self._scale, fluid.x,
-            np.asarray(wind, fluid.v.dtype), fluid.phases, self._table, fluid.inverse_masses, fluid.offsets,
-            fluid.indices, kicks,
-        )  # fmt: skip
-        fluid.v += kicks
+    def begin(self, fluid: "Fluid", ends: np.ndarray) -> None:
+        """Tabulate the wind at the ends of the substeps [s]."""
+        tabulate(self._table_of(fluid), fluid.scene_model, ends)
+
+    def _table_of(self, fluid: "Fluid") -> Wind:
+        if self._wind is None:
+            self._wind = Wind.zeros(fluid.settings.substeps, fluid.scene_model.real)
+        assert self._wind is not None
+        return self._wind
+
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities."""
+        rows, neighbours, offsets = fluid.records
+        air, scales = (self._table_of(fluid), fluid.clock), (fluid.inverse2, self._scale)
+        kernel = drag(fluid.model.smoothing.kernel)
+        p.launch(kernel, rows, self._table, *air, neighbours, offsets, *scales, count=fluid.count)
 
 
-class Buoyancy:
-    """Weight of what is displaced, as an effect of `Fluid`."""
+class Buoyancy(Effect):
+    """Weight of what is displaced."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         self._parts = np.array([h * m.ambient_density / m.rest_density for m in fluids.materials])
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`."""
-        kicks = (-self._parts[:, None] * fluid.scene_model.gravity).astype(fluid.v.dtype)
-        fluid.v += np.where(fluid.inverse_masses[:, None] > 0.0, kicks[fluid.phases], fluid.v.dtype.type(0.0))
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities."""
+        real = fluid.scene_model.real
+        kicks = -self._parts[:, None] * fluid.scene_model.gravity
+        p.launch(lift, fluid.rows, Lifts(real, kick=kicks.astype(real)), count=fluid.count)

@@ -1,25 +1,31 @@
-"""What carries points that a fluid lies against: solids that stand still or move, bodies, and particles of others."""
+"""Carriers of points that a fluid lies against: colliders that stand still or move, and particles of other objects.
+
+Rigid bodies are in `shinari.fluid.boundary_frames`.
+"""
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.build.sampling import surface_points
-from shinari.contact.broad.neighbours import NeighbourLists
+from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
+from shinari.contact.broad.neighbours import NeighbourLists, Neighbours
+from shinari.contact.solid.collide import out_of
+from shinari.contact.solid.records import Poses
 from shinari.contact.solid.solids import Solids
 from shinari.errors import SceneError
-from shinari.fluid.boundary_frames import frame_gives, place_on_frames, push_frames_back, sums_of_frames
-from shinari.fluid.boundary_kernels import sums_of_points
-from shinari.fluid.boundary_lists import PointLists
+from shinari.fluid.boundary_lists import BoundaryPoints, Entries, Pairs, PointLists, Transposed
 from shinari.fluid.kernels import Smoothing, weight
 from shinari.fluid.pressure import densities
+from shinari.fluid.records import FluidParticles, Solve
 from shinari.model import Model
-from shinari.rigid.coupling.pieces import Pieces
-from shinari.rigid.frames import Frames
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.shapes import Heightfield, Plane, Shape
+from shinari.solver.particles import Groups, Particles
 
 if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
@@ -28,40 +34,43 @@ if TYPE_CHECKING:
 DEPTH = 0.5
 
 
-class Carrier(Protocol):
-    """M points and what carries them.
+class Carrier:
+    """M points and what carries them. This one stands still for ever and gives no way.
 
     Attributes:
         volumes: Volume of each point, as a multiple of that of a particle of the fluid, (M,).
         owners: Carrier of each, (M,) uint32, ascending.
-        kinds: What it is for `PointLists.find`, (M,).
-        first: What is added to the owner to have its index in `Touches.colliders`; None for particles.
+        kinds: What it is for `PointLists`, (M,).
+        others: Index of each carrier in `Touches.colliders`, or particle in solver order, (O,).
+        moves: Whether points move during a step.
+        gives_way: Whether the carriers move by what pushes them.
+        single: Whether each point is a particle that carries itself.
     """
 
     volumes: np.ndarray
     owners: np.ndarray
     kinds: np.ndarray
-    first: int | None
+    others: np.ndarray
+    moves = gives_way = single = False
 
-    def place(self, fluid: "Fluid", at: np.ndarray) -> bool:
-        """Write where the points are relative to the origin of the fluid [m], (M, 3); whether they can have moved."""
-        ...
+    def begin(self, fluid: "Fluid", points: BoundaryPoints) -> bool:
+        """A step begins; whether points that do not move during a step have other positions than before."""
+        return False
 
-    def gives(self, fluid: "Fluid", lists: PointLists, gradients: np.ndarray) -> np.ndarray | None:
-        """How far the carrier gives way to each pair, sqrt(grad w grad), (P,); None: it does not."""
-        ...
+    def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
+        """Write the positions of the points now."""
 
-    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
-        """Sum of the pushes on the particles of pairs [kg m], (P, 3), for each carrier that is pushed."""
-        ...
+    def record_responses(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
+        """Write how far the carrier gives way to each pair."""
 
-    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
-        """Sum of total w total over the carriers [kg m^2]."""
-        ...
+    def record_total(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
+        """Add up the pushes on the particles of pairs for each carrier."""
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
-        """Push the carriers the opposite way, at once."""
-        ...
+    def record_response(self, p: Program, fluid: "Fluid") -> None:
+        """Add the sum of total w total over the carriers to `Solve.response` [kg m^2]."""
+
+    def record_follow(self, p: Program, fluid: "Fluid", searched: bool) -> None:
+        """Push the carriers the opposite of the totals, at once."""
 
 
 def has_points(shape: Shape) -> bool:
@@ -87,15 +96,18 @@ def layer_volumes(points: np.ndarray, smoothing: Smoothing) -> np.ndarray:
     Akinci et al. 2012, equation 4, made right for one layer: on a plane lattice at the distance of a spacing it
     contributes what the whole half space beyond would contribute.
     """
-    lists = NeighbourLists()
-    x = np.zeros((len(points), 4))
+    lists, count = NeighbourLists(), len(points)
+    x = np.zeros((count, 4))
     x[:, :3] = points
-    offsets, indices = lists.find(x, smoothing.support, 1)
-    sums = np.empty(len(points))
-    ordered = np.ascontiguousarray(x[lists.grid.order])
-    densities(1, smoothing.kernel, 1.0 / smoothing.support**2, 1.0, ordered, offsets, indices, sums)
-    volumes = np.empty(len(points))
-    volumes[lists.grid.order] = 1.0 / sums
+    offsets, places = lists.find(x, smoothing.support, 1)
+    rows = FluidParticles.zeros(count, np.float64)
+    rows.x[...] = x[lists.grid.order]
+    records = rows, Neighbours(np.float64, place=np.ascontiguousarray(places)), Offsets(np.float64, start=offsets)
+    p = Program()
+    p.launch(densities(smoothing.kernel), *records, 1.0 / smoothing.support**2, 1.0, count=count)
+    p.run()
+    volumes = np.empty(count)
+    volumes[lists.grid.order] = 1.0 / rows.density
     layers = [plane_sum(smoothing, k) for k in range(math.ceil(smoothing.support / smoothing.spacing) + 1)]
     return volumes * layers[0] * sum(layers[1:]) / layers[1]
 
@@ -108,7 +120,19 @@ def plane_sum(smoothing: Smoothing, layer: int) -> float:
     return sum(float(weight.py_func(smoothing.kernel, q)) for q in q2[there])
 
 
-class Colliders:
+class Turning(Record):
+    """Points of colliders that move, M rows."""
+
+    local = Field(real, 3, unit="m", doc="position in the axes of the collider")
+
+
+@kernel(fastmath=STEADY)
+def place_on_collider(b, points: BoundaryPoints, turning: Turning, poses: Poses, first: np.int64):
+    """Take a point along with its collider; poses relative to the origin of the fluids begin at the row `first`."""
+    points.at[b] = out_of(poses.after[first + points.owner[b]], turning.local[b])
+
+
+class Colliders(Carrier):
     """Points of colliders; of those that all stand still, or of those that move."""
 
     def __init__(self, which: Sequence[int], model: Model, solids: Solids, smoothing: Smoothing) -> None:
@@ -118,10 +142,11 @@ class Colliders:
         sizes = [len(points) for points in local]
         self.moves = any(c.motion is not None for c in colliders)
         self.owners = self.kinds = np.repeat(np.array(which, np.uint32), sizes)
-        self.first = 0
-        self._solids, self._origin = solids, None
+        self.others = np.arange(len(model.colliders))
+        self._poses, self._count = solids.pose_table, len(model.colliders)
+        self._origin: np.ndarray | None = None
         if self.moves:
-            self._local, self._ends = local, np.cumsum([0, *sizes])
+            self._turning = Turning(model.real, local=np.concatenate(local).astype(model.real))
             self.volumes = np.concatenate([layer_volumes(points, smoothing) for points in local])
         else:
             poses = [(c.position, c.rotation) for c in colliders]
@@ -130,153 +155,106 @@ class Colliders:
             )
             self.volumes = layer_volumes(self._world, smoothing)
 
-    def place(self, fluid: "Fluid", at: np.ndarray) -> bool:
+    def begin(self, fluid: "Fluid", points: BoundaryPoints) -> bool:
+        """Points that stand still follow the origin of the fluids."""
+        if self.moves or (self._origin is not None and np.array_equal(self._origin, fluid.origin)):
+            return False
+        self._origin = fluid.origin.copy()
+        points.at[...] = self._world - self._origin
+        return True
+
+    def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
         """Points of the moving ones go along with the pose at the end of the substep."""
-        if not self.moves:
-            if self._origin is not None and np.array_equal(self._origin, fluid.origin):
-                return False
-            self._origin = fluid.origin.copy()
-            at[...] = self._world - self._origin
-            return True
-        # before the first step no poses have been written yet
-        now = None if fluid.moving else self._solids.poses(fluid.state.frame * fluid.settings.dt)
-        for k, points in enumerate(self._local):
-            first, last = self._ends[k], self._ends[k + 1]
-            which = self.owners[first]
-            if now is None:
-                pose = self._solids.after[fluid.group, which].astype(np.float64)
-                matrix, position = pose[:9].reshape(3, 3), pose[9:]
-            else:
-                matrix, position = rotation_matrix(now[1][which]), now[0][which] - fluid.origin
-            at[first:last] = points @ matrix.T + position
-        return True
-
-    def gives(self, fluid: "Fluid", lists: PointLists, gradients: np.ndarray) -> np.ndarray | None:
-        """Colliders do not give way."""
-        return None
-
-    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
-        """Colliders are not pushed."""
-        return None
-
-    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
-        """Nothing."""
-        return 0.0
-
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
-        """Nothing."""
+        if self.moves:
+            first = fluid.group * self._count
+            p.launch(place_on_collider, points, self._turning, self._poses, first, count=len(points))
 
 
-class OnBodies:
-    """Points of rigid bodies."""
+class Carriers(Record):
+    """Particles that carry themselves, M rows."""
 
-    def __init__(self, names: Sequence[str], pieces: Pieces, shapes: Sequence[Shape], frames: Frames, first: int,
-                 smoothing: Smoothing) -> None:  # fmt: skip
-        """Cover all bodies.
-
-        Args:
-            names: Names of the bodies.
-            pieces: Their pieces.
-            shapes: Shape of each piece.
-            frames: The frames; the first ones are the bodies.
-            first: Number of colliders.
-            smoothing: Sampling of the fluid.
-        """
-        self._frames, self.first = frames, first
-        local, bodies = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
-        for k, shape in enumerate(shapes):
-            if has_points(shape):
-                body = int(pieces.frames[k])
-                points = points_of(f"body {names[body]!r}", shape, smoothing.spacing)
-                pose = pieces.places[k]
-                local.append(points @ pose[:9].reshape(3, 3).T + pose[9:])
-                bodies.append(np.full(len(points), body))
-        self._local, self._bodies = np.concatenate(local), np.concatenate(bodies)
-        self.owners = self.kinds = self._bodies.astype(np.uint32)
-        self.volumes = np.zeros(len(self._local))
-        for body in np.unique(self._bodies):
-            mine = self._bodies == body
-            self.volumes[mine] = layer_volumes(self._local[mine], smoothing)
-        self._scratch = np.zeros((len(frames.x), 4)), np.zeros((len(frames.x), 3)), np.zeros((len(frames.x), 2))
-
-    def place(self, fluid: "Fluid", at: np.ndarray) -> bool:
-        """Points go along with the poses as they are now."""
-        place_on_frames(self._local, self._bodies, self._frames.x, self._frames.q, fluid.origin, at)
-        return True
-
-    def gives(self, fluid: "Fluid", lists: PointLists, gradients: np.ndarray) -> np.ndarray | None:
-        """Bodies move and turn."""
-        f, gives = self._frames, np.empty(len(gradients), gradients.dtype)
-        frame_gives(
-            gradients, *self._pairs(fluid, lists), fluid.predicted, fluid.state.v, fluid.origin, f.x0, f.inverse_mass,
-            f.inverse_inertia, fluid.h, gives,
-        )  # fmt: skip
-        return gives
-
-    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
-        """Pushes and their moments about the bodies, (F, 6)."""
-        sums = np.empty((len(self._frames.x), 6))
-        sums_of_frames(
-            pushes, *self._pairs(fluid, lists), fluid.predicted, fluid.state.v, fluid.origin, self._frames.x0, fluid.h,
-            sums,
-        )  # fmt: skip
-        return sums
-
-    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
-        """Bodies move and turn."""
-        f = self._frames
-        turns = np.take(f.inverse_inertia, [0, 5, 4, 5, 1, 3, 4, 3, 2], axis=1).reshape(-1, 3, 3)
-        square = f.inverse_mass @ np.square(totals[:, :3]).sum(axis=1)
-        return float(square + np.einsum("fi,fij,fj->", totals[:, 3:], turns, totals[:, 3:]))
-
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
-        """Push the bodies at once."""
-        f = self._frames
-        push_frames_back(
-            totals, fluid.h, f.x, f.q, f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses,
-            *self._scratch,
-        )  # fmt: skip
-
-    @staticmethod
-    def _pairs(fluid: "Fluid", lists: PointLists) -> tuple[np.ndarray, np.ndarray]:
-        return fluid.particles[lists.pair_places], lists.pair_owners
+    particle = Field(np.uint32, doc="particle in solver order")
+    total = Field(real, 3, unit="kg m", doc="sum of the pushes on particles of the fluid")
 
 
-class Others:
+@kernel(fastmath=STEADY, mixed=True)
+def place_particle(
+    b, points: BoundaryPoints, carriers: Carriers, particles: Particles, groups: Groups, group: np.int64
+):
+    """Take the position of a particle, relative to the origin of the fluids."""
+    s = carriers.particle[b]
+    x, from_, to = particles.x[s], groups.origin[particles.group[s]], groups.origin[group]
+    points.at[b] = x[0] + (from_[0] - to[0]), x[1] + (from_[1] - to[1]), x[2] + (from_[2] - to[2])
+
+
+@kernel
+def respond(m, pairs: Pairs, carriers: Carriers, particles: Particles):
+    """How far a particle gives way to a pair."""
+    w, g = particles.x[carriers.particle[pairs.owner[m]], 3], pairs.gradient[m]
+    pairs.response[m] = np.sqrt(w * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]))
+
+
+@kernel(fastmath=STEADY)
+def add_up(b, carriers: Carriers, theirs: Offsets, transposed: Transposed, entries: Entries, pairs: Pairs, zero: real):
+    """Sum of the pushes at a point."""
+    x, y, z = zero, zero, zero
+    for k in range(theirs.start[b], theirs.start[b + 1]):
+        push = pairs.push[entries.pair[transposed.entry[k]]]
+        x, y, z = x + push[0], y + push[1], z + push[2]
+    carriers.total[b] = x, y, z
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def add_response(_, carriers: Carriers, particles: Particles, solve: Solve):
+    """Add total w total of all particles."""
+    total = 0.0
+    for b in range(len(carriers)):
+        t = carriers.total[b]
+        x, y, z = np.float64(t[0]), np.float64(t[1]), np.float64(t[2])
+        total += np.float64(particles.x[carriers.particle[b], 3]) * (x * x + y * y + z * z)
+    solve.response[0] += total
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def follow(b, carriers: Carriers, particles: Particles, solve: Solve, searched: np.int64):
+    """Move a particle by the opposite of its total, times the length of the step if it is that of the direction."""
+    length = solve.length[0] if searched != 0 else 1.0
+    s, t = carriers.particle[b], carriers.total[b]
+    x = particles.x[s]
+    by = length * x[3]
+    particles.x[s] = x[0] - by * t[0], x[1] - by * t[1], x[2] - by * t[2], x[3]
+
+
+class Others(Carrier):
     """Particles that are no fluid: each is a point that carries itself."""
 
-    first = None
+    moves = gives_way = single = True
 
-    def __init__(self, particles: np.ndarray, things: np.ndarray, volumes: np.ndarray, model: Model) -> None:
-        """Take particles in solver order, (M,), their things, and their volumes in those of a particle of the fluid."""
-        self.particles, self.kinds, self.volumes = particles, things, volumes
+    def __init__(self, particles: np.ndarray, kinds: np.ndarray, volumes: np.ndarray, model: Model) -> None:
+        """Take particles in solver order, (M,), their objects, and volumes in those of a particle of the fluid."""
+        self.kinds, self.volumes, self.others = kinds, volumes, particles.astype(np.int64)
         self.owners = np.arange(len(particles), dtype=np.uint32)
-        self._groups = model.groups[particles]
+        self._carriers: Carriers = Carriers.zeros(len(particles), model.real)
+        self._carriers.particle[...] = particles
 
-    def place(self, fluid: "Fluid", at: np.ndarray) -> bool:
-        """Where the particles are now."""
-        shifts = (fluid.state.origins - fluid.origin).astype(at.dtype)
-        at[...] = fluid.state.x[self.particles, :3]
-        at += shifts[self._groups]
-        return True
+    def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
+        """The positions of the particles now."""
+        records = points, self._carriers, fluid.particles, fluid.groups
+        p.launch(place_particle, *records, fluid.group, count=len(points))
 
-    def gives(self, fluid: "Fluid", lists: PointLists, gradients: np.ndarray) -> np.ndarray | None:
+    def record_responses(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
         """Particles move by their inverse mass."""
-        w = fluid.state.x[self.particles[lists.pair_owners], 3]
-        return np.sqrt(w * np.square(gradients).sum(axis=1))
+        p.launch(respond, lists.pairs, self._carriers, fluid.particles, count=(lists.state.pairs, 0))
 
-    def total(self, fluid: "Fluid", lists: PointLists, pushes: np.ndarray, threads: int) -> np.ndarray | None:
-        """Pushes of each point that is touched, (T, 3)."""
-        sums = np.empty((len(lists.touched), 3), pushes.dtype)
-        sums_of_points(threads, lists.starts, lists.point_pairs, pushes, sums)
-        return sums
+    def record_total(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
+        """Pushes at each point."""
+        records = self._carriers, lists.theirs, lists.transposed, lists.entries, lists.pairs
+        p.launch(add_up, *records, 0.0, count=len(self._carriers))
 
-    def bend(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> float:
+    def record_response(self, p: Program, fluid: "Fluid") -> None:
         """Each particle moves by its inverse mass."""
-        w = fluid.state.x[self.particles[lists.touched], 3].astype(np.float64)
-        return float(w @ np.square(totals.astype(np.float64)).sum(axis=1))
+        p.serial(add_response, self._carriers, fluid.particles, fluid.solve)
 
-    def give(self, fluid: "Fluid", lists: PointLists, totals: np.ndarray) -> None:
+    def record_follow(self, p: Program, fluid: "Fluid", searched: bool) -> None:
         """Push each particle."""
-        x, met = fluid.state.x, self.particles[lists.touched]
-        x[met, :3] -= totals * x[met, 3:]
+        p.launch(follow, self._carriers, fluid.particles, fluid.solve, searched, count=len(self._carriers))

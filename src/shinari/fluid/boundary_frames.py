@@ -1,116 +1,127 @@
-"""Rigid bodies that carry points in a fluid: where the points are, how far they give way, and what pushes back.
+"""Rigid bodies that carry points in a fluid: where the points are, how far they give way, and what pushes back."""
 
-The arm of a push is that of the particle at the start of the substep, as in `shinari.rigid.coupling.response`: the
-angular momentum that a body gets is the exact opposite of what the particle gets.
-"""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.fluid.boundary_carriers import Carrier, has_points, layer_volumes, points_of
+from shinari.fluid.boundary_lists import BoundaryPoints, Pairs, PointLists, PointState
+from shinari.fluid.frame_loads import (
+    FrameLoads,
+    add_load,
+    add_response,
+    apply_load,
+    arm_at_start,
+    clear_load,
+    square_of,
+    wide,
+)
+from shinari.fluid.kernels import Smoothing
 from shinari.maths.quaternion import rotate
-from shinari.maths.vec3 import ZERO
-from shinari.rigid.contact.vectors import add, cross, dot, sub
-from shinari.rigid.coupling.response import begin_turns, finish_turns
-from shinari.rigid.motion import quaternion, symmetric_times, turned_by, vector
+from shinari.maths.vec3 import add, cross, sub
+from shinari.rigid.coupling.pieces import Pieces
+from shinari.rigid.frames import Frames
+from shinari.scene.shapes import Shape
+from shinari.solver.particles import Groups, Particles
+
+if TYPE_CHECKING:
+    from shinari.fluid.part import Fluid
 
 
-@numba.njit(cache=True, **STEADY)
-def place_on_frames(local, frames, fx, fq, origin, at):
-    """Where points of frames are, (M, 3), from their places in the axes of the frames (M, 3).
+class Carried(Record):
+    """Points of bodies, M rows."""
 
-    Args:
-        local: Places [m], (M, 3).
-        frames: Frame of each, (M,).
-        fx: Origins of the frames [m], (F, 3).
-        fq: Their quaternions, (F, 4).
-        origin: What positions are relative to [m], (3,).
-        at: Filled.
-    """
-    for b in range(len(local)):
-        f = frames[b]
-        p = sub(add(vector(fx, f), rotate(quaternion(fq, f), vector(local, b))), (origin[0], origin[1], origin[2]))
-        at[b, 0], at[b, 1], at[b, 2] = p
+    local = Field(np.float64, 3, unit="m", doc="position in the axes of the frame")
 
 
-@steady
-def arm_of(s, f, predicted, velocities, origin, fx0, h):
-    """From the origin of a frame to a particle, both at the start of the substep [m]."""
-    return (
-        origin[0] + (predicted[s, 0] - h * velocities[s, 0]) - fx0[f, 0],
-        origin[1] + (predicted[s, 1] - h * velocities[s, 1]) - fx0[f, 1],
-        origin[2] + (predicted[s, 2] - h * velocities[s, 2]) - fx0[f, 2],
-    )
+@kernel(fastmath=STEADY, mixed=True)
+def place_on_frame(b, points: BoundaryPoints, carried: Carried, frames: Frames, groups: Groups, group: np.int64):
+    """Take a point along with its body."""
+    f = points.owner[b]
+    points.at[b] = sub(add(frames.x[f], rotate(frames.q[f], carried.local[b])), groups.origin[group])
 
 
-@numba.njit(cache=True, **STEADY)
-def frame_gives(
-    gradients, particles, pair_frames, predicted, velocities, origin, fx0, inverse_mass, inverse_inertia, h, gives
+@kernel(fastmath=STEADY, mixed=True)
+def respond(m, pairs: Pairs, frames: Frames, particles: Particles, groups: Groups, group: np.int64, h: np.float64):
+    """How far a body gives way to a pair: sqrt(grad w grad)."""
+    b, push = pairs.owner[m], wide(pairs.gradient[m])
+    moment = cross(arm_at_start(particles, pairs.particle[m], groups, group, frames, b, h), push)
+    pairs.response[m] = np.sqrt(max(square_of(frames, b, push, moment), 0.0))
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def load_frames(
+    _, pairs: Pairs, state: PointState, loads: FrameLoads, frames: Frames, particles: Particles, groups: Groups,
+    group: np.int64, h: np.float64
 ):  # fmt: skip
-    """How far frames give way to each pair: sqrt(grad w grad), (P,); arguments as of `sums_of_frames`."""
-    for m in range(len(gradients)):
-        f, push = pair_frames[m], vector(gradients, m)
-        moment = cross(arm_of(particles[m], f, predicted, velocities, origin, fx0, h), push)
-        square = inverse_mass[f] * dot(push, push) + dot(moment, symmetric_times(inverse_inertia, f, moment))
-        gives[m] = np.sqrt(max(square, ZERO))
+    """Add the pushes on the particles of pairs, and their moments."""
+    for m in range(state.pairs[0]):
+        b, push = pairs.owner[m], wide(pairs.push[m])
+        moment = cross(arm_at_start(particles, pairs.particle[m], groups, group, frames, b, h), push)
+        add_load(loads, b, push, moment)
 
 
-@numba.njit(cache=True, **STEADY)
-def sums_of_frames(pushes, particles, pair_frames, predicted, velocities, origin, fx0, h, sums):
-    """Sum of the pushes on the particles of each frame [kg m], and of their moments [kg m^2], (F, 6).
+class OnBodies(Carrier):
+    """Points of rigid bodies."""
 
-    Args:
-        pushes: Push on the particle of each pair [kg m], (P, 3).
-        particles: Particle of each pair in solver order, (P,).
-        pair_frames: Frame of each pair, (P,).
-        predicted: Predicted positions in solver order [m], (N, 3).
-        velocities: Velocities of the prediction [m/s], (N, 3).
-        origin: What these are relative to [m], (3,).
-        fx0: Origins of the frames at the start of the substep [m], (F, 3).
-        h: Substep [s].
-        sums: Filled.
-    """
-    for f in range(len(sums)):
-        for c in range(6):
-            sums[f, c] = ZERO
-    for m in range(len(pushes)):
-        f = pair_frames[m]
-        push = vector(pushes, m)
-        moment = cross(arm_of(particles[m], f, predicted, velocities, origin, fx0, h), push)
-        for c in range(3):
-            sums[f, c] += push[c]
-            sums[f, 3 + c] += moment[c]
+    moves = gives_way = True
 
+    def __init__(self, names: Sequence[str], pieces: Pieces, shapes: Sequence[Shape], frames: Frames, first: int,
+                 smoothing: Smoothing) -> None:  # fmt: skip
+        """Cover all bodies.
 
-@numba.njit(cache=True, **STEADY)
-def push_frames_back(
-    sums, h, fx, fq, fq0, inverse_mass, inverse_inertia, moments, fw, impulses, before, torques, moved
-):  # fmt: skip
-    """Give frames the opposite of pushes on particles.
+        Args:
+            names: Names of the bodies.
+            pieces: Their pieces.
+            shapes: Shape of each piece.
+            frames: The frames; the first ones are the bodies.
+            first: Number of colliders.
+            smoothing: Sampling of the fluid.
+        """
+        self._frames = frames
+        local, bodies = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+        for k, shape in enumerate(shapes):
+            if has_points(shape):
+                body = int(pieces.frames[k])
+                points = points_of(f"body {names[body]!r}", shape, smoothing.spacing)
+                pose = pieces.places[k]
+                local.append(points @ pose[:9].reshape(3, 3).T + pose[9:])
+                bodies.append(np.full(len(points), body))
+        places, owners = np.concatenate(local), np.concatenate(bodies)
+        self._carried = Carried(local=places)
+        self.owners = self.kinds = owners.astype(np.uint32)
+        self.others = first + np.arange(len(names))
+        self.volumes = np.zeros(len(places))
+        for body in np.unique(owners):
+            mine = owners == body
+            self.volumes[mine] = layer_volumes(places[mine], smoothing)
+        self._loads: FrameLoads = FrameLoads.zeros(len(frames))
 
-    Args:
-        sums: Pushes and moments of each, (F, 6).
-        h: Substep [s].
-        fx: Origins of the frames [m], (F, 3); changed.
-        fq: Quaternions, (F, 4); changed.
-        fq0: Quaternions at the start of the substep, (F, 4).
-        inverse_mass: (F,).
-        inverse_inertia: (F, 6).
-        moments: Principal moments [kg m^2], (F, 3).
-        fw: Angular velocities at the start of the substep, (F, 3).
-        impulses: Impulses and their moments in this step, (F, 6); added to.
-        before: Scratch, (F, 4).
-        torques: Scratch, (F, 3).
-        moved: Scratch, (F, 2).
-    """
-    begin_turns(before, fq, torques, moved)
-    for f in range(len(sums)):
-        if inverse_mass[f] > ZERO:
-            for c in range(3):
-                fx[f, c] -= inverse_mass[f] * sums[f, c]
-                torques[f, c] = -sums[f, 3 + c] / h
-            for c in range(6):
-                impulses[f, c] -= sums[f, c] / h
-            turned = symmetric_times(inverse_inertia, f, (-sums[f, 3], -sums[f, 4], -sums[f, 5]))
-            fq[f, 0], fq[f, 1], fq[f, 2], fq[f, 3] = turned_by(quaternion(fq, f), turned)
-    finish_turns(before, fq, fq0, moments, fw, torques, h)
+    def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
+        """Points go along with the poses as they are now."""
+        p.launch(place_on_frame, points, self._carried, *self._where(fluid), fluid.group, count=len(points))
+
+    def record_responses(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
+        """Bodies move and turn."""
+        records = self._frames, fluid.particles, fluid.groups
+        p.launch(respond, lists.pairs, *records, fluid.group, fluid.h, count=(lists.state.pairs, 0))
+
+    def record_total(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
+        """Pushes and their moments about the bodies."""
+        p.launch(clear_load, self._loads, count=len(self._loads))
+        records = self._loads, self._frames, fluid.particles, fluid.groups
+        p.serial(load_frames, lists.pairs, lists.state, *records, fluid.group, fluid.h)
+
+    def record_response(self, p: Program, fluid: "Fluid") -> None:
+        """Bodies move and turn."""
+        p.serial(add_response, self._loads, self._frames, fluid.solve)
+
+    def record_follow(self, p: Program, fluid: "Fluid", searched: bool) -> None:
+        """Push the bodies at once."""
+        p.launch(apply_load, self._loads, self._frames, fluid.solve, fluid.h, searched, count=len(self._loads))
+
+    def _where(self, fluid: "Fluid") -> tuple[Frames, Groups]:
+        return self._frames, fluid.groups

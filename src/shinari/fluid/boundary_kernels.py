@@ -8,121 +8,131 @@ particle alone: what lies in a fluid then gets its buoyancy by virtual work, whe
 carry the other half of the pressure of the layer that lies on them by their contacts, at half a spacing.
 """
 
-import numba
+from functools import cache
+
 import numpy as np
 
-from shinari.contact.broad.grid import share_of
+from shinari.compute import Kernel, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
+from shinari.fluid.boundary_lists import BoundaryPoints, Entries, Owners, Pairs, PointState
+from shinari.fluid.impulses import Impulses, Log
 from shinari.fluid.kernels import slope, weight
-from shinari.maths.function import STEADY
+from shinari.fluid.records import FluidParticles, Solve, difference
+from shinari.maths.vec3 import add, scale
 
-f32 = np.float32
-ZERO = f32(0.0)
-
-
-@numba.njit(**STEADY)
-def shares_part(
-    t, threads, kernel, inverse2, weight_scale, slope_scale, x, near, offsets, points, pairs, at, volumes, sums, pulls,
-    gradients,
-):  # fmt: skip
-    """One thread's part of `shares`."""
-    for a in range(share_of(len(near), t, threads), share_of(len(near), t + 1, threads)):
-        i = near[a]
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        total = gx = gy = gz = weight_scale * ZERO
-        for k in range(offsets[a], offsets[a + 1]):
-            m = pairs[k]
-            gradients[m, 0] = gradients[m, 1] = gradients[m, 2] = ZERO
-        for k in range(offsets[a], offsets[a + 1]):
-            b, m = points[k], pairs[k]
-            dx, dy, dz = px - at[b, 0], py - at[b, 1], pz - at[b, 2]
-            q2 = (dx * dx + dy * dy + dz * dz) * inverse2
-            total += volumes[b] * weight(kernel, q2)
-            s = slope_scale * volumes[b] * slope(kernel, q2)
-            dx, dy, dz = s * dx, s * dy, s * dz
-            gx, gy, gz = gx + dx, gy + dy, gz + dz
-            gradients[m, 0] += dx
-            gradients[m, 1] += dy
-            gradients[m, 2] += dz
-        sums[i] += weight_scale * total
-        pulls[i, 0] += gx
-        pulls[i, 1] += gy
-        pulls[i, 2] += gz
+ZERO = np.float32(0.0)
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def shares(
-    threads, kernel, inverse2, weight_scale, slope_scale, x, near, offsets, points, pairs, at, volumes, sums, pulls,
-    gradients,
-):  # fmt: skip
-    """Add what points contribute to the relative densities and to their gradients.
+@cache
+def add_points(smoothing: int) -> Kernel:
+    """Kernel that adds what points contribute to the relative density of a particle and to its gradient."""
 
-    Args:
-        threads: Threads.
-        kernel: Number of the kernel.
-        inverse2: 1 / support^2 [1/m^2].
-        weight_scale: See `Smoothing.weight_scale`.
-        slope_scale: See `Smoothing.slope_scale`.
-        x: Particles of the fluid [m], (n, 4).
-        near: Those that have points near them, (A,).
-        offsets: Where the points of each start, (A + 1,).
-        points: The points near them, (K,).
-        pairs: Pair of a particle and a carrier that each belongs to, (K,).
-        at: Where the points are [m], (M, 3).
-        volumes: Their volumes, as multiples of that of a particle of the fluid, (M,).
-        sums: Relative densities, (n,); added to.
-        pulls: Gradients [1/m], (n, 3); added to.
-        gradients: The part of each pair, (P, 3); filled.
-    """
-    if threads == 1:
-        shares_part(
-            0, threads, kernel, inverse2, weight_scale, slope_scale, x, near, offsets, points, pairs, at, volumes, sums,
-            pulls, gradients,
-        )  # fmt: skip
-    else:
-        for t in numba.prange(threads):
-            shares_part(
-                t, threads, kernel, inverse2, weight_scale, slope_scale, x, near, offsets, points, pairs, at, volumes,
-                sums, pulls, gradients,
-            )  # fmt: skip
+    @kernel(fastmath=STEADY)
+    def add_points_near(
+        i, fluid: FluidParticles, points: BoundaryPoints, offsets: Offsets, entries: Entries, starts: Offsets,
+        pairs: Pairs, inverse2: real, weight_scale: real, slope_scale: real
+    ):  # fmt: skip
+        if offsets.start[i + 1] == offsets.start[i]:
+            return
+        none = inverse2 * ZERO
+        total, g, p = none, fluid.gradient[i], fluid.x[i]
+        for m in range(starts.start[i], starts.start[i + 1]):
+            pairs.gradient[m] = none, none, none
+        for k in range(offsets.start[i], offsets.start[i + 1]):
+            b, m = entries.point[k], entries.pair[k]
+            d, r2 = difference(p, points.at[b])
+            q2, volume = r2 * inverse2, points.volume[b]
+            total += volume * weight(smoothing, q2)
+            part = scale(d, slope_scale * volume * slope(smoothing, q2))
+            g = add(g, part)
+            pairs.gradient[m] = add(pairs.gradient[m], part)
+        fluid.density[i] += weight_scale * total
+        fluid.gradient[i] = g
+
+    return add_points_near
 
 
-@numba.njit(cache=True, **STEADY)
-def stiffen(pair_places, pair_owners, gives, wholes, stiffness):
-    """Add to the stiffness of each particle how far the carriers give way to it and to all others at once.
+@kernel
+def check_order(_, state: PointState, solve: Solve):
+    """Ask for new lists when the particles are in another order."""
+    if state.detections[0] != solve.detections[0]:
+        state.stale[0], state.detections[0] = 1, solve.detections[0]
+
+
+@kernel
+def check_point(b, points: BoundaryPoints, state: PointState):
+    """Ask for new lists when a point has gone too far; all that have write the same."""
+    x, y, allowed = points.at[b], points.found_at[b], state.allowed[0]
+    far = max(abs(x[0] - y[0]), max(abs(x[1] - y[1]), abs(x[2] - y[2])))
+    if not far <= allowed:
+        state.stale[0] = 1
+
+
+@kernel
+def finish_lists(_, state: PointState):
+    """The lists are up to date."""
+    state.stale[0] = 0
+
+
+@kernel
+def find_push(m, fluid: FluidParticles, pairs: Pairs):
+    """Push on the particle of a pair by the last column of x."""
+    g, change = pairs.gradient[m], -fluid.x[pairs.place[m], 3]
+    pairs.push[m] = change * g[0], change * g[1], change * g[2]
+
+
+@kernel(mixed=True)
+def add_push(m, pairs: Pairs, solve: Solve, searched: np.int64):
+    """Add the push to the impulse; times the length of the step if it is that of the direction."""
+    length = solve.length[0] if searched != 0 else 1.0
+    push, impulse = pairs.push[m], pairs.impulse[m]
+    pairs.impulse[m] = impulse[0] + length * push[0], impulse[1] + length * push[1], impulse[2] + length * push[2]
+
+
+@kernel
+def clear_owner(o, owners: Owners, zero: real):
+    """No pairs yet."""
+    owners.whole[o] = zero
+
+
+@kernel
+def add_responses(_, pairs: Pairs, owners: Owners, state: PointState):
+    """Sum of the responses of each carrier."""
+    for m in range(state.pairs[0]):
+        owners.whole[pairs.owner[m]] += pairs.response[m]
+
+
+@kernel
+def stiffen(i, fluid: FluidParticles, starts: Offsets, pairs: Pairs, owners: Owners):
+    """Add to the stiffness of a particle how far the carriers give way to it and to all others at once.
 
     What n particles push at once moves by the sum of their pushes. The sum over a row of the matrix of such a carrier,
     by the inequality of Cauchy and Schwarz at most a_i sum_j a_j with a^2 = grad w grad, bounds what they bring about;
     splitting the mass does the same (Tonge, Benevolenski, Voroshilov 2012).
-
-    Args:
-        pair_places: Particle of each pair, (P,).
-        pair_owners: Carrier of each, (P,).
-        gives: a of each, (P,).
-        wholes: Scratch, (O,).
-        stiffness: (n,); added to.
     """
-    for m in range(len(pair_places)):
-        wholes[pair_owners[m]] = gives[m] * ZERO
-    for m in range(len(pair_places)):
-        wholes[pair_owners[m]] += gives[m]
-    for m in range(len(pair_places)):
-        stiffness[pair_places[m]] += gives[m] * wholes[pair_owners[m]]
+    for m in range(starts.start[i], starts.start[i + 1]):
+        fluid.stiffness[i] += pairs.response[m] * owners.whole[pairs.owner[m]]
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def sums_of_points(threads, starts, pairs, pushes, sums):
-    """Sum of the pushes of each point that is touched, (T, 3).
+@kernel
+def count_pushes(_, pairs: Pairs, state: PointState, log: Log):
+    """How many pairs have pushed, beside what is in the log."""
+    total = log.count[0]
+    for m in range(state.pairs[0]):
+        impulse = pairs.impulse[m]
+        total += 1 if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0 else 0
+    log.room[0] = total
 
-    Args:
-        threads: Threads.
-        starts: Where the pairs of each start, (T + 1,).
-        pairs: The pairs, (K,).
-        pushes: (P, 3).
-        sums: Filled.
-    """
-    for p in numba.prange(len(sums)):
-        sx = sy = sz = pushes[0, 0] * ZERO
-        for k in range(starts[p], starts[p + 1]):
-            m = pairs[k]
-            sx, sy, sz = sx + pushes[m, 0], sy + pushes[m, 1], sz + pushes[m, 2]
-        sums[p, 0], sums[p, 1], sums[p, 2] = sx, sy, sz
+
+@kernel
+def log_pushes(_, pairs: Pairs, owners: Owners, state: PointState, log: Log, impulses: Impulses):
+    """Put the impulses of the pairs into the log, and forget the pairs."""
+    at = log.count[0]
+    for m in range(state.pairs[0]):
+        impulse = pairs.impulse[m]
+        if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
+            impulses.particle[at], impulses.other[at] = pairs.particle[m], owners.other[pairs.owner[m]]
+            impulses.impulse[at] = impulse
+            at += 1
+    log.count[0], state.pairs[0] = at, 0

@@ -10,16 +10,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.build.cluster_surface import nearest
+from shinari.compute import Program
 from shinari.contact.family import Touches
 from shinari.contact.solid.solids import Solids
 from shinari.errors import SceneError
-from shinari.fluid.boundary_carriers import Carrier, Colliders, OnBodies, Others, has_points
-from shinari.fluid.boundary_kernels import shares, stiffen
-from shinari.fluid.boundary_lists import PointLists
+from shinari.fluid.boundary_carriers import Carrier, Colliders, Others, has_points
+from shinari.fluid.boundary_kernels import (
+    add_points,
+    add_push,
+    add_responses,
+    check_order,
+    check_point,
+    clear_owner,
+    count_pushes,
+    find_push,
+    finish_lists,
+    log_pushes,
+    stiffen,
+)
+from shinari.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
+from shinari.fluid.impulses import Impulses, Log, logged
 from shinari.fluid.kernels import Smoothing
-from shinari.fluid.model import FluidModel
 from shinari.model import Model
-from shinari.rigid.frames import Frames
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.scene import Scene
@@ -27,6 +39,7 @@ from shinari.scene.things import Particles
 
 if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
+    from shinari.rigid.frames import Frames
 
 # Kinds of things whose particles lie in a fluid as points.
 SOLID_KINDS = ("particles", "lump", "grains")
@@ -34,94 +47,106 @@ SOLID_KINDS = ("particles", "lump", "grains")
 STRAY = 0.05
 
 
-class BoundaryPoints:
+class PointBoundary:
     """Points of one kind of carrier; a boundary, see `shinari.fluid.part.Boundary`."""
 
-    def __init__(self, carrier: Carrier, ignored: np.ndarray, model: Model) -> None:
+    def __init__(self, carrier: Carrier, ignored: np.ndarray, fluid: "Fluid") -> None:
         """Bind the points.
 
         Args:
             carrier: The points and what carries them.
             ignored: Which of the carrier's kinds each fluid passes through, (F, kinds) bool.
-            model: Model of the scene.
+            fluid: The fluids.
         """
-        real, count = model.real, len(carrier.volumes)
-        self._carrier, self._ignored = carrier, ignored.astype(np.uint8)
-        self._volumes = carrier.volumes.astype(real)
-        self._at, self._found_at = np.zeros((2, count, 3), real)
-        self._lists = PointLists()
-        self._order: np.ndarray | None = None
-        self._frame, self._record, self._reach = -1, [], 0.0
-        self._fresh = self._answered = False
+        real, count = fluid.scene_model.real, len(carrier.volumes)
+        self._carrier, self._fluid = carrier, fluid
+        self._points: BoundaryPoints = BoundaryPoints.zeros(count, real)
+        points = self._points
+        points.volume[...], points.owner[...], points.kind[...] = carrier.volumes, carrier.owners, carrier.kinds
+        self._owners = Owners(real, other=carrier.others.astype(np.int64), whole=np.zeros(len(carrier.others), real))
+        self.lists = PointLists(points, fluid.rows, fluid.solve, ignored, fluid.reach, carrier.single)
+        self.lists.state.allowed[0] = STRAY / math.sqrt(3.0) * fluid.model.smoothing.support
+        self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
 
-    def find(self, fluid: "Fluid", threads: int) -> None:
-        """A substep begins: list the pairs anew when the order has changed or a point has gone too far."""
-        moved = self._carrier.place(fluid, self._at)
-        support = fluid.model.smoothing.support
-        if self._frame != fluid.state.frame:
-            self._frame, self._record, self._order = fluid.state.frame, [], None
-        far = moved and float(np.abs(self._at - self._found_at).max(initial=0.0)) > STRAY / math.sqrt(3.0) * support
-        if self._order is not fluid.order or far:
-            self._keep(fluid)
-            self._list(fluid, threads, moved)
-        self._fresh = True
+    def begin(self) -> None:
+        """A step begins: forget the lists and impulses of the step before."""
+        state = self.lists.state
+        self._log.count[0], state.pairs[0], state.stale[0] = 0, 0, 1
+        if self._carrier.begin(self._fluid, self._points):
+            state.unsorted[0] = 1
 
-    def gather(self, fluid: "Fluid", threads: int) -> None:
+    def check(self) -> None:
+        """Raise an error if the points could not be sorted.
+
+        Raises:
+            ShinariError: They are spread over more cells than can be numbered.
+        """
+        self.lists.grid.check()
+
+    def record_find(self, p: Program) -> None:
+        """List the pairs anew when the order has changed or a point has gone too far."""
+        fluid, lists, carrier = self._fluid, self.lists, self._carrier
+        carrier.record_place(p, fluid, self._points)
+        p.serial(check_order, lists.state, fluid.solve)
+        if carrier.moves:
+            p.launch(check_point, self._points, lists.state, count=len(self._points), grain=4096)
+        with p.when((lists.state.stale, 0)):
+            p.serial(count_pushes, lists.pairs, lists.state, self._log)
+            p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of points")
+            p.serial(log_pushes, lists.pairs, self._owners, lists.state, self._log, self._impulses)
+            if carrier.moves:
+                lists.record_sort(p)
+            else:
+                with p.when((lists.state.unsorted, 0)):
+                    lists.record_sort(p)
+            lists.record_find(p)
+            p.serial(finish_lists, lists.state)
+
+    def record_gather(self, p: Program, first: bool) -> None:
         """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
-        lists = self._lists
-        self._carrier.place(fluid, self._at)
-        if not len(lists.near):
-            return
-        shares(
-            threads, fluid.model.smoothing.kernel, fluid.inverse2, fluid.weight_scale, fluid.slope_scale, fluid.x,
-            lists.near, lists.offsets, lists.points, lists.pairs, self._at, self._volumes, fluid.sums, fluid.pulls,
-            self._gradients,
-        )  # fmt: skip
-        if self._fresh:
-            self._fresh = False
-            gives = self._carrier.gives(fluid, lists, self._gradients)
-            if gives is not None:
-                wholes = np.empty(int(lists.pair_owners.max()) + 1, gives.dtype)
-                stiffen(lists.pair_places, lists.pair_owners, gives, wholes, fluid.stiffness)
+        fluid, lists, carrier = self._fluid, self.lists, self._carrier
+        carrier.record_place(p, fluid, self._points)
+        smoothing = fluid.model.smoothing
+        records = fluid.rows, self._points, lists.offsets, lists.entries, lists.starts, lists.pairs
+        scales = fluid.inverse2, smoothing.weight_scale, smoothing.slope_scale
+        p.launch(add_points(smoothing.kernel), *records, *scales, count=fluid.count)
+        if first and carrier.gives_way:
+            carrier.record_responses(p, fluid, lists)
+            p.launch(clear_owner, self._owners, 0.0, count=len(self._owners))
+            p.serial(add_responses, lists.pairs, self._owners, lists.state)
+            p.launch(stiffen, fluid.rows, lists.starts, lists.pairs, self._owners, count=fluid.count)
 
-    def answer(self, fluid: "Fluid", threads: int) -> float:
+    def record_response(self, p: Program) -> None:
         """How far the carriers give way to the direction of the multipliers."""
-        if not len(self._lists.near):
-            return 0.0
-        self._answered = True
-        self._pushes = -self._pushed(fluid)
-        self._totals = self._carrier.total(fluid, self._lists, self._pushes, threads)
-        return 0.0 if self._totals is None else self._carrier.bend(fluid, self._lists, self._totals)
+        self._record_total(p)
+        if self._carrier.gives_way:
+            self._carrier.record_response(p, self._fluid)
 
-    def push(self, fluid: "Fluid", threads: int) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Push the carriers back: along the direction of the search; before the search, by the gradients."""
-        if not len(self._lists.near):
-            return
-        if self._answered:
-            length = self._pushes.dtype.type(fluid.step_length)
-            self._impulses += length * self._pushes
-            totals = None if self._totals is None else length * self._totals
-        else:
-            pushes = -self._pushed(fluid)
-            self._impulses += pushes
-            totals = self._carrier.total(fluid, self._lists, pushes, threads)
-        if totals is not None:
-            self._carrier.give(fluid, self._lists, totals)
-        self._answered = False
+        lists, carrier = self.lists, self._carrier
+        if not searched:
+            self._record_total(p)
+        p.launch(add_push, lists.pairs, self._fluid.solve, searched, count=(lists.state.pairs, 0))
+        if carrier.gives_way:
+            carrier.record_follow(p, self._fluid, searched)
 
-    def _pushed(self, fluid: "Fluid") -> np.ndarray:
-        """What the multipliers in the last column of `fluid.x` pull at the particle of each pair, (P, 3)."""
-        return fluid.x[self._lists.pair_places, 3, None] * self._gradients
+    def _record_total(self, p: Program) -> None:
+        lists = self.lists
+        p.launch(find_push, self._fluid.rows, lists.pairs, count=(lists.state.pairs, 0))
+        if self._carrier.gives_way:
+            self._carrier.record_total(p, self._fluid, lists)
 
     def touches(self) -> Touches:
         """The pairs that pushed in the last step."""
-        record = [*self._record, self._recorded()] if self._order is not None else self._record
-        record = [rows for rows in record if len(rows[0])]
-        if not record:
+        pairs, count = self.lists.pairs, int(self.lists.state.pairs[0])
+        first, second, _, pushes = logged(self._log, self._impulses)
+        first = np.concatenate([first, pairs.particle[:count]]).astype(np.int64)
+        second = np.concatenate([second, self._owners.other[pairs.owner[:count]]])
+        pushes = np.concatenate([pushes, pairs.impulse[:count]]) / self._fluid.h
+        if not len(first):
             return Touches.none()
-        first, second, pushes = (np.concatenate(columns) for columns in zip(*record, strict=True))
-        keys = np.stack([first, second], axis=1)
-        keys, where = np.unique(keys, axis=0, return_inverse=True)
+        keys, where = np.unique(np.stack([first, second], axis=1), axis=0, return_inverse=True)
         impulses = np.zeros((len(keys), 3))
         np.add.at(impulses, where.ravel(), pushes)
         sizes = np.linalg.norm(impulses, axis=1)
@@ -130,55 +155,32 @@ class BoundaryPoints:
         particles, weights = np.zeros((len(keys), 4), np.uint32), np.zeros((len(keys), 4))
         particles[:, 0], weights[:, 0] = keys[:, 0], 1.0
         colliders = np.full(len(keys), -1)
-        if self._carrier.first is None:
+        if self._carrier.single:
             particles[:, 1], weights[:, 1] = keys[:, 1], -1.0
         else:
             colliders = keys[:, 1]
         return Touches(particles, weights, colliders, impulses / sizes[:, None], impulses)
 
-    def _list(self, fluid: "Fluid", threads: int, moved: bool) -> None:
-        """Find the pairs."""
-        carrier = self._carrier
-        if moved or self._reach != fluid.reach:
-            self._reach = fluid.reach
-            self._lists.sort(self._at, fluid.reach, threads)
-            self._found_at[...] = self._at
-        self._lists.find(fluid.x, fluid.phases, carrier.owners, carrier.kinds, self._ignored, threads)
-        self._order = fluid.order
-        self._pushes, self._gradients = np.zeros((2, len(self._lists.pair_places), 3), self._at.dtype)
-        self._impulses = np.zeros((len(self._lists.pair_places), 3))
-        self._who = fluid.particles[self._lists.pair_places], fluid.h
-
-    def _keep(self, fluid: "Fluid") -> None:
-        """Remember what the pairs of this step have pushed before they are listed anew."""
-        if self._order is not None:
-            self._record.append(self._recorded())
-
-    def _recorded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Particles in solver order, what they met, and impulses [N s] of the pairs."""
-        carrier, (particles, h) = self._carrier, self._who
-        owners = self._lists.pair_owners.astype(np.int64)
-        met = carrier.particles[owners] if isinstance(carrier, Others) else owners + (carrier.first or 0)
-        return particles.astype(np.int64), met.astype(np.int64), self._impulses / h
-
 
 def bind_points(
-    scene: Scene, model: Model, fluids: FluidModel, solids: Solids | None, frames: Frames | None
-) -> list[BoundaryPoints]:
+    scene: Scene, model: Model, fluid: "Fluid", solids: Solids | None, frames: "Frames | None"
+) -> list[PointBoundary]:
     """What lies in the fluids as points: with `boundary="particles"` solids that have an end, and particles of others.
 
     Args:
         scene: The scene.
         model: Its model.
-        fluids: The fluids in it.
+        fluid: The fluids in it.
         solids: The colliders.
         frames: The frames of bodies.
 
     Raises:
         SceneError: The fluid has two dimensions and solids are to be particles.
     """
+    fluids = fluid.model
     names = [model.things[k][0] for k in fluids.things]
-    smoothing, carriers = fluids.smoothing, []
+    smoothing = fluids.smoothing
+    carriers: list[tuple[Carrier, np.ndarray]] = []
     if fluids.boundary == "particles" and smoothing.dimensions == 2:
         raise SceneError(
             f'fluid {names[0]!r}: boundary: "particles" covers surfaces in space; a fluid of 2 dimensions takes "walls"'
@@ -191,6 +193,8 @@ def bind_points(
             if which:
                 carriers.append((Colliders(which, model, solids, smoothing), ignored))
     if fluids.boundary == "particles" and frames is not None and any(body.pieces for body in scene.bodies):
+        # loaded only for a scene with bodies
+        from shinari.fluid.boundary_frames import OnBodies
         from shinari.rigid.coupling.pieces import pieces_of
 
         bodies = [body.name for body in scene.bodies]
@@ -200,7 +204,7 @@ def bind_points(
     others = _others(scene, model, smoothing)
     if others is not None:
         carriers.append((others, _ignored(scene, names, [group.name for group in scene.groups])))
-    return [BoundaryPoints(carrier, ignored, model) for carrier, ignored in carriers if len(carrier.volumes)]
+    return [PointBoundary(carrier, ignored, fluid) for carrier, ignored in carriers if len(carrier.volumes)]
 
 
 def _ignored(scene: Scene, fluids: list[str], others: list[str]) -> np.ndarray:

@@ -6,12 +6,14 @@ does not resolve are damped. What changes velocities comes at the end: weight, c
 The weight of the air does not oscillate, and a velocity takes it more exactly than a position does.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from shinari.compute import Program, kernel, real
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
-from shinari.fluid.moves import move
+from shinari.fluid.effect import Effect
+from shinari.fluid.gather import move
+from shinari.fluid.records import FluidParticles
 from shinari.fluid.tensile import Tensile
 from shinari.fluid.tension import Tension
 from shinari.fluid.viscosity import Viscosity, Xsph
@@ -21,32 +23,44 @@ if TYPE_CHECKING:
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-Effect = Callable[["Fluid", int], None]
 
 # By the field of the material that asks for them, in their order.
 FORCES = {"surface_tension": Tension, "adhesion": Adhesion}
 EFFECTS = {"ambient_density": Buoyancy, "vorticity": Vorticity, "air_drag": Drag, "viscosity": Viscosity, "xsph": Xsph}
 
 
-class Forces:
+@kernel
+def clear_velocity(i, fluid: FluidParticles, zero: real):
+    """Forces begin with no velocity."""
+    fluid.v[i] = zero, zero, zero
+
+
+@kernel
+def follow_velocity(i, fluid: FluidParticles, h: real):
+    """Displacement by a velocity in a substep."""
+    v = fluid.v[i]
+    fluid.displacement[i] = h * v[0], h * v[1], h * v[2]
+
+
+class Forces(Effect):
     """Moves the particles by what forces add to their velocities in a substep."""
 
-    def __init__(self, forces: list[Effect], h: float, real: type) -> None:
-        self._forces, self._h = forces, real(h)
+    def __init__(self, forces: list[Effect], h: float) -> None:
+        self._forces, self._h = forces, h
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
+    def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the positions."""
-        fluid.v[:] = 0.0
+        p.launch(clear_velocity, fluid.rows, 0.0, count=fluid.count)
         for force in self._forces:
-            force(fluid, threads)
-        fluid.ways[:] = self._h * fluid.v
-        move(threads, fluid.particles, fluid.ways, fluid.x, fluid.state.x)
+            force.record(p, fluid)
+        p.launch(follow_velocity, fluid.rows, self._h, count=fluid.count)
+        p.launch(move, fluid.rows, fluid.particles, count=fluid.count)
 
 
-def pushes_of(fluids: "FluidModel", h: float, real: type) -> list[Effect]:
+def forces_of(fluids: "FluidModel", h: float, real: type) -> list[Effect]:
     """What moves the particles at the start of a substep; h: substep [s]."""
-    forces = [force(fluids, h, real) for field, force in FORCES.items() if _asked(fluids, field)]
-    pushes: list[Effect] = [Forces(forces, h, real)] if forces else []
+    forces: list[Effect] = [force(fluids, h, real) for field, force in FORCES.items() if _asked(fluids, field)]
+    pushes: list[Effect] = [Forces(forces, h)] if forces else []
     return pushes + ([Tensile(fluids, real)] if _asked(fluids, "tensile_correction") else [])
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.contact.solid.encode import analytic_distances, bounds, encode_shapes, mesh_distances
+from shinari.compute import Program
+from shinari.contact.solid.encode import Samples, SolidShape, bounds, encode_shapes, measure_distance
+from shinari.contact.solid.field import mesh_fields
 from shinari.errors import FluidWarning
 from shinari.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.motion import rotation_matrix
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from shinari.state import State
 
 
-class Emission:
+class Emission(System):
     """The emitters and sinks of one simulation."""
 
     def __init__(self, scene: "Scene", fluids: FluidModel, model: "Model", state: "State") -> None:
@@ -34,9 +37,9 @@ class Emission:
             _Nozzle(emitter, scene.groups[thing].name, np.flatnonzero(fluids.phases == phase), k)
             for k, (phase, thing, emitter) in enumerate(fluids.emitting)
         ]
-        self._regions = [_Region(sink) for sink in fluids.sinks]
+        self._regions = [_Region(sink, len(particles)) for sink in fluids.sinks]
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]: take away what is in a sink, then let out what has left its nozzle.
 
         Warns:
@@ -136,21 +139,24 @@ class _Nozzle:
 class _Region:
     """A sink, ready to be asked what it holds."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, most: int) -> None:
+        """Take a sink that is asked about at most so many points."""
         self._position, self._matrix = sink.position, rotation_matrix(sink.rotation)
-        self._kinds, self._numbers, self._fields = encode_shapes([sink.shape], np.float64)
         self._low, self._high = bounds(sink.shape)
+        kinds, numbers, fields = encode_shapes([sink.shape], np.float64)
+        shape = SolidShape(np.float64, kind=kinds, size=numbers)
+        self._samples: Samples = Samples.zeros(most, np.float64)
+        self._count, self._program = np.zeros(1, np.int64), Program()
+        arguments = self._samples, shape, mesh_fields(fields, np.float64)
+        self._program.launch(measure_distance(len(fields) > 0), *arguments, count=(self._count, 0))
 
     def holds(self, points: np.ndarray) -> np.ndarray:
         """Which of the points [m], (n, 3), are inside, (n,) bool."""
         # not by a matrix product: its threads wait for each other longer than this takes
         local = np.einsum("ij,jk->ik", points - self._position, self._matrix)
         inside = ((local >= self._low) & (local <= self._high)).all(axis=1)
-        local = local[inside]
-        distances = np.zeros(len(local))
-        if self._fields:
-            mesh_distances(distances, self._kinds[0], self._numbers[0], self._fields, local)
-        else:
-            analytic_distances(distances, self._kinds[0], self._numbers[0], local)
-        inside[inside] = distances < 0.0
+        count = self._count[0] = int(inside.sum())
+        self._samples.point[:count] = local[inside]
+        self._program.run()
+        inside[inside] = self._samples.distance[:count] < 0.0
         return inside

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 PRESSURES, DENSITIES = "fluid/pressures", "fluid/densities"
@@ -73,11 +74,11 @@ class FluidModel:
             arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
         return arrays
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Fluid":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Fluid":
         """The fluids of a simulation."""
         from shinari.fluid.part import Fluid
 
-        return Fluid(self, model, state, settings, predicted)
+        return Fluid(self, model, state, settings, work.particles, work.groups, work.clock)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None beyond that of the particles; what is compressed holds p^2 V / 2 times the compressibility [J]."""

@@ -4,52 +4,71 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from shinari.contact.broad.neighbours import NeighbourLists
-from shinari.contact.buffers import grown
+from shinari.compute import Program
+from shinari.contact.broad.grid import Grid, Points
+from shinari.contact.broad.neighbours import NeighbourSearch
 from shinari.contact.family import Touches
-from shinari.fluid.effects import effects_of, pushes_of
+from shinari.fluid.effects import effects_of, forces_of
+from shinari.fluid.gather import (
+    arrange,
+    check_distances,
+    copy_positions,
+    count_detection,
+    farthest_of_part,
+    place_points,
+    publish,
+    read_velocities,
+    write_velocities,
+)
 from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
-from shinari.fluid.moves import bring, farthest, move, take
-from shinari.fluid.pressure import densities, displacements, stiffnesses
-from shinari.fluid.search import Rows, Search
+from shinari.fluid.pressure import clear_solve, densities, displacements, stiffnesses
+from shinari.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
+from shinari.fluid.search import Search
+from shinari.solver.particles import Clock, Groups, Particles
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
     from shinari.state import State
 
-# Particles for which it is worth waking one more thread.
-SHARE = 1000
 # Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
 SOFTENED = 0.1
-# An iteration of the solver goes on while particles are compressed by more than this on average, up to so many times:
-# what a substep leaves compressed flies apart in a later one.
-TOLERATED, MOST_ITERATIONS = 0.01, 8
+# An iteration of the solver goes on while the fluid is compressed, see `search.TOLERATED`, up to so many times: what a
+# substep leaves compressed flies apart in a later one.
+MOST_ITERATIONS = 8
 # Room around the support in which neighbours are looked for, as part of it: lists last until a particle has gone half.
 MARGIN = 0.1
 
 
 class Boundary(Protocol):
-    """Solids that a fluid lies against; all arrays are in the order of `Fluid`, see there."""
+    """Solids that a fluid lies against."""
 
-    def find(self, fluid: "Fluid", threads: int) -> None:
-        """A substep begins, or the order of the particles has changed: find which particles are near."""
+    def begin(self) -> None:
+        """A step begins: forget the lists and impulses of the step before."""
         ...
 
-    def gather(self, fluid: "Fluid", threads: int) -> None:
-        """Add to `fluid.sums`, `fluid.pulls` and `fluid.stiffness` what the solids contribute where things are now."""
+    def check(self) -> None:
+        """Raise an error where what was recorded has stopped."""
         ...
 
-    def answer(self, fluid: "Fluid", threads: int) -> float:
-        """The direction of the multipliers stands in `fluid.x[:, 3]`, and not yet how far to go along it.
+    def record_find(self, p: Program) -> None:
+        """A substep begins: list what is near which particle, where particles or solids have gone too far since."""
+        ...
 
-        Returns:
-            How far the solids give way to it, the sum of push w push [kg m^2]: the step counts with it.
+    def record_gather(self, p: Program, first: bool) -> None:
+        """Add the solids where they are now to densities and gradients; `first`: to the stiffness, too."""
+        ...
+
+    def record_response(self, p: Program) -> None:
+        """The direction stands in the last column of x: add the sum of F w F of its loads F to `Solve.response`."""
+        ...
+
+    def record_impulses(self, p: Program, searched: bool) -> None:
+        """The multipliers have changed by the last column of x: give the solids the opposite of what particles get.
+
+        `searched` says that `record_response` came before, with the change over `Solve.length`.
         """
-        ...
-
-    def push(self, fluid: "Fluid", threads: int) -> None:
-        """The multipliers have changed by `fluid.x[:, 3]`: give the solids the opposite push of what particles get."""
         ...
 
     def touches(self) -> Touches:
@@ -57,57 +76,73 @@ class Boundary(Protocol):
         ...
 
 
-class Fluid:
-    """The fluids of one simulation. Arrays are in the order of the grid, which changes with each detection.
+class Fluid(System):
+    """The fluids of one simulation.
 
     Attributes:
         model: What never changes.
-        order: Fluid particle (0 to P - 1) at each place, (n,): those that are there.
-        x: Positions relative to the origin of the fluids' group [m], and the last change of the multiplier, (n, 4).
-        v: Velocities [m/s], (n, 3), while velocities are changed.
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours: places.
-        sums: Relative densities, (n,).
-        pulls: Gradient of C_i in x_i by solids [1/m], (n, 3).
-        stiffness: Sum of w |grad C|^2, (n,).
-        totals: Multipliers of the substep [kg m^2], (n,).
+        h: Substep [s].
+        rows: The active particles in the order of the grid.
+        members: All particles.
+        offsets: Where the neighbours of each active particle start.
+        neighbours: Their neighbours.
+        solve: Where the solver is.
+        particles: Particles of the solver.
+        groups: Origins of the groups of particles.
+        clock: Where the step is.
         group: Group of the fluids.
-        reach: Distance up to which neighbours are listed [m].
-        moving: Whether a step has begun: `predicted` is known.
         boundaries: Solids, in the order in which they are asked.
-        pushes: What else moves the particles at the start of a substep, called in the same way as `effects`.
-        effects: What changes velocities, in the order in which it is called with this and the number of threads.
+        forces: What moves the particles at the start of a substep, beside the pressure.
+        effects: What changes velocities at the end of a substep.
     """
 
     def __init__(
-        self, fluids: FluidModel, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray
+        self,
+        fluids: FluidModel,
+        model: "Model",
+        state: "State",
+        settings: "Settings",
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
     ) -> None:
         self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
-        self.predicted = predicted
-        real = model.real
+        self.particles, self.groups, self.clock = particles, groups, clock
+        real, count = model.real, len(fluids.particles)
         smoothing = fluids.smoothing
         self.h = settings.substep
-        self.group = int(model.groups[fluids.particles[0]]) if len(fluids.particles) else 0
-        self.inverse2 = real(1.0 / smoothing.support**2)
-        self.weight_scale, self.slope_scale = real(smoothing.weight_scale), real(smoothing.slope_scale)
-        self._all_inverse_masses = model.inverse_masses[fluids.particles].astype(real)
+        self.group = int(model.groups[fluids.particles[0]]) if count else 0
+        self.inverse2 = 1.0 / smoothing.support**2
         mean = smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean()
-        self._least = real(SOFTENED * smoothing.gradient_sum * (1.0 / mean))
-        self.pressure_scale = 1.0 / (smoothing.spacing**3 * self.h**2)
-        """Multiplier to energy per volume [Pa / (kg m^2)]."""
-        self.boundaries: list[Boundary] = []
-        self.moving = False
-        self.pushes = pushes_of(fluids, self.h, real)
+        least = SOFTENED * smoothing.gradient_sum * (1.0 / mean)
+        # multiplier to energy per volume [Pa / (kg m^2)]; compressed by c the density sum grows by c times the moment
+        unit, moment = 1.0 / (smoothing.spacing**3 * self.h**2), smoothing.moment
+        self.pressure_scale = unit * moment
+        self.rows: FluidParticles = FluidParticles.zeros(count, real)
+        self.members = Members(
+            real, particle=fluids.particles.astype(np.uint32), phase=fluids.phases, pressure=state.parts[PRESSURES],
+            inverse_mass=model.inverse_masses[fluids.particles].astype(real), density=state.parts[DENSITIES],
+            active=np.zeros(count, np.uint32), place=np.zeros(count, np.uint32),
+        )  # fmt: skip
+        self.phases: Phases = Phases.zeros(len(fluids.materials), real)
+        self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
+        self.phases.softness[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
+        self.solve: Solve = Solve.zeros(1)
+        self.parts: Parts = Parts.zeros(count // PART + 1)
+        self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
+        self._grid = Grid(Points.zeros(count, real))
+        self._lists = NeighbourSearch(self._grid)
+        self._lists.set_reach(self.reach)
+        self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
+        self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
+        self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
-        self._search = Search()
-        self._lists, self._frame, self._buffers = NeighbourLists(), -1, {}
-        self._floors = np.array([-np.inf if m.cohesive else 0.0 for m in fluids.materials], real)
-        # compressed by c the density sum grows by c times the moment, and p dV is L dC
-        moment = smoothing.moment
-        self._softness = np.array([m.compressibility for m in fluids.materials]) * self.pressure_scale * moment**2
-        self.pressure_scale *= moment
-        self._softness = self._softness.astype(real)
+        self.bind_boundaries([])
+
+    def bind_boundaries(self, boundaries: list[Boundary]) -> None:
+        """Let the fluids lie against other boundaries; what was recorded is forgotten."""
+        self.boundaries = boundaries
+        self._measures: Program | None = None
 
     @property
     def origin(self) -> np.ndarray:
@@ -115,127 +150,127 @@ class Fluid:
         return self.state.origins[self.group]
 
     @property
-    def step_length(self) -> float:
-        """How far the last iteration went along the direction of its search."""
-        return self._search.length
+    def count(self) -> tuple[np.ndarray, int]:
+        """Where the number of active particles stands."""
+        return self.solve.count, 0
 
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
+    @property
+    def records(self) -> tuple[FluidParticles, Neighbours, Offsets]:
+        """What kernels read that sum over neighbours."""
+        return self.rows, self.neighbours, self.offsets
 
-    def project(self, threads: int, first: bool) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins at a time [s]; its substeps have these ends [s]."""
+        self.solve.stale[0] = 1
+        self.solve.moving[0] = len(ends) > 0
+        active = np.flatnonzero(self.state.parts[ACTIVE])
+        self.members.active[: len(active)] = active
+        self.solve.count[0], self.solve.parts[0] = len(active), -(-len(active) // PART)
+        for boundary in self.boundaries:
+            boundary.begin()
+        for effect in self.effects:
+            effect.begin(self, ends)
+
+    # ---- phases ----
+
+    def record_project(self, p: Program, first: bool) -> None:
         """An iteration of all density constraints, or more where it is needed."""
-        threads = self.threads(threads)
         if first:
-            self._begin(threads)
-            self._stiffen(threads)
-            for push in self.pushes:
-                push(self, threads)
+            self._record_distances(p)
+            self._record_lists(p)
+            self._record_stiffness(p)
+            for force in self.forces:
+                force.record(p, self)
         else:
-            bring(threads, self.particles, self.state.x, self.x)
-        for _ in range(MOST_ITERATIONS):
-            if self._iterate(threads) <= TOLERATED:
-                break
+            p.launch(copy_positions, self.rows, self.particles, count=self.count)
+        with p.repeat(MOST_ITERATIONS, until=(self.solve.done, 0)):
+            self._record_iteration(p)
 
-    def _stiffen(self, threads: int) -> None:
-        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
-        self.pulls[:], self.stiffness[:], self.totals[:] = 0.0, 0.0, 0.0
-        for boundary in self.boundaries:
-            boundary.gather(self, threads)
-        stiffnesses(
-            threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
-            self.offsets, self.indices, self.pulls, self.stiffness,
-        )  # fmt: skip
-        self._search.begin(self._array("steps", len(self.x)), self._array("directions", len(self.x)))
-
-    def _iterate(self, threads: int) -> float:
-        """One iteration; returns the mean compression that it found."""
-        self._weigh(threads)
-        rows = Rows(self.model.smoothing.spacing, self._least, self.stiffness, self.softness, self.floors)
-        excess = self._search.turn(threads, rows, self.x, self.sums, self.totals)
-        displacements(
-            threads, self.model.smoothing.kernel, self.inverse2, self.slope_scale, self.x, self.inverse_masses,
-            self.offsets, self.indices, self.pulls, self.ways,
-        )  # fmt: skip
-        give = sum(boundary.answer(self, threads) for boundary in self.boundaries)
-        self._search.advance(threads, rows, give, self.x, self.ways, self.inverse_masses, self.totals)
-        for boundary in self.boundaries:
-            boundary.push(self, threads)
-        move(threads, self.particles, self.ways, self.x, self.state.x)
-        return excess
-
-    def _weigh(self, threads: int) -> None:
-        """Densities and the gradients of solids where the particles are."""
-        self.pulls[:] = 0.0
-        densities(
-            threads, self.model.smoothing.kernel, self.inverse2, self.weight_scale, self.x, self.offsets, self.indices,
-            self.sums,
-        )  # fmt: skip
-        for boundary in self.boundaries:
-            boundary.gather(self, threads)
-
-    def finish(self, threads: int) -> None:
+    def record_velocities(self, p: Program) -> None:
         """Keep pressures and densities; let viscosity and the like change the velocities."""
-        parts, order = self.state.parts, self.order
-        parts[PRESSURES][order] = self.totals * self.x.dtype.type(self.pressure_scale)
-        parts[DENSITIES][order] = self.sums
+        p.launch(publish, self.rows, self.members, self.pressure_scale, count=self.count)
         if self.effects:
-            threads = self.threads(threads)
-            bring(threads, self.particles, self.state.x, self.x)
-            np.take(self.state.v, self.particles, axis=0, out=self.v, mode="clip")
+            p.launch(read_velocities, self.rows, self.particles, count=self.count)
             for effect in self.effects:
-                effect(self, threads)
-            self.state.v[self.particles] = self.v
+                effect.record(p, self)
+            p.launch(write_velocities, self.rows, self.particles, count=self.count)
+
+    def _record_stiffness(self, p: Program) -> None:
+        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
+        smoothing = self.model.smoothing
+        p.launch(clear_solve, self.rows, 0.0, count=self.count)
+        for boundary in self.boundaries:
+            boundary.record_gather(p, True)
+        scales = self.inverse2, smoothing.slope_scale
+        p.launch(stiffnesses(smoothing.kernel), *self.records, *scales, count=self.count)
+        self.search.record_begin(p)
+
+    def _record_iteration(self, p: Program) -> None:
+        """One iteration."""
+        self._record_density(p)
+        self.search.record_direction(p)
+        self._record_displacement(p)
+        for boundary in self.boundaries:
+            boundary.record_response(p)
+        self.search.record_advance(p, self.particles)
+        for boundary in self.boundaries:
+            boundary.record_impulses(p, True)
+
+    def _record_density(self, p: Program) -> None:
+        """Densities and the gradients of solids where the particles are."""
+        smoothing = self.model.smoothing
+        scales = self.inverse2, smoothing.weight_scale
+        p.launch(densities(smoothing.kernel), *self.records, *scales, count=self.count)
+        for boundary in self.boundaries:
+            boundary.record_gather(p, False)
+
+    def _record_displacement(self, p: Program) -> None:
+        smoothing = self.model.smoothing
+        scales = self.inverse2, smoothing.slope_scale
+        p.launch(displacements(smoothing.kernel), *self.records, *scales, count=self.count)
+
+    def _record_distances(self, p: Program) -> None:
+        """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
+        p.launch(copy_positions, self.rows, self.particles, count=self.count)
+        p.launch(farthest_of_part, self.rows, self.parts, self.solve, count=(self.solve.parts, 0), grain=1)
+        allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
+        p.serial(check_distances, self.parts, self.solve, allowed)
+
+    def _record_lists(self, p: Program) -> None:
+        """Bring the active particles into the order of the grid and list their neighbours, if that is needed."""
+        with p.when((self.solve.stale, 0)):
+            p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
+            self._grid.record_build(p, self.count)
+            self._lists.record_find(p)
+            records = self.rows, self.members, self.phases, self.particles, self._grid.ordered
+            p.launch(arrange, *records, count=self.count)
+            p.serial(count_detection, self.solve)
+        for boundary in self.boundaries:
+            boundary.record_find(p)
+
+    def _record_densities(self, p: Program) -> None:
+        self._record_lists(p)
+        self._record_density(p)
+
+    def check(self) -> None:
+        """Raise an error if the particles could not be brought into the order of a grid.
+
+        Raises:
+            ShinariError: They are spread over more cells than can be numbered.
+        """
+        self._grid.check()
+        for boundary in self.boundaries:
+            boundary.check()
 
     def measured(self, threads: int) -> np.ndarray:
         """Relative densities where the particles are before the first step, (P,); the state stays as it is."""
-        threads = self.threads(threads)
-        self._detect(threads)
-        for boundary in self.boundaries:
-            boundary.find(self, threads)
-        self.stiffness[:] = 0.0
-        self._weigh(threads)
+        self.begin(0.0, np.zeros(0))
+        if self._measures is None:
+            self._measures = Program()
+            self._record_densities(self._measures)
+        if not self._measures.run(threads):
+            self.check()
         result = np.zeros(len(self.model.particles))
-        result[self.order] = self.sums
+        count = self.solve.count[0]
+        result[self.rows.member[:count]] = self.rows.density[:count]
         return result
-
-    def threads(self, threads: int) -> int:
-        """Threads worth waking."""
-        return max(1, min(threads, len(self.model.particles) // SHARE))
-
-    def _begin(self, threads: int) -> None:
-        """A substep begins: bring the particles, in a new order if they have moved too far."""
-        if self._frame == self.state.frame:
-            bring(threads, self.particles, self.state.x, self.x)
-            if farthest(self.x, self._found_at) > (0.5 * MARGIN * self.model.smoothing.support) ** 2:
-                self._detect(threads)
-        else:
-            self._frame = self.state.frame
-            self._detect(threads)
-        self.moving = True
-        for boundary in self.boundaries:
-            boundary.find(self, threads)
-
-    def _detect(self, threads: int) -> None:
-        """Bring the particles that are there into the order of the grid, and list their neighbours."""
-        fluids, state = self.model, self.state
-        there = np.flatnonzero(state.parts[ACTIVE])
-        x = self._array("given", len(there), 4)
-        take(threads, fluids.particles[there], state.x, x)
-        self.reach = fluids.smoothing.support * (1.0 + (MARGIN if self.settings.substeps > 1 else 0.0))
-        self.offsets, self.indices = self._lists.find(x, self.reach, threads)
-        count = len(there)
-        self.order = there[self._lists.grid.order[:count]]
-        self.particles = fluids.particles[self.order]
-        self.phases = fluids.phases[self.order]
-        self.x, self.v = self._array("x", count, 4), self._array("v", count, 3)
-        self.pulls, self.ways = self._array("pulls", count, 3), self._array("ways", count, 3)
-        self.sums, self.stiffness, self.totals = (self._array(name, count) for name in ("sums", "stiffness", "totals"))
-        self.inverse_masses = self._all_inverse_masses[self.order]
-        self.floors, self.softness = self._floors[self.phases], self._softness[self.phases]
-        bring(threads, self.particles, state.x, self.x)
-        self._found_at = self._array("found_at", count, 3)
-        self._found_at[:] = self.x[:, :3]
-
-    def _array(self, name: str, rows: int, *columns: int) -> np.ndarray:
-        self._buffers[name] = grown(self._buffers.get(name), rows, self.scene_model.real, *columns)
-        return self._buffers[name][:rows]

@@ -13,195 +13,145 @@ alpha makes it stable however many neighbours there are: Jacobi with a fixed fac
 """
 
 import math
-from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from shinari.fluid.pressure import ONE, REORDERED, ZERO
+from shinari.compute import Program, convert, kernel, real
+from shinari.fluid.records import FluidParticles, Parts, Solve, part_of
+from shinari.solver.particles import Particles
 
-# Sums are taken in pieces of so many rows, whatever the number of threads.
-PIECE = 2048
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
 # The first step of a solve, as part of that of each row alone: alone, a longer one overshoots what is as short as the
 # support, which then swings from substep to substep.
 FIRST = 0.5
 # A particle goes so far in an iteration, at most, in spacings: beyond, the density is not linear in its place.
 FARTHEST = 0.2
+# An iteration of the solver goes on while particles are compressed by more than this on average.
+TOLERATED = 0.01
 
 
-class Search:
-    """Directions of one density solve.
+@kernel(mixed=True)
+def step_alone(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
+    """Steps z of each row alone; the sums of z D z, z D (z - z_before), and of C where it is positive.
 
-    Attributes:
-        steps: z of the last iteration, (n,).
-        directions: p, (n,).
-        length: alpha of the last iteration.
+    `least` is added to the stiffness of each row.
     """
-
-    def __init__(self) -> None:
-        self.steps = self.directions = np.zeros(0)
-        self._size = self._slope = self.length = 0.0
-        self._first = True
-
-    def begin(self, steps: np.ndarray, directions: np.ndarray) -> None:
-        """A solve begins, with this memory."""
-        self.steps, self.directions = steps, directions
-        self._size = 0.0
-
-    def turn(self, threads: int, rows: "Rows", x: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> float:
-        """Put the next direction into the last column of x; return the mean compression."""
-        self._first = self._size <= 0.0
-        found = np.zeros((-(-len(sums) // PIECE), 3))
-        rows_alone(threads, self._first, *rows[1:], sums, totals, self.steps, found)
-        size, turned, excess = found.sum(axis=0).tolist()
-        beta = 0.0 if self._first else min(max(turned / self._size, 0.0), 1.0)
-        self._size = size
-        turn(threads, x.dtype.type(beta), *rows[1:], x, totals, self.steps, self.directions, found)
-        self._slope = float(found[:, 0].sum())
-        return excess / max(len(sums), 1)
-
-    def advance(
-        self,
-        threads: int,
-        rows: "Rows",
-        give: float,
-        x: np.ndarray,
-        ways: np.ndarray,
-        inverse_masses: np.ndarray,
-        totals: np.ndarray,
-    ) -> None:
-        """Go along the direction: ways (n, 3) are given as those of p, and become those of the step.
-
-        `give` is what solids add to p A p, see `Boundary.answer`.
-        """
-        found = np.zeros((-(-len(totals) // PIECE), 2))
-        bends(threads, rows.softness, self.directions, ways, inverse_masses, found)
-        bend, farthest = give + float(found[:, 0].sum()), math.sqrt(found[:, 1].max(initial=0.0))
-        # not farther than each row alone would go, so that no multiplier falls below its floor
-        longest = FIRST if self._first else 1.0
-        alpha = min(max(self._slope / bend, 0.0), longest) if bend > 0.0 else 0.0
-        if farthest * alpha > FARTHEST * rows.spacing:
-            alpha = FARTHEST * rows.spacing / farthest
-        self.length = alpha
-        go(threads, x.dtype.type(alpha), x, totals, self.directions, ways)
-
-
-class Rows(NamedTuple):
-    """What of the rows stays during a solve.
-
-    Attributes:
-        spacing: Distance of the particles at rest [m].
-        least: Stiffness added to that of each row [1/(kg m^2)].
-        stiffness: See `stiffnesses`, (n,).
-        softness: Compliance over h^2, (n,) [1/(kg m^2)].
-        floors: Least multipliers, (n,) [kg m^2]: 0, or minus infinity where pressures may be negative.
-    """
-
-    spacing: float
-    least: float
-    stiffness: np.ndarray
-    softness: np.ndarray
-    floors: np.ndarray
-
-
-@numba.njit(**REORDERED)
-def rows_alone_part(c, first, least, stiffness, softness, floors, sums, totals, steps, found):
-    """One piece of `rows_alone`."""
     size, turned, excess = 0.0, 0.0, 0.0
-    for i in range(c * PIECE, min((c + 1) * PIECE, len(sums))):
-        bottom = stiffness[i] + softness[i] + least
-        error = sums[i] - ONE - softness[i] * totals[i]
-        z = max(error / bottom, floors[i] - totals[i])
-        before = ZERO if first else steps[i]
+    begin, end = part_of(c, solve.count[0])
+    first = solve.first[0] != 0
+    for i in range(begin, end):
+        bottom = fluid.stiffness[i] + fluid.softness[i] + least
+        error = fluid.density[i] - ONE - fluid.softness[i] * fluid.multiplier[i]
+        z = max(error / bottom, fluid.floor[i] - fluid.multiplier[i])
+        before = least * ZERO if first else fluid.step[i]
         size += np.float64(bottom * z * z)
         turned += np.float64(bottom * z * (z - before))
         excess += np.float64(max(error, ZERO))
-        steps[i] = z
-    found[c, 0], found[c, 1], found[c, 2] = size, turned, excess
+        fluid.step[i] = z
+    parts.sum[c] = size, turned, excess
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def rows_alone(threads, first, least, stiffness, softness, floors, sums, totals, steps, found):
-    """Steps z of each row alone.
-
-    Args:
-        threads: Threads.
-        first: Whether there was none before.
-        least: See `Rows`, as the three that follow.
-        stiffness: (n,).
-        softness: (n,).
-        floors: (n,).
-        sums: Relative densities, (n,).
-        totals: Multipliers so far, (n,).
-        steps: Steps of the iteration before, (n,); replaced.
-        found: Filled with z D z, z D (z - z_before), and the sum of C where it is positive, of each piece.
-    """
-    if threads == 1:
-        for c in range(len(found)):
-            rows_alone_part(c, first, least, stiffness, softness, floors, sums, totals, steps, found)
-    else:
-        for c in numba.prange(len(found)):
-            rows_alone_part(c, first, least, stiffness, softness, floors, sums, totals, steps, found)
+@kernel
+def find_beta(_, parts: Parts, solve: Solve):
+    """Add up the sums of `step_alone`: beta, and whether the density is as wanted."""
+    size, turned, excess = 0.0, 0.0, 0.0
+    for c in range(solve.parts[0]):
+        part = parts.sum[c]
+        size, turned, excess = size + part[0], turned + part[1], excess + part[2]
+    first = solve.first[0] != 0
+    solve.beta[0] = 0.0 if first else min(max(turned / solve.size[0], 0.0), 1.0)
+    solve.size[0], solve.response[0] = size, 0.0
+    solve.done[0] = 1 if excess / max(solve.count[0], 1) <= TOLERATED else 0
 
 
-@numba.njit(**REORDERED)
-def turn_part(c, beta, least, stiffness, softness, floors, x, totals, steps, directions, found):
-    """One piece of `turn`."""
+@kernel(mixed=True)
+def find_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
+    """The directions become p = max(z + beta p, floor - L), in the last column of x too; the sum of z D p."""
     slope = 0.0
-    for i in range(c * PIECE, min((c + 1) * PIECE, len(directions))):
-        z = steps[i]
-        along = ZERO if beta == ZERO else beta * directions[i]
-        p = max(z + along, floors[i] - totals[i])
-        directions[i] = p
-        x[i, 3] = p
-        slope += np.float64((stiffness[i] + softness[i] + least) * z * p)
-    found[c, 0] = slope
+    beta = convert(solve.beta[0], least)
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        z = fluid.step[i]
+        along = least * ZERO if beta == ZERO else beta * fluid.direction[i]
+        p = max(z + along, fluid.floor[i] - fluid.multiplier[i])
+        fluid.direction[i] = p
+        fluid.x[i, 3] = p
+        slope += np.float64((fluid.stiffness[i] + fluid.softness[i] + least) * z * p)
+    parts.sum[c, 2] = slope
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def turn(threads, beta, least, stiffness, softness, floors, x, totals, steps, directions, found):
-    """Turn the directions to p = max(z + beta p, floor - L), in the last column of x too.
-
-    `found[:, 0]` is filled with z D p of each piece.
-    """
-    if threads == 1:
-        for c in range(len(found)):
-            turn_part(c, beta, least, stiffness, softness, floors, x, totals, steps, directions, found)
-    else:
-        for c in numba.prange(len(found)):
-            turn_part(c, beta, least, stiffness, softness, floors, x, totals, steps, directions, found)
-
-
-@numba.njit(**REORDERED)
-def bends_part(c, softness, directions, ways, inverse_masses, found):
-    """One piece of `bends`."""
-    bend, farthest = 0.0, 0.0
-    for i in range(c * PIECE, min((c + 1) * PIECE, len(directions))):
-        p, ux, uy, uz = directions[i], ways[i, 0], ways[i, 1], ways[i, 2]
-        w = inverse_masses[i] if inverse_masses[i] > ZERO else ONE
-        square = ux * ux + uy * uy + uz * uz
-        bend += np.float64(square / w + softness[i] * p * p)
+@kernel(mixed=True)
+def measure_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve):
+    """Of each part p A p, and the square of the longest displacement by the direction."""
+    product, farthest = 0.0, 0.0
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        p, u = fluid.direction[i], fluid.displacement[i]
+        w = fluid.inverse_mass[i] if fluid.inverse_mass[i] > ZERO else ONE
+        square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+        product += np.float64(square / w + fluid.softness[i] * p * p)
         farthest = max(farthest, np.float64(square))
-    found[c, 0], found[c, 1] = bend, farthest
+    parts.sum[c, 0] = product
+    parts.sum[c, 1] = farthest
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def bends(threads, softness, directions, ways, inverse_masses, found):
-    """Of each piece p A p, and the square of the longest way: from where the direction pushes the particles."""
-    if threads == 1:
-        for c in range(len(found)):
-            bends_part(c, softness, directions, ways, inverse_masses, found)
-    else:
-        for c in numba.prange(len(found)):
-            bends_part(c, softness, directions, ways, inverse_masses, found)
+@kernel
+def find_length(_, parts: Parts, solve: Solve, most: np.float64):
+    """How far to go along the direction; no particle goes farther than `most` [m]."""
+    slope, product, square = 0.0, solve.response[0], 0.0
+    for c in range(solve.parts[0]):
+        part = parts.sum[c]
+        slope, product, square = slope + part[2], product + part[0], max(square, part[1])
+    # not farther than each row alone would go, so that no multiplier falls below its floor
+    longest = FIRST if solve.first[0] != 0 else 1.0
+    alpha = min(max(slope / product, 0.0), longest) if product > 0.0 else 0.0
+    farthest = math.sqrt(square)
+    if farthest * alpha > most:
+        alpha = most / farthest
+    solve.length[0] = alpha
+    solve.first[0] = 1 if solve.size[0] <= 0.0 else 0
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def go(threads, alpha, x, totals, directions, ways):
-    """Change the multipliers by alpha p; the changes stand in the last column of x, what they move in `ways`."""
-    for i in numba.prange(len(totals)):
-        change = alpha * directions[i]
-        x[i, 3] = change
-        totals[i] += change
-        for k in range(3):
-            ways[i, k] *= alpha
+@kernel(mixed=True)
+def advance(i, fluid: FluidParticles, particles: Particles, solve: Solve):
+    """Go along the direction: the change of the multiplier stands in the last column of x."""
+    s, u = fluid.particle[i], fluid.displacement[i]
+    alpha = convert(solve.length[0], u[0])
+    change = alpha * fluid.direction[i]
+    fluid.multiplier[i] += change
+    x = particles.x[s]
+    moved = x[0] + alpha * u[0], x[1] + alpha * u[1], x[2] + alpha * u[2]
+    particles.x[s] = moved[0], moved[1], moved[2], x[3]
+    fluid.x[i] = moved[0], moved[1], moved[2], change
+
+
+@kernel
+def begin_search(_, solve: Solve):
+    """A solve begins."""
+    solve.size[0], solve.first[0] = 0.0, 1
+
+
+class Search:
+    """Directions of the density solve of one simulation."""
+
+    def __init__(self, fluid: FluidParticles, solve: Solve, parts: Parts, least: float, spacing: float) -> None:
+        self._fluid, self._solve, self._parts = fluid, solve, parts
+        self._least, self._farthest = least, FARTHEST * spacing
+
+    def record_begin(self, p: Program) -> None:
+        """Forget the directions before."""
+        p.serial(begin_search, self._solve)
+
+    def record_direction(self, p: Program) -> None:
+        """The next direction, in the last column of x."""
+        records, parts = (self._fluid, self._parts, self._solve), (self._solve.parts, 0)
+        p.launch(step_alone, *records, self._least, count=parts, grain=1)
+        p.serial(find_beta, self._parts, self._solve)
+        p.launch(find_direction, *records, self._least, count=parts, grain=1)
+
+    def record_advance(self, p: Program, particles: Particles) -> None:
+        """Go along the direction, whose displacements are known; `Solve.response` is what solids add to p A p."""
+        solve = self._solve
+        p.launch(measure_direction, self._fluid, self._parts, solve, count=(solve.parts, 0), grain=1)
+        p.serial(find_length, self._parts, solve, self._farthest)
+        p.launch(advance, self._fluid, particles, solve, count=(solve.count, 0))

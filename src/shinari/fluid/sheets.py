@@ -15,12 +15,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.contact.broad.bvh import Tree
-from shinari.contact.buffers import grown
+from shinari.compute import Program
+from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.bvh import Boxes, Bvh, Queries
 from shinari.contact.family import Touches
 from shinari.contact.surface.participants import Participants
-from shinari.fluid.sheet_kernels import boxes_of, distances_of, farther, find_nearest, share
-from shinari.fluid.wall_table import SHARE, wall_table
+from shinari.fluid.sheet_kernels import (
+    Candidates,
+    Corners,
+    Distances,
+    Meets,
+    SheetItems,
+    SheetParticles,
+    SheetState,
+    SheetTriangles,
+    add_missing,
+    choose,
+    find_box,
+    find_start,
+    finish_lists,
+    list_candidates,
+    list_item,
+    mark_particle,
+    measure,
+    place_corner,
+    store_start,
+)
+from shinari.fluid.wall_kernels import Halfspace
+from shinari.fluid.wall_table import PUSH, SHARE, wall_table
 
 if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
@@ -36,110 +58,89 @@ class Sheets:
 
     def __init__(self, fluid: "Fluid", who: Participants) -> None:
         """Bind the triangles of what can touch to the fluids."""
-        model, smoothing = fluid.scene_model, fluid.model.smoothing
-        real = model.real
-        self._model = model
-        self._table = wall_table(smoothing)[SHARE].astype(real)
-        self._support = real(smoothing.support)
-        self._margin = MARGIN * smoothing.spacing
+        model, smoothing, self._fluid = fluid.scene_model, fluid.model.smoothing, fluid
+        real, count = model.real, len(fluid.model.particles)
+        table = wall_table(smoothing).astype(real)
+        self._table = Halfspace(real, share=table[SHARE].copy(), push=table[PUSH].copy())
+        self._state: SheetState = SheetState.zeros(1, real)
+        state, things = self._state, range(len(who.members))
+        state.support[0], state.margin[0] = smoothing.support, MARGIN * smoothing.spacing
         # the first layer that is missing begins half a spacing behind a sheet
-        self._reach = smoothing.support - 0.5 * smoothing.spacing
-        self._group = int(model.groups[fluid.model.particles[0]]) if len(fluid.model.particles) else 0
-        self._begin = np.zeros((model.particle_count, 3), real)
-        self._rank = np.zeros(len(fluid.model.particles), np.int64)
-        self._buffers: dict[str, np.ndarray] = {}
-        self._frame, self._count = -1, 0
-        triangles = who.triangles
-        self._triangles, self._corners = triangles, np.unique(triangles)
-        things = range(len(who.members))
-        self._meets = np.array([[f != t and who.may_meet(f, t) for t in things] for f in fluid.model.things])
-        centres = (model.origins[model.groups[triangles]] + who.rest[triangles]).mean(axis=1)
-        self._tree = Tree(centres, model.real)
-        self._low, self._high = np.zeros((2, len(triangles), 3), model.real)
+        state.reach[0] = smoothing.support - 0.5 * smoothing.spacing
+        state.group[0], state.things[0] = fluid.group, len(things)
+        state.inverse2[0], state.weight_scale[0] = fluid.inverse2, smoothing.weight_scale
+        owners = model.owners[who.triangles[:, 0]].astype(np.int64)
+        self._triangles = SheetTriangles(real, corners=np.ascontiguousarray(who.triangles, np.uint32), thing=owners)
+        meets = [[f != t and who.may_meet(f, t) for t in things] for f in fluid.model.things]
+        self._meets = Meets(real, allowed=np.array(meets, np.uint8).ravel())
+        self._corners = Corners(real, particle=np.unique(who.triangles).astype(np.uint32))
+        self._sheets: SheetParticles = SheetParticles.zeros(model.particle_count, real)
+        self._sheets.radius[...] = model.radii
+        self._sheets.watched[self._corners.particle] = 1
+        self._sheets.watched[fluid.model.particles] = 1
+        centres = (model.origins[model.groups[who.triangles]] + who.rest[who.triangles]).mean(axis=1)
+        self._tree = Bvh(centres, real)
+        self._boxes, self._queries = Boxes.zeros(count, real), Queries.zeros(count, real)
+        self._overlaps = self._tree.overlaps(self._boxes, self._queries)
+        self._items: SheetItems = SheetItems.zeros(count, real)
+        self._marks, self._kept = Offsets.zeros(count + 1, real), Offsets.zeros(count + 1, real)
+        self._mark_scan, self._kept_scan = Scan(self._marks), Scan(self._kept)
+        self._distances, self._candidates = Distances.zeros(0, real), Candidates.zeros(0, real)
 
-    def find(self, fluid: "Fluid", threads: int) -> None:
+    def begin(self) -> None:
+        """A step begins: forget the lists of the step before."""
+        self._state.stale[0] = 1
+
+    def check(self) -> None:
+        """Nothing stops the search for triangles."""
+
+    def record_find(self, p: Program) -> None:
         """Nearest point of the sheets for each particle near one, from where things were when the substep began."""
-        state, real = fluid.state, self._model.real
-        if fluid.moving:
-            np.subtract(fluid.predicted, real(fluid.h) * state.v, out=self._begin)
-        else:
-            self._begin[:] = state.x[:, :3]
-        self._shifts = (state.origins - state.origins[self._group]).astype(real)[self._model.groups]
-        if self._frame != state.frame or self._strayed():
-            self._detect(fluid, threads)
-        self._frame = state.frame
-        self._rank[fluid.order] = np.arange(len(fluid.order))
-        count = self._count = len(self._ids)
-        for name in ("normals", "weights"):
-            self._buffers[name] = grown(self._buffers.get(name), count, real, 3)
-        self._buffers["chosen"] = grown(self._buffers.get("chosen"), count, np.int64)
-        if count:
-            find_nearest(
-                self._threads(threads), self._particles, self._offsets, self._candidates, self._triangles,
-                self._model.radii, self._begin, self._shifts, self._model.real(self._reach), self._get("chosen"),
-                self._get("weights"), self._get("normals"),
-            )  # fmt: skip
+        fluid, sheets, state = self._fluid, self._sheets, self._state
+        where = fluid.particles, fluid.groups, fluid.solve
+        p.launch(find_start, sheets, state, *where, fluid.h, count=len(sheets), grain=2048)
+        with p.when((state.stale, 0)):
+            self._record_lists(p)
+        records = self._items, self._kept, self._candidates, sheets, self._triangles, state
+        p.launch(choose, *records, count=(state.items, 0))
 
-    def gather(self, fluid: "Fluid", threads: int) -> None:
+    def _record_lists(self, p: Program) -> None:
+        """List the triangles that may come near each particle."""
+        fluid, sheets, state, found = self._fluid, self._sheets, self._state, self._overlaps
+        p.launch(find_box, sheets, self._triangles, self._tree.boxes, count=len(self._triangles), grain=1024)
+        self._tree.record_refit(p)
+        records = fluid.rows, sheets, self._tree.nodes, state, self._boxes, self._marks
+        p.launch(mark_particle, *records, count=fluid.count, grain=2048)
+        self._mark_scan.record(p, fluid.count)
+        p.copy(self._mark_scan.total, (state.items, 0))
+        p.launch(list_item, fluid.rows, self._marks, self._queries, self._items, count=fluid.count, grain=2048)
+        items = (state.items, 0)
+        found.record(p, items)
+        p.require(self._distances, found.total, "fluid: {count} triangles near particles")
+        near = sheets, self._triangles, self._meets, state
+        lists = found.offsets, found.pairs, self._distances, self._kept
+        p.launch(measure, fluid.rows, self._items, self._queries, *near, *lists, count=items, grain=64)
+        self._kept_scan.record(p, items)
+        p.require(self._candidates, self._kept_scan.total, "fluid: {count} triangles near particles")
+        p.launch(list_candidates, self._items, *lists, self._candidates, count=items)
+        p.launch(store_start, sheets, count=len(sheets), grain=4096)
+        p.serial(finish_lists, state)
+
+    def record_gather(self, p: Program, first: bool) -> None:
         """Add to the density of each particle near a sheet what is missing behind it."""
-        if self._count:
-            share(
-                self._threads(threads), fluid.model.smoothing.kernel, fluid.inverse2, fluid.weight_scale,
-                self._support, self._table, self._rank, self._ids, self._get("chosen"), self._get("weights"),
-                self._get("normals"), self._triangles, self._model.radii, self._shifts, fluid.state.x, fluid.x,
-                fluid.offsets, fluid.indices, fluid.sums,
-            )  # fmt: skip
+        fluid, sheets, state = self._fluid, self._sheets, self._state
+        where = fluid.particles, fluid.groups
+        p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
+        rows, neighbours, offsets = fluid.records
+        records = self._items, fluid.members, rows, neighbours, offsets, self._triangles, sheets, state, self._table
+        p.launch(add_missing(fluid.model.smoothing.kernel), *records, count=(state.items, 0), grain=64)
 
-    def answer(self, fluid: "Fluid", threads: int) -> float:
+    def record_response(self, p: Program) -> None:
         """Not counted."""
-        return 0.0
 
-    def push(self, fluid: "Fluid", threads: int) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Nothing: contact pushes."""
 
     def touches(self) -> Touches:
         """None but those of the contacts."""
         return Touches.none()
-
-    def _threads(self, threads: int) -> int:
-        return max(1, min(threads, self._count // WORK))
-
-    def _get(self, name: str) -> np.ndarray:
-        return self._buffers[name][: self._count]
-
-    def _strayed(self) -> bool:
-        """Whether a particle near a sheet, or a corner of one, has left its margin."""
-        most = max(farther(who, self._begin, before) for who, before in self._found_at)
-        return 2.0 * most**0.5 > self._margin
-
-    def _detect(self, fluid: "Fluid", threads: int) -> None:
-        """List the triangles that may come near each particle."""
-        begin, model = self._begin, self._model
-        reach = model.real(self._reach + self._margin)
-        boxes_of(self._triangles, model.radii, begin, self._shifts, self._low, self._high)
-        particles = fluid.model.particles[fluid.order]
-        self._found_at = [(who, begin[who]) for who in (particles, self._corners)]
-        x = begin[particles]
-        inside = ((x > self._low.min(axis=0) - reach) & (x < self._high.max(axis=0) + reach)).all(axis=1)
-        ids = np.sort(fluid.order[inside])
-        self._ids, self._offsets = ids[:0], np.zeros(1, np.int64)
-        if len(ids) == 0:
-            return
-        particles = fluid.model.particles[ids]
-        x = begin[particles]
-        self._tree.refit(self._low, self._high, threads)
-        pairs = self._tree.overlaps(x - reach, x + reach, threads)
-        meets = self._meets[fluid.model.phases[ids[pairs[:, 0]]], model.owners[self._triangles[pairs[:, 1], 0]]]
-        distances = np.empty(len(pairs), model.real)
-        distances_of(pairs, particles, self._triangles, model.radii, begin, self._shifts, distances)
-        distances[~meets] = np.inf
-        queries, starts = np.unique(pairs[:, 0], return_index=True)
-        nearest = np.minimum.reduceat(distances, starts) if len(starts) else distances[:0]
-        # until the lists are made anew two distances change by at most a margin each
-        most = np.where(nearest < reach, nearest + 2.0 * self._margin, -np.inf)
-        keep = distances <= np.repeat(most, np.diff(np.append(starts, len(pairs))))
-        pairs = pairs[keep]
-        queries, starts = np.unique(pairs[:, 0], return_index=True)
-        self._ids, self._particles = ids[queries], particles[queries]
-        self._offsets = np.append(starts, len(pairs)).astype(np.int64)
-        self._candidates = pairs[:, 1].astype(np.uint32)

@@ -11,96 +11,83 @@ The gradient is always the spiky one, which does not vanish between particles th
 """
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.grid import share_of
-from shinari.fluid.kernels import slope, weight
-from shinari.fluid.model import PRESSURES
-from shinari.fluid.moves import move
-from shinari.fluid.pressure import REORDERED
+from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.fluid.effect import Effect
+from shinari.fluid.gather import move
+from shinari.fluid.kernels import SPIKY, slope, weight
+from shinari.fluid.records import FluidParticles, Members, Neighbours, Offsets, difference
 
 if TYPE_CHECKING:
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-f32 = np.float32
-ZERO = f32(0.0)
+ZERO = np.float32(0.0)
 
 
-@numba.njit(**REORDERED)
-def repel_part(
-    t, threads, kernel, inverse2, scale, x, sizes, phases, powers, references, inverse_masses, offsets, indices, ways
-):  # fmt: skip
-    """One thread's part of `repel`."""
-    for i in range(share_of(len(ways), t, threads), share_of(len(ways), t + 1, threads)):
-        px, py, pz, own, phase = x[i, 0], x[i, 1], x[i, 2], sizes[i], phases[i]
-        sx = sy = sz = scale * ZERO
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = px - x[j, 0], py - x[j, 1], pz - x[j, 2]
-            q2 = (dx * dx + dy * dy + dz * dz) * inverse2
-            w, other = weight(kernel, q2), phases[j]
-            s = own * (w * references[phase]) ** powers[phase] + sizes[j] * (w * references[other]) ** powers[other]
-            s *= slope(0, q2)
-            sx, sy, sz = sx + s * dx, sy + s * dy, sz + s * dz
-        s = -scale * inverse_masses[i]
-        ways[i, 0], ways[i, 1], ways[i, 2] = s * sx, s * sy, s * sz
+class Corrections(Record):
+    """The correction of each fluid."""
+
+    strength = Field(real, doc="k over the scale of pressures", unit="kg m^2/Pa")
+    power = Field(real, doc="n")
+    reference = Field(real, doc="1 / W(dq)")
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def repel(
-    threads, kernel, inverse2, scale, x, sizes, phases, powers, references, inverse_masses, offsets, indices, ways
-):  # fmt: skip
-    """Where the artificial pressures push each particle, (n, 3) [m].
-
-    Args:
-        threads: Threads.
-        kernel: Number of the kernel of f.
-        inverse2: 1 / support^2 [1/m^2].
-        scale: `Smoothing.slope_scale` of the spiky kernel.
-        x: Positions [m], (n, 4).
-        sizes: k |L| of each particle [kg m^2], (n,).
-        phases: Fluid of each particle, (n,).
-        powers: n of each fluid.
-        references: 1 / W(dq) of each fluid.
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        ways: Filled.
-    """
-    if threads == 1:
-        repel_part(
-            0, threads, kernel, inverse2, scale, x, sizes, phases, powers, references, inverse_masses, offsets,
-            indices, ways,
-        )  # fmt: skip
-    else:
-        for t in numba.prange(threads):
-            repel_part(
-                t, threads, kernel, inverse2, scale, x, sizes, phases, powers, references, inverse_masses, offsets,
-                indices, ways,
-            )  # fmt: skip
+@kernel
+def read_pressure(i, fluid: FluidParticles, members: Members, corrections: Corrections):
+    """Put k |L| of the last substep into the last column of x."""
+    fluid.x[i, 3] = corrections.strength[fluid.phase[i]] * abs(members.pressure[fluid.member[i]])
 
 
-class Tensile:
-    """The correction, as a push of `Fluid`."""
+@cache
+def repel(smoothing: int) -> Kernel:
+    """Kernel for the displacement by the artificial pressures; `slope_scale` is that of the spiky kernel."""
+
+    @kernel
+    def repel_particle(
+        i, fluid: FluidParticles, corrections: Corrections, neighbours: Neighbours, offsets: Offsets, inverse2: real,
+        slope_scale: real,
+    ):  # fmt: skip
+        p, phase = fluid.x[i], fluid.phase[i]
+        power, reference = corrections.power[phase], corrections.reference[phase]
+        none = inverse2 * ZERO
+        u = none, none, none
+        for k in range(offsets.start[i], offsets.start[i + 1]):
+            j = neighbours.place[k]
+            q, other = fluid.x[j], fluid.phase[j]
+            d, r2 = difference(p, q)
+            w = weight(smoothing, r2 * inverse2)
+            s = p[3] * (w * reference) ** power + q[3] * (w * corrections.reference[other]) ** corrections.power[other]
+            s *= slope(SPIKY, r2 * inverse2)
+            u = u[0] + s * d[0], u[1] + s * d[1], u[2] + s * d[2]
+        s = -slope_scale * fluid.inverse_mass[i]
+        fluid.displacement[i] = s * u[0], s * u[1], s * u[2]
+
+    return repel_particle
+
+
+class Tensile(Effect):
+    """The correction."""
 
     def __init__(self, fluids: "FluidModel", real: type) -> None:
         smoothing, materials = fluids.smoothing, fluids.materials
-        self._strengths = np.array([m.tensile_correction for m in materials]).astype(real)
-        self._powers = np.array([m.tensile_power for m in materials])
+        self._strengths = np.array([m.tensile_correction for m in materials])
         near = [float(weight.py_func(smoothing.kernel, m.tensile_distance**2)) for m in materials]
-        self._references = (1.0 / np.array(near)).astype(real)
-        self._scale = real(replace(smoothing, kernel=0).slope_scale)
+        self._corrections: Corrections = Corrections.zeros(len(materials), real)
+        self._corrections.power[...] = [m.tensile_power for m in materials]
+        self._corrections.reference[...] = 1.0 / np.array(near)
+        self._scale = replace(smoothing, kernel=SPIKY).slope_scale
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
+    def record(self, p: Program, fluid: "Fluid") -> None:
         """Move the particles by what the pressures of the last substep give."""
-        sizes = self._strengths[fluid.phases] * np.abs(fluid.state.parts[PRESSURES][fluid.order])
-        sizes /= sizes.dtype.type(fluid.pressure_scale)
-        repel(
-            threads, fluid.model.smoothing.kernel, fluid.inverse2, self._scale, fluid.x, sizes, fluid.phases,
-            self._powers, self._references, fluid.inverse_masses, fluid.offsets, fluid.indices, fluid.ways,
-        )  # fmt: skip
-        move(threads, fluid.particles, fluid.ways, fluid.x, fluid.state.x)
+        self._corrections.strength[...] = self._strengths / fluid.pressure_scale
+        rows, neighbours, offsets = fluid.records
+        p.launch(read_pressure, rows, fluid.members, self._corrections, count=fluid.count)
+        scales = fluid.inverse2, self._scale
+        kernel = repel(fluid.model.smoothing.kernel)
+        p.launch(kernel, rows, self._corrections, neighbours, offsets, *scales, count=fluid.count)
+        p.launch(move, rows, fluid.particles, count=fluid.count)

@@ -31,13 +31,12 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.grid import share_of
-from shinari.contact.buffers import grown
+from shinari.compute import Field, Program, Record, function, kernel, real
 from shinari.errors import FluidWarning
-from shinari.fluid.pressure import REORDERED
+from shinari.fluid.effect import Effect
+from shinari.fluid.records import FluidParticles, Neighbours, Offsets, difference
 from shinari.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
 from shinari.scene.fluid_material import KERNELS
 
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-f32 = np.float32
-ZERO, ONE, THREE, FOUR = f32(0.0), f32(1.0), f32(3.0), f32(4.0)
-TINY = f32(1e-30)
+ZERO, ONE, THREE, FOUR = np.float32(0.0), np.float32(1.0), np.float32(3.0), np.float32(4.0)
+TINY = np.float32(1e-30)
 
 # Part of the tension that comes from attraction.
 ATTRACTION = 0.2
@@ -61,146 +59,103 @@ ROUNDED = 0.2
 DRAWN = 1.5
 
 
-@numba.njit(**REORDERED)
-def normals_part(
-    t,
-    threads,
-    inverse2,
-    scale,
-    share,
-    weighed,
-    rounded,
-    x,
-    roots,
-    wetting,
-    phases,
-    pulls,
-    shares,
-    offsets,
-    indices,
-    normals,
-):
-    """One thread's part of `normals_of`."""
-    for i in range(share_of(len(normals), t, threads), share_of(len(normals), t + 1, threads)):
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        gx = gy = gz = scale * ZERO
-        total = roots[phases[i]]
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
-            w = max(ONE - (dx * dx + dy * dy + dz * dz) * inverse2, ZERO)
-            s = roots[phases[j]] * w * w
-            total += s * w
-            gx, gy, gz = gx + s * dx, gy + s * dy, gz + s * dz
-        own, wall = roots[phases[i]], roots[phases[i]] * wetting[phases[i]]
-        gx, gy, gz = scale * gx + wall * pulls[i, 0], scale * gy + wall * pulls[i, 1], scale * gz + wall * pulls[i, 2]
-        missing = weighed * max(own - share * total - wall * shares[i], ZERO)
-        least = own * rounded
-        s = ONE / np.sqrt(max(gx * gx + gy * gy + gz * gz + missing * missing + least * least, TINY))
-        normals[i, 0], normals[i, 1], normals[i, 2], normals[i, 3] = s * gx, s * gy, s * gz, s * missing * weighed
+class Surfaces(Record):
+    """The surface of each fluid."""
+
+    root = Field(real, unit="sqrt(N/m)", doc="square root of the tension")
+    wetting = Field(real, doc="how much a solid counts as fluid")
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def normals_of(
-    threads,
-    inverse2,
-    scale,
-    share,
-    weighed,
-    rounded,
-    x,
-    roots,
-    wetting,
-    phases,
-    pulls,
-    shares,
-    offsets,
-    indices,
-    normals,
-):
-    """Derivatives of the area at each particle by its gradient (3) and by its missing density [1/m], (n, 4).
+class Normals(Record):
+    """One row for each particle."""
 
-    Args:
-        threads: Threads.
-        inverse2: 1 / support^2 [1/m^2].
-        scale: What makes w^2 times the vector between two points [m] a gradient of the density [1/m].
-        share: What makes w^3 a part of the density.
-        weighed: Gradient for which a missing density counts [1/m].
-        rounded: Length below which gradients are rounded off [1/m].
-        x: Positions [m], (n, 4).
-        roots: sqrt sigma of each fluid [sqrt(N/m)].
-        wetting: How much a solid counts as fluid, for each fluid.
-        phases: Fluid of each particle, (n,).
-        pulls: Gradient of the density by solids [1/m], (n, 3).
-        shares: Density by solids, (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        normals: Filled.
-    """
-    if threads == 1:
-        normals_part(
-            0, threads, inverse2, scale, share, weighed, rounded, x, roots, wetting, phases, pulls, shares, offsets,
-            indices, normals,
-        )  # fmt: skip
-    else:
-        for t in numba.prange(threads):
-            normals_part(
-                t, threads, inverse2, scale, share, weighed, rounded, x, roots, wetting, phases, pulls, shares,
-                offsets, indices, normals,
-            )  # fmt: skip
+    value = Field(real, 4, unit="1/m", doc="derivatives of the area by the gradient (3) and by the missing density")
 
 
-@numba.njit(**REORDERED)
-def contract_part(
-    t, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
-):
-    """One thread's part of `contract`."""
-    for i in range(share_of(len(v), t, threads), share_of(len(v), t + 1, threads)):
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        nx, ny, nz, missing = normals[i, 0], normals[i, 1], normals[i, 2], normals[i, 3]
-        sx = sy = sz = area * ZERO
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
-            w = max(ONE - (dx * dx + dy * dy + dz * dz) * inverse2, ZERO)
-            ax, ay, az = nx - normals[j, 0], ny - normals[j, 1], nz - normals[j, 2]
-            # d(w^2 d) = (w^2 - 4 w d d^T / support^2) dd;  d(w^3) = -6 w^2 d / support^2 dd
-            root = roots[phases[j]]
-            a = root * area * w * w
-            b = attraction * (THREE - w) + area * (missing + normals[j, 3])
-            b = root * w * (w * b - area * FOUR * inverse2 * (ax * dx + ay * dy + az * dz))
-            sx, sy, sz = sx + a * ax + b * dx, sy + a * ay + b * dy, sz + a * az + b * dz
-        s = inverse_masses[i] * roots[phases[i]]
-        v[i, 0], v[i, 1], v[i, 2] = v[i, 0] + s * sx, v[i, 1] + s * sy, v[i, 2] + s * sz
+class PlaneShares(Record):
+    """Density by a plane solid in the kernel of the tension, by its gradient in the kernel of the densities."""
+
+    size = Field(real, unit="1/m", doc="ascending")
+    share = Field(real)
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def contract(threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v):
+class Scales(Record):
+    """One row: constants of `find_normal`."""
+
+    gradient = Field(real, unit="1/m^2", doc="makes w^2 times the vector between two points a gradient of the density")
+    share = Field(real, doc="makes w^3 a part of the density")
+    missing = Field(real, unit="1/m", doc="gradient for which a missing density counts")
+    rounded = Field(real, unit="1/m", doc="length below which gradients are rounded off")
+
+
+@function
+def interpolate(table, value):
+    """Share at a size, linearly between the rows of a table."""
+    low, high = 0, len(table) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if table.size[middle] <= value:
+            low = middle
+        else:
+            high = middle
+    width = table.size[high] - table.size[low]
+    part = (value - table.size[low]) / width if width > ZERO else ONE
+    return table.share[low] + min(max(part, ZERO), ONE) * (table.share[high] - table.share[low])
+
+
+@kernel
+def find_normal(
+    i, fluid: FluidParticles, normals: Normals, surfaces: Surfaces, shares: PlaneShares, scales: Scales,
+    neighbours: Neighbours, offsets: Offsets, inverse2: real
+):  # fmt: skip
+    """Derivatives of the area at a particle."""
+    p, own = fluid.x[i], surfaces.root[fluid.phase[i]]
+    none = inverse2 * ZERO
+    g, total = (none, none, none), own
+    for k in range(offsets.start[i], offsets.start[i + 1]):
+        j = neighbours.place[k]
+        d, r2 = difference(p, fluid.x[j])
+        w = max(ONE - r2 * inverse2, ZERO)
+        s = surfaces.root[fluid.phase[j]] * w * w
+        total += s * w
+        g = g[0] - s * d[0], g[1] - s * d[1], g[2] - s * d[2]
+    # what solids add, which is a plane by its gradient
+    pull, scale = fluid.gradient[i], scales.gradient[0]
+    wall = own * surfaces.wetting[fluid.phase[i]]
+    share = interpolate(shares, np.sqrt(pull[0] * pull[0] + pull[1] * pull[1] + pull[2] * pull[2]))
+    g = scale * g[0] + wall * pull[0], scale * g[1] + wall * pull[1], scale * g[2] + wall * pull[2]
+    weighed = scales.missing[0]
+    missing = weighed * max(own - scales.share[0] * total - wall * share, ZERO)
+    least = own * scales.rounded[0]
+    s = ONE / np.sqrt(max(g[0] * g[0] + g[1] * g[1] + g[2] * g[2] + missing * missing + least * least, TINY))
+    normals.value[i] = s * g[0], s * g[1], s * g[2], s * missing * weighed
+
+
+@kernel
+def contract(
+    i, fluid: FluidParticles, normals: Normals, surfaces: Surfaces, neighbours: Neighbours, offsets: Offsets,
+    inverse2: real, area: real, attraction: real
+):  # fmt: skip
     """Add the forces of surface tension.
 
-    Args:
-        threads: Threads.
-        inverse2: 1 / support^2 [1/m^2].
-        area: Substep times the force of the area, for a tension of 1 [s m].
-        attraction: Substep times the attraction, for a tension of 1 [s].
-        x: Positions [m], (n, 4).
-        roots: sqrt sigma of each fluid [sqrt(N/m)].
-        phases: Fluid of each particle, (n,).
-        normals: See `normals_of`.
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        v: Velocities [m/s], (n, 3); changed.
+    `area` and `attraction` are the substep times the force of each for a tension of 1 [s m, s].
     """
-    if threads == 1:
-        contract_part(
-            0, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
-        )
-    else:
-        for t in numba.prange(threads):
-            contract_part(
-                t, threads, inverse2, area, attraction, x, roots, phases, normals, inverse_masses, offsets, indices, v
-            )
+    p, n = fluid.x[i], normals.value[i]
+    none = inverse2 * ZERO
+    f = none, none, none
+    for k in range(offsets.start[i], offsets.start[i + 1]):
+        j = neighbours.place[k]
+        d, r2 = difference(fluid.x[j], p)
+        m, root = normals.value[j], surfaces.root[fluid.phase[j]]
+        w = max(ONE - r2 * inverse2, ZERO)
+        c = n[0] - m[0], n[1] - m[1], n[2] - m[2]
+        # d(w^2 d) = (w^2 - 4 w d d^T / support^2) dd;  d(w^3) = -6 w^2 d / support^2 dd
+        a = root * area * w * w
+        b = attraction * (THREE - w) + area * (n[3] + m[3])
+        b = root * w * (w * b - area * FOUR * inverse2 * (c[0] * d[0] + c[1] * d[1] + c[2] * d[2]))
+        f = f[0] + a * c[0] + b * d[0], f[1] + a * c[1] + b * d[1], f[2] + a * c[2] + b * d[2]
+    s, v = fluid.inverse_mass[i] * surfaces.root[fluid.phase[i]], fluid.v[i]
+    fluid.v[i] = v[0] + s * f[0], v[1] + s * f[1], v[2] + s * f[2]
 
 
 def gradient_scale(smoothing: "Smoothing") -> float:
@@ -250,36 +205,31 @@ def warn_of_long_substeps(fluids: "FluidModel", h: float) -> None:
                 )
 
 
-class Tension:
-    """Surface tension, as a force of `Fluid`."""
+class Tension(Effect):
+    """Surface tension."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         warn_of_long_substeps(fluids, h)
         smoothing, materials = fluids.smoothing, fluids.materials
-        scale = gradient_scale(smoothing)
-        self._roots = np.sqrt([m.surface_tension / DRAWN for m in materials]).astype(real)
-        self._wetting = np.array([min(2.0 * m.adhesion, 1.0) for m in materials]).astype(real)
-        self._scale, self._rounded = real(scale), real(ROUNDED / smoothing.spacing)
-        volume = smoothing.spacing**3
-        self._share, self._weighed = real(scale * smoothing.support**2 / 6.0), real(MISSING / smoothing.spacing)
+        scale, volume = gradient_scale(smoothing), smoothing.spacing**3
+        self._surfaces: Surfaces = Surfaces.zeros(len(materials), real)
+        self._surfaces.root[...] = np.sqrt([m.surface_tension / DRAWN for m in materials])
+        self._surfaces.wetting[...] = [min(2.0 * m.adhesion, 1.0) for m in materials]
+        self._scales: Scales = Scales.zeros(1, real)
+        self._scales.gradient[0], self._scales.share[0] = scale, scale * smoothing.support**2 / 6.0
+        self._scales.missing[0], self._scales.rounded[0] = MISSING / smoothing.spacing, ROUNDED / smoothing.spacing
         # a plane in this kernel, by the gradient that it has in that of the densities
-        self._sizes = wall_table(smoothing)[PUSH, : POINTS // 2 : -1]
-        self._shares = wall_table(replace(smoothing, kernel=KERNELS.index("poly6")))[SHARE, : POINTS // 2 : -1]
-        self._area = real(h * (1.0 - ATTRACTION) * volume * scale / lattice_area(smoothing))
-        self._attraction = real(h * ATTRACTION / lattice_attraction(smoothing))
-        self._normals = None
+        sizes = wall_table(smoothing)[PUSH, : POINTS // 2 : -1].astype(real)
+        shares = wall_table(replace(smoothing, kernel=KERNELS.index("poly6")))[SHARE, : POINTS // 2 : -1].astype(real)
+        self._shares = PlaneShares(real, size=sizes, share=shares)
+        self._area = h * (1.0 - ATTRACTION) * volume * scale / lattice_area(smoothing)
+        self._attraction = h * ATTRACTION / lattice_attraction(smoothing)
+        self._normals: Normals = Normals.zeros(len(fluids.particles), real)
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`."""
-        self._normals = grown(self._normals, len(fluid.v), fluid.v.dtype, 4)
-        normals = self._normals[: len(fluid.v)]
-        sizes = np.sqrt((fluid.pulls**2).sum(axis=1))
-        shares = np.interp(sizes, self._sizes, self._shares).astype(sizes.dtype)
-        normals_of(
-            threads, fluid.inverse2, self._scale, self._share, self._weighed, self._rounded, fluid.x, self._roots,
-            self._wetting, fluid.phases, fluid.pulls, shares, fluid.offsets, fluid.indices, normals,
-        )  # fmt: skip
-        contract(
-            threads, fluid.inverse2, self._area, self._attraction, fluid.x, self._roots, fluid.phases, normals,
-            fluid.inverse_masses, fluid.offsets, fluid.indices, fluid.v,
-        )  # fmt: skip
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities."""
+        rows, neighbours, offsets = fluid.records
+        lists = neighbours, offsets, fluid.inverse2
+        records = rows, self._normals, self._surfaces
+        p.launch(find_normal, *records, self._shares, self._scales, *lists, count=fluid.count)
+        p.launch(contract, *records, *lists, self._area, self._attraction, count=fluid.count)

@@ -22,132 +22,209 @@ Where an explicit step is no good approximation the implicit one is solved by co
 (M + h K) v' = M v, preconditioned by M. All their directions then keep both momenta, converged or not.
 """
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.grid import share_of
-from shinari.contact.buffers import grown
+from shinari.compute import Field, Kernel, Program, Record, convert, function, kernel, real
+from shinari.fluid.effect import Coefficients, Effect, coefficients
 from shinari.fluid.kernels import weight
-from shinari.fluid.pressure import REORDERED
-from shinari.maths.function import STEADY
+from shinari.fluid.records import FluidParticles, Neighbours, Offsets, Parts, Solve, difference, part_of
 
 if TYPE_CHECKING:
     from shinari.fluid.kernels import Smoothing
     from shinari.fluid.model import FluidModel
     from shinari.fluid.part import Fluid
 
-f32 = np.float32
-ZERO, ONE = f32(0.0), f32(1.0)
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
 # Below the square of any distance and any coefficient that matters, in single precision too.
-TINY = f32(1e-30)
+TINY = np.float32(1e-30)
 
 # Time for which the coefficient of XSPH is given [s].
 XSPH_TIME = 1.0 / 60.0
 # Largest decay of a velocity difference in a substep that is taken explicitly.
 EXPLICIT = 0.1
-# Conjugate gradients end when the residual is this part of the first one, or after so many turns.
-ACCURACY, MOST_TURNS = 1e-4, 200
+# Conjugate gradients end when the residual is this part of the first one, or after so many iterations.
+ACCURACY, MOST_ITERATIONS = 1e-4, 200
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def pack(threads, v, phases, table, out):
-    """Velocities (n, 3) and the coefficient of the fluid of each particle, next to each other in memory, (n, 4)."""
-    for i in numba.prange(len(v)):
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v[i, 0], v[i, 1], v[i, 2], table[phases[i]]
+class Packed(Record):
+    """Velocity of each particle, or a direction of the solver, and the coefficient of its fluid, side by side."""
+
+    value = Field(real, 4, unit="m/s")
 
 
-@numba.njit(**REORDERED)
-def smooth_part(t, threads, kernel, inverse2, x, given, inverse_masses, offsets, indices, v):
-    """One thread's part of `smooth`."""
-    for i in range(share_of(len(v), t, threads), share_of(len(v), t + 1, threads)):
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        vx, vy, vz, own = given[i, 0], given[i, 1], given[i, 2], given[i, 3]
-        sx = sy = sz = own * ZERO
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = px - x[j, 0], py - x[j, 1], pz - x[j, 2]
-            s = own * (given[j, 3] / max(own + given[j, 3], TINY))
-            s *= weight(kernel, (dx * dx + dy * dy + dz * dz) * inverse2)
-            sx, sy, sz = sx + s * (given[j, 0] - vx), sy + s * (given[j, 1] - vy), sz + s * (given[j, 2] - vz)
-        w = inverse_masses[i]
-        v[i, 0], v[i, 1], v[i, 2] = vx + w * sx, vy + w * sy, vz + w * sz
+class Residuals(Record):
+    """What conjugate gradients know of each particle."""
+
+    product = Field(real, 3, unit="m/s", doc="h M^-1 K times the direction, then with the direction added")
+    residual = Field(real, 3, unit="m/s")
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def smooth(threads, kernel, inverse2, x, given, inverse_masses, offsets, indices, v):
-    """XSPH: bring velocities nearer to those around.
+class Gradients(Record):
+    """One row: where conjugate gradients are."""
 
-    Args:
-        threads: Threads.
-        kernel: Number of the kernel.
-        inverse2: 1 / support^2 [1/m^2].
-        x: Positions [m], (n, 4).
-        given: Velocities [m/s], and twice a times the scale of the kernel [kg], (n, 4).
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        v: Filled, (n, 3).
+    iterations = Field(np.int64)
+    active = Field(np.int64, doc="whether there is a residual at all")
+    done = Field(np.int64)
+    square = Field(np.float64, doc="square of the residual in the inner product of the masses")
+    enough = Field(np.float64)
+    step = Field(np.float64)
+    ratio = Field(np.float64, doc="square of the residual over that before")
+
+
+@kernel
+def pack(i, fluid: FluidParticles, table: Coefficients, packed: Packed):
+    """Put the velocity and the coefficient of a particle side by side."""
+    v = fluid.v[i]
+    packed.value[i] = v[0], v[1], v[2], table.value[fluid.phase[i]]
+
+
+@cache
+def smooth(smoothing: int) -> Kernel:
+    """XSPH: kernel that brings a velocity nearer to those around.
+
+    The coefficient of `packed` is twice a times the scale of the smoothing kernel [kg].
     """
-    if threads == 1:
-        smooth_part(0, threads, kernel, inverse2, x, given, inverse_masses, offsets, indices, v)
-    else:
-        for t in numba.prange(threads):
-            smooth_part(t, threads, kernel, inverse2, x, given, inverse_masses, offsets, indices, v)
+
+    @kernel
+    def smooth_velocity(
+        i, fluid: FluidParticles, packed: Packed, neighbours: Neighbours, offsets: Offsets, inverse2: real
+    ):
+        p, v = fluid.x[i], packed.value[i]
+        none = inverse2 * ZERO
+        u = none, none, none
+        for k in range(offsets.start[i], offsets.start[i + 1]):
+            j = neighbours.place[k]
+            _, r2 = difference(p, fluid.x[j])
+            o = packed.value[j]
+            s = v[3] * (o[3] / max(v[3] + o[3], TINY)) * weight(smoothing, r2 * inverse2)
+            u = u[0] + s * (o[0] - v[0]), u[1] + s * (o[1] - v[1]), u[2] + s * (o[2] - v[2])
+        w = fluid.inverse_mass[i]
+        fluid.v[i] = v[0] + w * u[0], v[1] + w * u[1], v[2] + w * u[2]
+
+    return smooth_velocity
 
 
-@numba.njit(**REORDERED)
-def resist_part(t, threads, inverse2, h, x, given, inverse_masses, offsets, indices, out):
-    """One thread's part of `resist`."""
-    for i in range(share_of(len(out), t, threads), share_of(len(out), t + 1, threads)):
-        px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-        vx, vy, vz, own = given[i, 0], given[i, 1], given[i, 2], given[i, 3]
-        sx = sy = sz = own * ZERO
-        for k in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            j = indices[k]
-            dx, dy, dz = px - x[j, 0], py - x[j, 1], pz - x[j, 2]
-            r2 = dx * dx + dy * dy + dz * dz
-            rest = max(ONE - r2 * inverse2, ZERO)
-            along = (vx - given[j, 0]) * dx + (vy - given[j, 1]) * dy + (vz - given[j, 2]) * dz
-            s = own * (given[j, 3] / max(own + given[j, 3], TINY))
-            s *= rest * np.sqrt(rest) * along / max(r2, TINY)
-            sx, sy, sz = sx + s * dx, sy + s * dy, sz + s * dz
-        s = h * inverse_masses[i]
-        out[i, 0], out[i, 1], out[i, 2] = s * sx, s * sy, s * sz
+@kernel
+def resist(
+    i, fluid: FluidParticles, packed: Packed, residuals: Residuals, neighbours: Neighbours, offsets: Offsets,
+    inverse2: real, h: real
+):  # fmt: skip
+    """What viscosity takes from a velocity in a substep, h M^-1 K v; the coefficient of `packed` is twice k [kg/s]."""
+    p, v = fluid.x[i], packed.value[i]
+    none = inverse2 * ZERO
+    u = none, none, none
+    for k in range(offsets.start[i], offsets.start[i + 1]):
+        j = neighbours.place[k]
+        d, r2 = difference(p, fluid.x[j])
+        o = packed.value[j]
+        rest = max(ONE - r2 * inverse2, ZERO)
+        along = (v[0] - o[0]) * d[0] + (v[1] - o[1]) * d[1] + (v[2] - o[2]) * d[2]
+        s = v[3] * (o[3] / max(v[3] + o[3], TINY)) * (rest * np.sqrt(rest) * along / max(r2, TINY))
+        u = u[0] + s * d[0], u[1] + s * d[1], u[2] + s * d[2]
+    s = h * fluid.inverse_mass[i]
+    residuals.product[i] = s * u[0], s * u[1], s * u[2]
 
 
-@numba.njit(parallel=True, cache=True, **REORDERED)
-def resist(threads, inverse2, h, x, given, inverse_masses, offsets, indices, out):
-    """What viscosity takes from each velocity in a substep, h M^-1 K v.
-
-    Args:
-        threads: Threads.
-        inverse2: 1 / support^2 [1/m^2].
-        h: Substep [s].
-        x: Positions [m], (n, 4).
-        given: Velocities [m/s], and twice k [kg/s], (n, 4).
-        inverse_masses: [1/kg], (n,).
-        offsets: Where the neighbours of each start, (n + 1,).
-        indices: The neighbours.
-        out: Filled, (n, 3).
-    """
-    if threads == 1:
-        resist_part(0, threads, inverse2, h, x, given, inverse_masses, offsets, indices, out)
-    else:
-        for t in numba.prange(threads):
-            resist_part(t, threads, inverse2, h, x, given, inverse_masses, offsets, indices, out)
+@kernel
+def subtract(i, fluid: FluidParticles, residuals: Residuals):
+    """The explicit step."""
+    v, u = fluid.v[i], residuals.product[i]
+    fluid.v[i] = v[0] - u[0], v[1] - u[1], v[2] - u[2]
 
 
-@numba.njit(cache=True, **REORDERED)
-def product(inverse_masses, a, b):
-    """Sum of m a . b over particles that can move; a, b: (n, 3 or 4), of which three columns count."""
+@function
+def weighed(w, a, b):
+    """M a . b of a particle of inverse mass w, 0 of one that cannot move."""
+    m = ONE / w if w > ZERO else ZERO
+    return m * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+@kernel(mixed=True)
+def begin_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve):
+    """From v' = v: the first residual, which is the first direction, and its square."""
     total = 0.0
-    for i in range(len(a)):
-        w = inverse_masses[i]
-        m = ONE / w if w > ZERO else ZERO
-        total += np.float64(m * (a[i, 0] * b[i, 0] + a[i, 1] * b[i, 1] + a[i, 2] * b[i, 2]))
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        u = residuals.product[i]
+        r = -u[0], -u[1], -u[2]
+        residuals.residual[i] = r
+        packed.value[i] = r[0], r[1], r[2], packed.value[i, 3]
+        total += np.float64(weighed(fluid.inverse_mass[i], r, r))
+    parts.sum[c, 0] = total
+
+
+@function
+def total_of(parts, count):
+    """Sum over the parts."""
+    total = 0.0
+    for c in range(count):
+        total += parts.sum[c, 0]
     return total
+
+
+@kernel
+def begin_gradients(_, parts: Parts, solve: Solve, gradients: Gradients):
+    """How large a residual may stay."""
+    square = total_of(parts, solve.parts[0])
+    gradients.square[0], gradients.enough[0], gradients.iterations[0] = square, ACCURACY * ACCURACY * square, 0
+    gradients.active[0] = 1 if square > gradients.enough[0] else 0
+
+
+@kernel(mixed=True)
+def multiply_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve):
+    """1 + h M^-1 K times the direction, and its product with the direction."""
+    total = 0.0
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        d, u = packed.value[i], residuals.product[i]
+        u = u[0] + d[0], u[1] + d[1], u[2] + d[2]
+        residuals.product[i] = u
+        total += np.float64(weighed(fluid.inverse_mass[i], d, u))
+    parts.sum[c, 0] = total
+
+
+@kernel
+def find_step(_, parts: Parts, solve: Solve, gradients: Gradients):
+    """How far to go along the direction."""
+    gradients.step[0] = gradients.square[0] / total_of(parts, solve.parts[0])
+    gradients.iterations[0] += 1
+
+
+@kernel(mixed=True)
+def advance_part(
+    c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve, gradients: Gradients
+):
+    """Go along the direction; the square of the new residual."""
+    total = 0.0
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        v, d, u, r = fluid.v[i], packed.value[i], residuals.product[i], residuals.residual[i]
+        s = convert(gradients.step[0], v[0])
+        fluid.v[i] = v[0] + s * d[0], v[1] + s * d[1], v[2] + s * d[2]
+        r = r[0] - s * u[0], r[1] - s * u[1], r[2] - s * u[2]
+        residuals.residual[i] = r
+        total += np.float64(weighed(fluid.inverse_mass[i], r, r))
+    parts.sum[c, 0] = total
+
+
+@kernel
+def find_ratio(_, parts: Parts, solve: Solve, gradients: Gradients):
+    """Whether the residual is small enough, and how much of the direction stays."""
+    square = total_of(parts, solve.parts[0])
+    gradients.ratio[0] = square / gradients.square[0]
+    gradients.square[0] = square
+    gradients.done[0] = 0 if square > gradients.enough[0] else 1
+
+
+@kernel(mixed=True)
+def turn_direction(i, packed: Packed, residuals: Residuals, gradients: Gradients):
+    """The next direction."""
+    d, r = packed.value[i], residuals.residual[i]
+    s = convert(gradients.ratio[0], d[0])
+    packed.value[i] = s * d[0] + r[0], s * d[1] + r[1], s * d[2] + r[2], d[3]
 
 
 def lattice_viscosity(smoothing: "Smoothing") -> tuple[float, float]:
@@ -157,32 +234,28 @@ def lattice_viscosity(smoothing: "Smoothing") -> tuple[float, float]:
     return float((g * r2).sum()), float(g.sum()) - 1.0
 
 
-class Xsph:
-    """Smoothing of velocities, as an effect of `Fluid`."""
+class Xsph(Effect):
+    """Smoothing of velocities."""
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         parts = np.array([1.0 - (1.0 - m.xsph) ** (h / XSPH_TIME) for m in fluids.materials])
         masses = fluids.smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials])
-        self._table = (2.0 * fluids.smoothing.weight_scale * parts * masses).astype(real)
-        self._packed = None
+        self._table = coefficients(2.0 * fluids.smoothing.weight_scale * parts * masses, real)
+        self._packed: Packed = Packed.zeros(len(fluids.particles), real)
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`."""
-        self._packed = grown(self._packed, len(fluid.v), fluid.v.dtype, 4)
-        given = self._packed[: len(fluid.v)]
-        pack(threads, fluid.v, fluid.phases, self._table, given)
-        smooth(
-            threads, fluid.model.smoothing.kernel, fluid.inverse2, fluid.x, given, fluid.inverse_masses, fluid.offsets,
-            fluid.indices, fluid.v,
-        )  # fmt: skip
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities."""
+        rows, neighbours, offsets = fluid.records
+        p.launch(pack, rows, self._table, self._packed, count=fluid.count)
+        kernel = smooth(fluid.model.smoothing.kernel)
+        p.launch(kernel, rows, self._packed, neighbours, offsets, fluid.inverse2, count=fluid.count)
 
 
-class Viscosity:
-    """Viscous forces, as an effect of `Fluid`.
+class Viscosity(Effect):
+    """Viscous forces.
 
     Attributes:
         explicit: Whether the steps are explicit.
-        turns: Turns of conjugate gradients in the last substep.
     """
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
@@ -191,44 +264,43 @@ class Viscosity:
         moment, total = lattice_viscosity(smoothing)
         # k for a viscosity of 1
         unit = 2.0 * d * (d + 2) * volume / moment
-        self._table = (2.0 * unit * np.array([m.viscosity for m in fluids.materials])).astype(real)
+        self._table = coefficients(2.0 * unit * np.array([m.viscosity for m in fluids.materials]), real)
         # the trace of the block of a particle bounds what all neighbours together take from it
         rate = 2.0 * unit * total / d * max(m.viscosity / (m.rest_density * volume) for m in fluids.materials)
-        self.explicit, self.turns = h * rate < EXPLICIT, 0
-        self._h = real(h)
-        self._packed = self._taken = None
+        self.explicit, self._h = h * rate < EXPLICIT, h
+        self._packed: Packed = Packed.zeros(len(fluids.particles), real)
+        self._residuals: Residuals = Residuals.zeros(len(fluids.particles), real)
+        self._gradients: Gradients = Gradients.zeros(1)
 
-    def __call__(self, fluid: "Fluid", threads: int) -> None:
-        """Change `fluid.v`."""
-        count, dtype = len(fluid.v), fluid.v.dtype
-        self._packed = grown(self._packed, count, dtype, 4)
-        self._taken = grown(self._taken, count, dtype, 3)
-        given, taken = self._packed[:count], self._taken[:count]
-        pack(threads, fluid.v, fluid.phases, self._table, given)
-        self._resist(fluid, threads, given, taken)
+    @property
+    def iterations(self) -> int:
+        """Iterations of conjugate gradients in the last substep."""
+        return int(self._gradients.iterations[0])
+
+    def record(self, p: Program, fluid: "Fluid") -> None:
+        """Change the velocities."""
+        p.launch(pack, fluid.rows, self._table, self._packed, count=fluid.count)
+        self._record_product(p, fluid)
         if self.explicit:
-            fluid.v -= taken
+            p.launch(subtract, fluid.rows, self._residuals, count=fluid.count)
         else:
-            self._conjugate(fluid, threads, given, taken)
+            self._record_gradients(p, fluid)
 
-    def _resist(self, fluid: "Fluid", threads: int, given: np.ndarray, taken: np.ndarray) -> None:
-        resist(
-            threads, fluid.inverse2, self._h, fluid.x, given, fluid.inverse_masses, fluid.offsets, fluid.indices, taken
-        )  # fmt: skip
+    def _record_product(self, p: Program, fluid: "Fluid") -> None:
+        rows, neighbours, offsets = fluid.records
+        records = rows, self._packed, self._residuals, neighbours, offsets
+        p.launch(resist, *records, fluid.inverse2, self._h, count=fluid.count)
 
-    def _conjugate(self, fluid: "Fluid", threads: int, direction: np.ndarray, taken: np.ndarray) -> None:
+    def _record_gradients(self, p: Program, fluid: "Fluid") -> None:
         """Conjugate gradients for (1 + h M^-1 K) v' = v in the inner product of the masses, from v' = v."""
-        residual = -taken
-        direction[:, :3] = residual
-        square = product(fluid.inverse_masses, residual, residual)
-        enough, self.turns = ACCURACY**2 * square, 0
-        while square > enough and self.turns < MOST_TURNS:
-            self.turns += 1
-            self._resist(fluid, threads, direction, taken)
-            taken += direction[:, :3]
-            step = taken.dtype.type(square / product(fluid.inverse_masses, direction, taken))
-            fluid.v += step * direction[:, :3]
-            residual -= step * taken
-            before, square = square, product(fluid.inverse_masses, residual, residual)
-            direction[:, :3] *= taken.dtype.type(square / before)
-            direction[:, :3] += residual
+        solve, gradients, count = fluid.solve, self._gradients, (fluid.solve.parts, 0)
+        records = fluid.rows, self._packed, self._residuals, fluid.parts, solve
+        p.launch(begin_part, *records, count=count, grain=1)
+        p.serial(begin_gradients, fluid.parts, solve, gradients)
+        with p.when((gradients.active, 0)), p.repeat(MOST_ITERATIONS, until=(gradients.done, 0)):
+            self._record_product(p, fluid)
+            p.launch(multiply_part, *records, count=count, grain=1)
+            p.serial(find_step, fluid.parts, solve, gradients)
+            p.launch(advance_part, *records, gradients, count=count, grain=1)
+            p.serial(find_ratio, fluid.parts, solve, gradients)
+            p.launch(turn_direction, self._packed, self._residuals, gradients, count=fluid.count)

@@ -1,126 +1,136 @@
-"""What the walls of a fluid do to rigid bodies: the opposite push, at once."""
+"""What the walls of a fluid do to rigid bodies: the opposite push, at once.
 
-import numba
+Sums are taken in the order of the particles by one thread: few particles lie at bodies beside all of them.
+"""
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from shinari.contact.solid.collide import place, start_of
-from shinari.maths.function import STEADY
-from shinari.maths.vec3 import ZERO
-from shinari.rigid.contact.vectors import add, cross, dot, scale, sub
-from shinari.rigid.coupling.response import begin_turns, finish_turns
-from shinari.rigid.motion import symmetric_times, vector
+from shinari.compute import Program, function, kernel
+from shinari.compute.kernels import STEADY
+from shinari.fluid.frame_loads import (
+    FrameLoads,
+    add_load,
+    add_response,
+    apply_load,
+    arm_at_start,
+    clear_load,
+    square_of,
+    wide,
+)
+from shinari.fluid.records import FluidParticles
+from shinari.fluid.wall_kernels import Items, Planes, WallLists, WallSolids
+from shinari.maths.quaternion import rotate
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.frames import Frames
+from shinari.solver.particles import Groups, Particles
+
+if TYPE_CHECKING:
+    from shinari.fluid.part import Fluid
 
 
-@numba.njit(cache=True, **STEADY)
-def push_bodies(
-    items, slots, counts, solids, first, piece_frames, pushes, particles, changes, x, predicted, velocities, origin, fx,
-    fq, fx0, fq0, inverse_mass, moments, fw, frame_impulses, before, torques, moved, h
-):  # fmt: skip
-    """Give bodies the opposite of what their walls push the particles by.
-
-    The sums are taken in the order of the particles by one thread: there are few of them beside all particles. The arm
-    is that of the particle at the start of the substep, see `shinari.rigid.coupling.response`.
-
-    Args:
-        items: Places of particles, (A,).
-        slots: Planes that each has room for.
-        counts: Planes of each, (A,).
-        solids: Solid of each plane, (A slots,).
-        first: Solids from here on are pieces of bodies.
-        piece_frames: Frame of each piece.
-        pushes: Pull of each plane [1/m], (A slots, 3 or more).
-        particles: Particle of the solver at each place, (n,).
-        changes: Change of the multiplier of each place in the last column, (n, 4).
-        x: Positions and inverse masses in the order of the solver, (N, 4).
-        predicted: Predicted positions, (N, 3).
-        velocities: Velocities of the prediction, (N, 3).
-        origin: Origin of the particles [m].
-        fx: Origins of the frames, (F, 3); changed.
-        fq: Their quaternions, (F, 4); changed.
-        fx0: Origins at the start of the substep.
-        fq0: Quaternions at the start of the substep.
-        inverse_mass: Of the frames, (F,).
-        moments: Principal moments, (F, 3).
-        fw: Angular velocities at the start of the substep, (F, 3).
-        frame_impulses: Impulses and moments over the step, (F, 6); added to.
-        before: Scratch, (F, 4).
-        torques: Scratch, (F, 3).
-        moved: Scratch, (F, 2).
-        h: Substep [s].
-    """
-    begin_turns(before, fq, torques, moved)
-    for p in range(len(items)):
-        i = np.int64(items[p])
-        s = particles[i]
-        for e in range(p * slots, p * slots + counts[p]):
-            b = piece_frames[np.int64(solids[e]) - first] if solids[e] >= first else -1
-            if b < 0 or inverse_mass[b] <= ZERO:
-                continue
-            push = scale(vector(pushes, e), np.float64(changes[i, 3]))
-            arm = sub(add(origin, start_of(x, predicted, velocities, h, s)), vector(fx0, b))
-            moment = cross(arm, push)
-            for c in range(3):
-                fx[b, c] += inverse_mass[b] * push[c]
-                frame_impulses[b, c] += push[c] / h
-                frame_impulses[b, 3 + c] += moment[c] / h
-                torques[b, c] += moment[c] / h
-    finish_turns(before, fq, fq0, moments, fw, torques, h)
+@kernel(fastmath=STEADY, mixed=True)
+def place_piece(k, walls: WallSolids, frames: Frames, groups: Groups, group: np.int64):
+    """Pose of a solid that is a piece of a body, relative to the origin of the fluids."""
+    b = walls.frame[k]
+    if b < 0:
+        return
+    q, m = frames.q[b], walls.place[k]
+    x, y, z = rotate(q, (m[0], m[3], m[6])), rotate(q, (m[1], m[4], m[7])), rotate(q, (m[2], m[5], m[8]))
+    at = sub(add(rotate(q, (m[9], m[10], m[11])), frames.x[b]), groups.origin[group])
+    walls.pose[k] = x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2], at[0], at[1], at[2]
 
 
-@numba.njit(cache=True, **STEADY)
+@function(fastmath=STEADY)
+def arm_of(fluid, i, groups, group, frames, b):
+    """From the origin of a frame to a particle, both now [m]."""
+    return sub(add(groups.origin[group], wide(fluid.x[i])), frames.x[b])
+
+
+@kernel(fastmath=STEADY, mixed=True)
 def stiffen(
-    items, slots, counts, solids, first, piece_frames, pushes, x, origin, fx, inverse_mass, inverse_inertia, touched,
-    stiffness
+    _, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, walls: WallSolids, loads: FrameLoads,
+    frames: Frames, groups: Groups, group: np.int64
 ):  # fmt: skip
     """Add to the stiffness of particles how far the bodies at them give way.
 
     A body is pushed by all of its particles at once. Each of them counts the mass of the body divided by their number
     (mass splitting: Tonge, Benevolenski, Voroshilov 2012), so that together they do not push it too far.
-
-    `touched` (F,) is scratch, `stiffness` (n,) [1/(kg m^2)] is added to; the other arguments are those of
-    `push_bodies`, x is `changes` there.
     """
-    for b in range(len(touched)):
-        touched[b] = ZERO
-    for p in range(len(items)):
-        for e in range(p * slots, p * slots + counts[p]):
-            pull = vector(pushes, e)
-            if solids[e] >= first and dot(pull, pull) > ZERO:
-                touched[piece_frames[np.int64(solids[e]) - first]] += 1.0
-    for p in range(len(items)):
-        i = np.int64(items[p])
-        for e in range(p * slots, p * slots + counts[p]):
-            if solids[e] >= first:
-                b = piece_frames[np.int64(solids[e]) - first]
-                pull = scale(vector(pushes, e), 1.0)
-                moment = cross(sub(add(origin, place(x, i)), vector(fx, b)), pull)
-                give = inverse_mass[b] * dot(pull, pull) + dot(moment, symmetric_times(inverse_inertia, b, moment))
-                stiffness[i] += touched[b] * give
+    for p in range(lists.items[0]):
+        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+            b, pull = walls.frame[planes.solid[e]], planes.part[e]
+            if b >= 0 and dot(pull, pull) > 0.0:
+                loads.touched[b] += 1.0
+    for p in range(lists.items[0]):
+        i = np.int64(items.place[p])
+        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+            b = walls.frame[planes.solid[e]]
+            if b >= 0:
+                pull = wide(planes.part[e])
+                moment = cross(arm_of(fluid, i, groups, group, frames, b), pull)
+                fluid.stiffness[i] += loads.touched[b] * square_of(frames, b, pull, moment)
 
 
-@numba.njit(cache=True, **STEADY)
-def give_of_bodies(
-    items, slots, counts, solids, first, piece_frames, pushes, x, origin, fx, inverse_mass, inverse_inertia, sums
+@kernel(fastmath=STEADY, mixed=True)
+def load_frames(
+    _, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, walls: WallSolids, loads: FrameLoads,
+    frames: Frames, groups: Groups, group: np.int64
 ):  # fmt: skip
-    """How far bodies give way to the multipliers in the last column of x: F W F, summed over their loads F.
+    """Add the loads by the multipliers in the last column of x."""
+    for p in range(lists.items[0]):
+        i = np.int64(items.place[p])
+        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+            b = walls.frame[planes.solid[e]]
+            if b >= 0:
+                push = scale(wide(planes.part[e]), -np.float64(fluid.x[i, 3]))
+                add_load(loads, b, push, cross(arm_of(fluid, i, groups, group, frames, b), push))
 
-    `sums` (F, 6) is scratch; the other arguments are those of `stiffen`.
-    """
-    for b in range(len(sums)):
-        for c in range(6):
-            sums[b, c] = ZERO
-    for p in range(len(items)):
-        i = np.int64(items[p])
-        for e in range(p * slots, p * slots + counts[p]):
-            if solids[e] >= first:
-                b = piece_frames[np.int64(solids[e]) - first]
-                push = scale(vector(pushes, e), np.float64(x[i, 3]))
-                moment = cross(sub(add(origin, place(x, i)), vector(fx, b)), push)
-                for c in range(3):
-                    sums[b, c] += push[c]
-                    sums[b, 3 + c] += moment[c]
-    total = ZERO * origin[0]
-    for b in range(len(sums)):
-        push, moment = vector(sums, b), (sums[b, 3], sums[b, 4], sums[b, 5])
-        total += inverse_mass[b] * dot(push, push) + dot(moment, symmetric_times(inverse_inertia, b, moment))
-    return total
+
+@kernel(fastmath=STEADY, mixed=True)
+def load_frames_at_start(
+    _, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, walls: WallSolids, loads: FrameLoads,
+    frames: Frames, groups: Groups, particles: Particles, group: np.int64, h: np.float64
+):  # fmt: skip
+    """Add the loads by the multipliers in the last column of x, with the arms at the start of the substep."""
+    for p in range(lists.items[0]):
+        i = np.int64(items.place[p])
+        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+            b = walls.frame[planes.solid[e]]
+            if b >= 0:
+                push = scale(wide(planes.part[e]), -np.float64(fluid.x[i, 3]))
+                arm = arm_at_start(particles, items.particle[p], groups, group, frames, b, h)
+                add_load(loads, b, push, cross(arm, push))
+
+
+class WallBodies:
+    """The bodies among the walls of a fluid."""
+
+    def __init__(self, fluid: "Fluid", walls: WallSolids, frames: Frames) -> None:
+        self._fluid, self._walls, self._frames = fluid, walls, frames
+        self._loads: FrameLoads = FrameLoads.zeros(len(frames))
+
+    def record_poses(self, p: Program) -> None:
+        """Poses of the pieces now."""
+        fluid = self._fluid
+        p.launch(place_piece, self._walls, self._frames, fluid.groups, fluid.group, count=len(self._walls))
+
+    def record_stiffness(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
+        """Add how far the bodies give way to the stiffness."""
+        p.launch(clear_load, self._loads, count=len(self._loads))
+        p.serial(stiffen, *records, self._loads, self._frames, self._fluid.groups, self._fluid.group)
+
+    def record_response(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
+        """Add how far the bodies give way to the direction of the multipliers."""
+        p.launch(clear_load, self._loads, count=len(self._loads))
+        p.serial(load_frames, *records, self._loads, self._frames, self._fluid.groups, self._fluid.group)
+        p.serial(add_response, self._loads, self._frames, self._fluid.solve)
+
+    def record_impulses(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
+        """Push the bodies by the last change of the multipliers."""
+        fluid = self._fluid
+        p.launch(clear_load, self._loads, count=len(self._loads))
+        bodies = self._loads, self._frames, fluid.groups, fluid.particles
+        p.serial(load_frames_at_start, *records, *bodies, fluid.group, fluid.h)
+        p.launch(apply_load, self._loads, self._frames, fluid.solve, fluid.h, 0, count=len(self._loads))

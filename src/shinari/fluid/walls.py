@@ -10,23 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shinari.contact.buffers import grown
+from shinari.compute import Program
+from shinari.compute.scan import Offsets, Scan
 from shinari.contact.family import Touches
 from shinari.contact.solid.encode import bounds, encode_shapes
+from shinari.contact.solid.field import mesh_fields
 from shinari.contact.solid.shapes import MESH
-from shinari.contact.solid.solid_kernels import sweep
 from shinari.fluid.boundary_carriers import has_points
+from shinari.fluid.impulses import Impulses, Log, logged
 from shinari.fluid.wall_kernels import (
-    PLANE_COLUMNS,
-    PUSH_COLUMNS,
+    Clearances,
+    Halfspace,
+    Items,
+    Passes,
+    Planes,
+    WallLists,
+    WallSolids,
+    add_impulses,
+    add_planes,
+    begin_lists,
+    check_solids,
+    count_chunks,
+    count_planes,
+    count_pushes,
     find_planes,
-    gather,
-    mark_near,
-    pushing,
-    record,
+    list_item,
+    log_pushes,
+    mark_chunk,
+    place_collider,
 )
 from shinari.fluid.wall_table import overlap_factor, wall_table
-from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
     from shinari.contact.solid.solids import Solids
@@ -48,7 +61,8 @@ class Walls:
     """Colliders and bodies that a fluid lies against; a boundary, see `shinari.fluid.part.Boundary`.
 
     Attributes:
-        solids: Solids that count: colliders, then pieces of bodies, by index.
+        solids: Solids that count: colliders, then pieces of bodies.
+        clearances: What is known of the distance of particles from meshes that do not move.
     """
 
     def __init__(self, scene: "Scene", fluid: "Fluid", solids: "Solids | None", frames: "Frames | None") -> None:
@@ -60,200 +74,151 @@ class Walls:
             solids: The colliders with their poses, or None.
             frames: The frames of the bodies, or None.
         """
-        model, real = fluid.scene_model, fluid.scene_model.real
+        model, real, self._fluid = fluid.scene_model, fluid.scene_model.real, fluid
         smoothing = fluid.model.smoothing
-        self._solids, self._frames, self._real = solids, frames, real
         if solids is not None:
             # densities can be asked for before the first step
-            solids.begin(fluid.state.frame * fluid.settings.dt)
-        self._group = int(model.groups[fluid.model.particles[0]]) if len(fluid.model.particles) else 0
-        self._pieces = None if frames is None else _pieces_of(scene)
-        shapes = [collider.shape for collider in model.colliders]
-        self._first_piece = len(shapes)
+            solids.begin(fluid.state.frame * fluid.settings.dt, np.zeros(0))
+        pieces = None if frames is None else _pieces_of(scene)
+        shapes, self._colliders = [collider.shape for collider in model.colliders], len(model.colliders)
         names = [collider.name for collider in model.colliders]
-        if self._pieces is not None:
+        if pieces is not None:
             shapes += [piece.shape for body in scene.bodies for piece in body.pieces]
             names += [body.name for body in scene.bodies for _ in body.pieces]
-        self._kinds, self._sizes, self._fields = encode_shapes(shapes, real)
-        corners = [bounds(shape) for shape in shapes]
-        self._lows = np.array([low for low, _ in corners], real).reshape(-1, 3)
-        self._highs = np.array([high for _, high in corners], real).reshape(-1, 3)
-        self._poses, self._found_at = np.zeros((2, len(shapes), 12), real)
-        self._sizes_about = np.linalg.norm(np.maximum(np.abs(self._lows), np.abs(self._highs)), axis=1)
-        self._strays = real(STRAY * smoothing.spacing)
-        self._ignored = np.array(
-            [[(min(g.name, n), max(g.name, n)) in scene.ignored for n in names] for g in scene.groups], bool
-        )
+        kinds, sizes, fields = encode_shapes(shapes, real)
+        self._meshes, self._fields = bool((kinds >= MESH).any()), mesh_fields(fields, real)
+        corners = np.array([bounds(shape) for shape in shapes]).reshape(-1, 2, 3)
+        self.solids: WallSolids = WallSolids.zeros(len(shapes), real)
+        walls = self.solids
+        walls.kind[...], walls.size[...] = kinds, sizes
+        walls.low[...], walls.high[...] = corners[:, 0], corners[:, 1]
+        walls.radius[...] = np.linalg.norm(np.abs(corners).max(axis=1), axis=1)
         # what has no end cannot be covered with points
         by_points = fluid.model.boundary == "particles"
-        self.solids = np.array([k for k, s in enumerate(shapes) if not (by_points and has_points(s))], np.int64)
-        self._table = wall_table(smoothing).astype(real)
-        self._support, self._overlap = real(smoothing.support), real(overlap_factor(smoothing))
+        walls.counted[...] = [not (by_points and has_points(shape)) for shape in shapes]
+        standing = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._colliders)
+        walls.still[...] = (kinds >= MESH) & np.array(standing, bool)
+        walls.owner[...], walls.frame[...] = np.arange(len(shapes)), -1
+        things = [scene.groups[k].name for k in fluid.model.things]
+        passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in things]
+        self._passes = Passes(real, ignored=np.array(passes, np.uint8).ravel())
+        self._poses = None if solids is None else solids.pose_table
+        self._bodies: Any = None
+        if pieces is not None and frames is not None:
+            from shinari.fluid.wall_bodies import WallBodies
+
+            walls.frame[self._colliders :], walls.place[self._colliders :] = pieces.frames, pieces.places
+            walls.owner[self._colliders :] = self._colliders + pieces.frames
+            self._bodies = WallBodies(fluid, walls, frames)
+        table = wall_table(smoothing).astype(real)
+        self._table = Halfspace(real, share=table[0].copy(), push=table[1].copy())
+        self._lists: WallLists = WallLists.zeros(1, real)
+        lists = self._lists
+        lists.slots[0], lists.flat[0] = SLOTS, smoothing.dimensions == 2
+        lists.support[0], lists.overlap[0] = smoothing.support, overlap_factor(smoothing)
+        lists.allowed[0] = STRAY * smoothing.spacing
         # the first ghosts are half a spacing behind a wall
-        self._reach = real(smoothing.support - 0.5 * smoothing.spacing + MARGIN * smoothing.spacing)
-        self._flat = smoothing.dimensions == 2
-        self._mark, self._find = sweep(mark_near), sweep(find_planes, meshes=bool((self._kinds >= MESH).any()))
-        still = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._first_piece)
-        self._still = (self._kinds >= MESH) & np.array(still, bool)
-        self._far = np.zeros((len(model.radii) if self._still.any() else 0, 4), real)
-        self._far_from: tuple | None = None
-        self._slots, self._buffers = SLOTS, {}
-        self._items = np.zeros(0, np.int64)
-        self._frame, self._kept, self._fresh = -1, [], True
-        self._order: np.ndarray | None = None
-        if frames is not None:
-            self._scratch = (np.zeros_like(frames.q), np.zeros_like(frames.x), np.zeros((len(frames.x), 2)))
-            self._touched, self._sums = np.zeros(len(frames.x)), np.zeros((len(frames.x), 6))
+        lists.reach[0] = smoothing.support - 0.5 * smoothing.spacing + MARGIN * smoothing.spacing
+        count = len(fluid.model.particles)
+        self._marks, self._items = Offsets.zeros(count + 1, real), Items.zeros(count, real)
+        self._scan, self._planes = Scan(self._marks), Planes.zeros(0, real)
+        self.clearances: Clearances = Clearances.zeros(count if walls.still.any() else 0, real)
+        self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
+        self._clear_from: tuple | None = None
 
-    def find(self, fluid: "Fluid", threads: int) -> None:
+    def begin(self) -> None:
+        """A step begins: forget the lists and impulses of the step before."""
+        self._log.count[0], self._lists.items[0], self._lists.stale[0] = 0, 0, 1
+        origin = tuple(self._fluid.origin.tolist())
+        if self._clear_from != origin:
+            self.clearances.value[:, 3], self._clear_from = -1.0, origin
+
+    def check(self) -> None:
+        """Nothing stops the search for planes."""
+
+    def record_find(self, p: Program) -> None:
         """List the planes near each particle, unless particles and solids are about where they were."""
-        self._fresh = True
-        if self._frame == fluid.state.frame and self._order is fluid.order and self._near_enough(fluid):
-            return
-        self._keep()
-        self._order = fluid.order
-        if self._frame != fluid.state.frame:
-            self._frame, self._kept = fluid.state.frame, []
-        self._place(fluid)
-        self._found_at[...] = self._poses
-        if self._far_from != self._origin(fluid):
-            self._far[:, 3], self._far_from = -1.0, self._origin(fluid)
-        count = len(fluid.order)
-        near = np.empty(count, bool)
-        here = (fluid.x, fluid.particles, fluid.scene_model.owners, self._ignored, self._kinds, self._sizes)
-        boxes = (self._lows, self._highs, self._poses, self.solids)
-        self._mark(threads, np.array([0, count]), near, *here, *boxes, self._reach)
-        self._items = np.flatnonzero(near)
-        count = len(self._items)
-        self._counts = self._array("counts", count, np.int64)
-        while True:
-            rows = count * self._slots
-            self._of = self._array("of", rows, np.int64)
-            self._planes = self._array("planes", rows, self._real, PLANE_COLUMNS)
-            self._find(
-                threads, np.array([0, count]), self._items, self._slots, self._counts, self._of, self._planes, *here,
-                self._fields, *boxes, self._still, self._far, self._table, self._support, self._reach, self._flat
-            )  # fmt: skip
-            most = int(self._counts.max(initial=0))
-            if most <= self._slots:
-                break
-            self._slots = most
-        self._pushes = self._array("pushes", rows, self._real, PUSH_COLUMNS)
-        self._impulses = self._array("impulses", rows, np.float64, 3)
-        self._impulses[:] = 0.0
-        self._particles = fluid.particles[self._items]
+        fluid, lists, walls = self._fluid, self._lists, self.solids
+        self._record_poses(p)
+        p.serial(check_solids, walls, lists, fluid.solve)
+        found = self._items, self._planes, lists
+        with p.when((lists.stale, 0)):
+            p.serial(count_pushes, *found, self._log)
+            p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of walls")
+            p.serial(log_pushes, *found, walls, self._log, self._impulses)
+            p.serial(count_chunks, lists, fluid.solve)
+            records = fluid.rows, walls, self._passes, self._marks, lists, fluid.solve
+            p.launch(mark_chunk, *records, count=(lists.chunks, 0), grain=8)
+            self._scan.record(p, fluid.count)
+            p.launch(list_item, self._items, self._marks, fluid.rows, count=fluid.count, grain=2048)
+            p.serial(begin_lists, walls, lists, fluid.solve, self._marks)
+            self._record_planes(p)
+            p.serial(count_planes, self._items, lists)
+            with p.when((lists.crowded, 0)):
+                self._record_planes(p)
 
-    def gather(self, fluid: "Fluid", threads: int) -> None:
+    def record_gather(self, p: Program, first: bool) -> None:
         """Add the shares of the walls where particles and bodies are now."""
-        if not len(self._items):
-            return
-        if self._pieces is not None:
-            self._place(fluid)
-        add: Any = gather
-        add(threads, *self._lists, self._planes, self._pushes, self._poses, self._table, self._support, self._overlap,
-            fluid.x, fluid.sums, fluid.pulls)  # fmt: skip
-        if self._fresh and self._pieces is not None:
-            from shinari.fluid.wall_bodies import stiffen
+        if self._bodies is not None:
+            self._record_poses(p)
+        records = self._items, self._planes, self._lists, self._fluid.rows, self.solids
+        p.launch(add_planes, *records, self._table, count=(self._lists.items, 0), grain=64)
+        if first and self._bodies is not None:
+            self._bodies.record_stiffness(p, *records)
 
-            f: Any = self._frames
-            give_way: Any = stiffen
-            give_way(*self._lists, self._first_piece, self._pieces.frames, self._pushes, fluid.x, self._origin(fluid),
-                     f.x, f.inverse_mass, f.inverse_inertia, self._touched, fluid.stiffness)  # fmt: skip
-        self._fresh = False
-
-    def answer(self, fluid: "Fluid", threads: int) -> float:
+    def record_response(self, p: Program) -> None:
         """How far the bodies give way to the direction of the multipliers."""
-        if self._pieces is None or not len(self._items):
-            return 0.0
-        from shinari.fluid.wall_bodies import give_of_bodies
+        if self._bodies is not None:
+            self._bodies.record_response(p, self._items, self._planes, self._lists, self._fluid.rows, self.solids)
 
-        f: Any = self._frames
-        give: Any = give_of_bodies
-        return give(*self._lists, self._first_piece, self._pieces.frames, self._pushes, fluid.x, self._origin(fluid),
-                    f.x, f.inverse_mass, f.inverse_inertia, self._sums)  # fmt: skip
-
-    def push(self, fluid: "Fluid", threads: int) -> None:
+    def record_impulses(self, p: Program, searched: bool) -> None:
         """Count the impulses, and give bodies the opposite push."""
-        if not len(self._items):
-            return
-        items, slots, counts, _ = self._lists
-        record(items, slots, counts, self._pushes, self._impulses, fluid.x, 1.0 / fluid.h)
-        if self._pieces is not None:
-            from shinari.fluid.wall_bodies import push_bodies
-
-            f: Any = self._frames
-            give_back: Any = push_bodies
-            state = fluid.state
-            give_back(*self._lists, self._first_piece, self._pieces.frames, self._pushes, fluid.particles, fluid.x,
-                      state.x, fluid.predicted, state.v, self._origin(fluid), f.x, f.q, f.x0, f.q0, f.inverse_mass,
-                      f.moments, f.w, f.impulses, *self._scratch, fluid.h)  # fmt: skip
+        records = self._items, self._planes, self._lists, self._fluid.rows
+        p.launch(add_impulses, *records, 1.0 / self._fluid.h, count=(self._lists.items, 0), grain=1024)
+        if self._bodies is not None:
+            self._bodies.record_impulses(p, *records, self.solids)
 
     def touches(self) -> Touches:
         """The walls that pushed in the last step, each particle and solid once."""
-        self._keep()
-        found = Touches.joined(self._kept)
-        if not len(found.colliders):
-            return found
-        keys = found.particles[:, 0].astype(np.int64) * (int(found.colliders.max()) + 1) + found.colliders
+        particles, solids, normals, impulses = self._pushes()
+        if not len(particles):
+            return Touches.none()
+        keys = particles.astype(np.int64) * (int(solids.max()) + 1) + solids
         _, last, contact = np.unique(keys[::-1], return_index=True, return_inverse=True)
         last = len(keys) - 1 - last
-        impulses = np.zeros((len(last), 3))
-        np.add.at(impulses, contact.ravel()[::-1], found.impulses)
-        self._kept = [
-            Touches(found.particles[last], found.weights[last], found.colliders[last], found.normals[last], impulses)
-        ]
-        return self._kept[0]
-
-    @property
-    def _lists(self) -> tuple:
-        return self._items, self._slots, self._counts, self._of
-
-    def _keep(self) -> None:
-        """Put the impulses of the lists to those of the step, before other lists are made."""
-        if not len(self._items):
-            return
-        on = self._array("on", len(self._of), np.int64)
-        on = on[: pushing(self._slots, self._counts, self._impulses, on)]
-        impulses, solids = self._impulses[on], self._of[on]
-        if self._pieces is not None:
-            frames = np.concatenate([np.arange(self._first_piece), self._first_piece + self._pieces.frames])
-            solids = frames[solids]
-        weights = np.zeros((len(solids), 4))
+        sums = np.zeros((len(last), 3))
+        np.add.at(sums, contact.ravel()[::-1], impulses)
+        weights = np.zeros((len(last), 4))
         weights[:, 0] = 1.0
-        particles = np.repeat(self._particles[on // self._slots, None], 4, axis=1).astype(np.uint32)
-        turns = self._poses[self._of[on], :9].reshape(-1, 3, 3).astype(np.float64)
-        normals = np.einsum("krc,kc->kr", turns, self._planes[on, :3].astype(np.float64))
-        self._kept.append(Touches(particles, weights, solids, normals, impulses))
-        self._items = self._items[:0]
+        four = np.repeat(particles[last, None], 4, axis=1)
+        return Touches(four, weights, solids[last], normals[last], sums)
 
-    def _near_enough(self, fluid: "Fluid") -> bool:
-        """Whether no point of a solid has gone far since the lists were made."""
-        self._place(fluid)
-        ways = self._poses - self._found_at
-        turned = np.abs(ways[:, :9]).max(axis=1)
-        # what does not turn may have no end
-        far = np.linalg.norm(ways[:, 9:], axis=1) + 3.0 * turned * np.where(turned > 0.0, self._sizes_about, 0.0)
-        return bool((far <= self._strays).all())
+    def _pushes(self) -> tuple[np.ndarray, ...]:
+        """Particles, solids, normals and impulses of this step, those of the lists of now last."""
+        slots, count = int(self._lists.slots[0]), int(self._lists.items[0])
+        used = np.arange(slots) < self._items.count[:count, None]
+        rows = np.flatnonzero(used.ravel() & (self._planes.impulse[: slots * count] != 0.0).any(axis=1))
+        solids, walls = self._planes.solid[rows], self.solids
+        turns = walls.pose[solids, :9].reshape(-1, 3, 3).astype(np.float64)
+        normals = np.einsum("krc,kc->kr", turns, self._planes.plane[rows, :3].astype(np.float64))
+        now = self._items.particle[rows // slots], walls.owner[solids], normals, self._planes.impulse[rows]
+        return tuple(np.concatenate(pair) for pair in zip(logged(self._log, self._impulses), now, strict=True))
 
-    def _place(self, fluid: "Fluid") -> None:
+    def _record_planes(self, p: Program) -> None:
+        """List planes, as many as there is room for."""
+        lists = self._lists
+        p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls")
+        records = self._items, self._planes, lists, self._fluid.rows, self.solids, self._passes
+        known = self.clearances, self._fields, self._table
+        p.launch(find_planes(self._meshes), *records, *known, count=(lists.items, 0), grain=32)
+
+    def _record_poses(self, p: Program) -> None:
         """Poses of the solids now, relative to the origin of the particles."""
-        if self._solids is not None:
-            self._poses[: self._first_piece] = self._solids.after[self._group]
-        if self._pieces is not None and self._frames is not None:
-            frames, places = self._pieces.frames, self._pieces.places
-            turns = rotation_matrix(self._frames.q[frames])
-            mine = self._poses[self._first_piece :]
-            mine[:, :9] = (turns @ places[:, :9].reshape(-1, 3, 3)).reshape(-1, 9)
-            at = np.einsum("krc,kc->kr", turns, places[:, 9:]) + self._frames.x[frames]
-            mine[:, 9:] = at - fluid.state.origins[self._group]
-
-    def _origin(self, fluid: "Fluid") -> tuple[float, float, float]:
-        x, y, z = fluid.state.origins[self._group].tolist()
-        return x, y, z
-
-    def _array(self, name: str, rows: int, dtype: type, *columns: int) -> np.ndarray:
-        self._buffers[name] = grown(self._buffers.get(name), rows, dtype, *columns)
-        return self._buffers[name][:rows]
+        if self._poses is not None:
+            first = self._fluid.group * self._colliders
+            p.launch(place_collider, self.solids, self._poses, first, count=self._colliders)
+        if self._bodies is not None:
+            self._bodies.record_poses(p)
 
 
 def _pieces_of(scene: "Scene") -> "Pieces | None":

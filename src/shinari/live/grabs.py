@@ -34,11 +34,12 @@ the time that the grab is given for it. What is let go keeps its velocity: a gra
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shinari.errors import SceneError
+from shinari.live.grab_system import NOTHING
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
@@ -46,37 +47,12 @@ from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
     from shinari.model import Model
+    from shinari.rigid.frames import Frames
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
+    from shinari.solver.particles import Groups, Particles
     from shinari.solver.workspace import Workspace
     from shinari.state import State
-
-
-class Held(Protocol):
-    """What a grab holds."""
-
-    def start(self, h: float) -> np.ndarray:
-        """Where it was at the start of the substep of length h [s], in the world [m], (3,)."""
-        ...
-
-    def place(self) -> np.ndarray:
-        """Where it is now, in the world [m], (3,)."""
-        ...
-
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
-        """Solve the rows once and move what is held.
-
-        Args:
-            target: Where it is to be [m], (3,).
-            soft: a [1/kg].
-            pushed: lambda so far in this substep [kg m], (3,).
-            h: Substep [s].
-            first: Whether it is the first iteration of the substep.
-
-        Returns:
-            d lambda, (3,).
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -121,21 +97,32 @@ class Grab:
     and going on from them (`Simulation.restore`) does not end it.
 
     Attributes:
-        thing: Name of the thing.
-        index: Particle within the thing, or None of a body.
+        thing: Name of the object.
+        index: Particle within the object, or None of a body.
         spring: How it is held.
-        work: Work done on the thing in the last step [J].
+        work: Work done on the object in the last step [J].
+        slot: The particle in solver order, or -1.
+        body: The body, or -1.
+        local: The place on the body in the axes of its frame [m], (3,).
     """
 
     def __init__(
-        self, thing: str, index: int | None, held: Held, place: np.ndarray, spring: "Spring", grabs: "list[Grab]"
+        self,
+        thing: str,
+        index: int | None,
+        spring: Spring,
+        place: np.ndarray,
+        grabs: "list[Grab]",
+        *,
+        slot: int = NOTHING,
+        body: int = NOTHING,
+        local: np.ndarray | None = None,
     ) -> None:
-        self.thing, self.index, self.spring = thing, index, spring
-        self._held, self._grabs = held, grabs
+        self.thing, self.index, self.spring, self._grabs = thing, index, spring, grabs
+        self.slot, self.body, self.local = slot, body, np.zeros(3) if local is None else local
         self._left = self.work = 0.0
-        self._start = self._place = np.zeros(3)
-        self._target = self._goal = self._from = self._to = np.array(place, np.float64)
-        self._pushed, self._force = np.zeros(3), np.zeros(3)
+        self._target = self._goal = self._end = np.array(place, np.float64)
+        self._force = np.zeros(3)
         grabs.append(self)
 
     def __repr__(self) -> str:
@@ -170,116 +157,25 @@ class Grab:
             self._grabs.remove(self)
         self._force = np.zeros(3)
 
-    def begin(self, dt: float) -> None:
-        """A step of length dt [s] begins: the target moves on to where it was put."""
-        self.work, self._place = 0.0, self._held.place()
+    def advance(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """A step of length dt [s] begins: where the target is at its start and at its end [m], (3,) each."""
         if self._goal is not self._target:
             self._goal, self._left = self._target, self.spring.glide
         part = 1.0 if self._left <= dt else dt / self._left
         self._left -= dt
-        self._from, self._to = self._to, self._to + part * (self._goal - self._to)
+        begin, self._end = self._end, self._end + part * (self._goal - self._end)
+        return begin, self._end
 
-    def project(self, substep: int, settings: "Settings", first: bool) -> None:
-        """Solve once in an iteration of a substep of the step, counted from 0."""
-        h, spring = settings.substep, self.spring
-        if first:
-            self._pushed, self._start = np.zeros(3), self._held.start(h)
-        target = self._from + ((substep + 1) / settings.substeps) * (self._to - self._from)
-        if np.isfinite(spring.max_force):
-            way = target - self._start
-            target = self._start + way * min(
-                1.0, spring.max_force * spring.compliance / max(np.linalg.norm(way), 1e-30)
-            )
-        gamma = spring.compliance * spring.damping / h
-        target = (target + gamma * self._start) / (1.0 + gamma)
-        soft = spring.compliance / h**2 / (1.0 + gamma)
-        self._pushed += self._held.solve(target, soft, self._pushed, h, first)
-        self._force = self._pushed / h**2
+    def place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
+        """Where what is held is now, in the world [m], (3,)."""
+        if self.slot != NOTHING:
+            return groups.origin[particles.group[self.slot]] + particles.x[self.slot, :3]
+        assert frames is not None
+        return frames.x[self.body] + rotation_matrix(frames.q[self.body]) @ self.local
 
-    def finish(self) -> None:
-        """A substep is over: add the work of its force."""
-        place = self._held.place()
-        self.work += float(self._force @ (place - self._place))
-        self._place = place
-
-
-class HeldParticle:
-    """A particle, by its place in solver order."""
-
-    def __init__(self, simulation: "Grabs", slot: int) -> None:
-        self._simulation, self._slot = simulation, slot
-
-    def start(self, h: float) -> np.ndarray:
-        """See `Held`."""
-        simulation, slot = self._simulation, self._slot
-        origin = simulation.state.origins[simulation.model.groups[slot]]
-        return origin + simulation._work.predicted[slot] - h * simulation.state.v[slot].astype(np.float64)
-
-    def place(self) -> np.ndarray:
-        """See `Held`."""
-        state, slot = self._simulation.state, self._slot
-        return state.origins[self._simulation.model.groups[slot]] + state.x[slot, :3]
-
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
-        """See `Held`. A particle that has been pinned meanwhile is not pulled."""
-        state, slot = self._simulation.state, self._slot
-        x, w = state.x[slot, :3], float(state.x[slot, 3])
-        if w == 0.0:
-            return -pushed
-        error = x - (target - state.origins[self._simulation.model.groups[slot]])
-        change = -(error + soft * pushed) / (w + soft)
-        x += w * change
-        return change
-
-
-class HeldBody:
-    """A place on a rigid body.
-
-    It is solved like an attachment of a fixed particle at the target to that place, with the inverse mass of the body
-    there (Mueller et al. 2020, eq. 2 and 3); see `shinari.rigid.coupling.attachment_rows`. The push acts at the place
-    as it was at the start of the substep, and is an impulse that wakes a body that sleeps.
-    """
-
-    def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
-        from shinari.rigid.coupling.attachment_rows import solve_attachments
-
-        self._simulation, self._kernel, self._body = simulation, solve_attachments, body
-        state, described, real = simulation.state, simulation.scene.bodies[body], simulation.model.real
-        local = (point - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
-        # in the axes of the frame that the solver moves
-        self._local = (local - described.centre) @ rotation_matrix(described.axes)
-        # the fixed particle stands at an origin of its own, which is the target
-        self._x, self._predicted, self._v = np.zeros((1, 4), real), np.zeros((1, 3), real), np.zeros((1, 3), real)
-        self._pushed = np.zeros((1, 3))
-
-    def start(self, h: float) -> np.ndarray:
-        """See `Held`."""
-        work = self._simulation._work
-        assert work.bodies is not None
-        frames = work.bodies.frames
-        return frames.x0[self._body] + rotation_matrix(frames.q0[self._body]) @ self._local
-
-    def place(self) -> np.ndarray:
-        """See `Held`."""
-        work = self._simulation._work
-        assert work.bodies is not None
-        frames = work.bodies.frames
-        return frames.x[self._body] + rotation_matrix(frames.q[self._body]) @ self._local
-
-    def solve(self, target: np.ndarray, soft: float, pushed: np.ndarray, h: float, first: bool) -> np.ndarray:
-        """See `Held`."""
-        work, body = self._simulation._work, self._body
-        assert work.bodies is not None
-        f = work.bodies.frames
-        self._v[0] = (target - self.start(h)) / h
-        self._pushed[0] = -pushed
-        scratch = f.q.copy(), np.zeros((len(f.x), 2)), np.zeros_like(f.x)
-        self._kernel(
-            np.zeros(1, np.int64), np.array([body]), self._local[None], np.zeros(1), np.array([soft * h * h]),
-            np.zeros(1, bool), self._pushed, self._x, self._predicted, self._v, np.zeros(1, np.uint16), target[None],
-            f.x, f.q, f.x0, f.q0, f.inverse_mass, f.inverse_inertia, f.moments, f.w, f.impulses, *scratch, first, h
-        )  # fmt: skip
-        return -self._pushed[0] - pushed
+    def tell(self, force: np.ndarray, work: float) -> None:
+        """A step is over, with this force [N] in its last substep and this work [J]."""
+        self._force, self.work = (force if self.active else np.zeros(3)), work
 
 
 class Grabs:
@@ -346,8 +242,7 @@ class Grabs:
         if self.state.x[slot, 3] == 0.0:
             raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
         place = self.state.positions[particle]
-        held = HeldParticle(self, slot)
-        return Grab(thing.name, int(chosen[0]), held, place, spring, self._grabs)
+        return Grab(thing.name, int(chosen[0]), spring, place, self._grabs, slot=slot)
 
     def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, spring: Spring) -> Grab:
         body = self._body(handle).index
@@ -359,4 +254,8 @@ class Grabs:
         place = check.vector(name, "point", point)
         if self.scene.bodies[body].mass == 0.0:
             raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
-        return Grab(name, None, HeldBody(self, body, place), place, spring, self._grabs)
+        state, described = self.state, self.scene.bodies[body]
+        local = (place - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
+        # in the axes of the frame that the solver moves
+        local = (local - described.centre) @ rotation_matrix(described.axes)
+        return Grab(name, None, spring, place, self._grabs, body=body, local=local)

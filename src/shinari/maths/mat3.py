@@ -16,7 +16,7 @@ rotations are equally near (an inverted F whose two smaller singular values are 
 import numpy as np
 
 from shinari.maths.function import function, steady
-from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, reciprocal, scale
+from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, reciprocal, root, scale
 
 TWO = np.float32(2.0)
 THREE = np.float32(3.0)
@@ -121,7 +121,7 @@ def extent(a):
 @steady
 def unit(a, b, c):
     """Matrix of these columns over its norm."""
-    s = reciprocal(np.sqrt(dot(a, a) + dot(b, b) + dot(c, c)))
+    s = reciprocal(root(dot(a, a) + dot(b, b) + dot(c, c)))
     return scale(a, s), scale(b, s), scale(c, s)
 
 

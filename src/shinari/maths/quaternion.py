@@ -7,6 +7,7 @@ A unit quaternion q turns the axes of a frame into those of the world; rotations
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.vec3 import TINY, root
 
 ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 # The scalar part below which a rotation counts as this far from half a turn, see `turn_between`.
@@ -34,7 +35,7 @@ def conjugate(q):
 def normalised(q):
     """Q / |q|; the identity for a quaternion of length zero."""
     square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    some = square > ZERO
+    some = square > TINY
     s = ONE / np.sqrt(square) if some else ZERO
     return s * q[0] if some else ONE + s, s * q[1], s * q[2], s * q[3]
 
@@ -71,7 +72,7 @@ def rotate_back(q, v):
 @steady
 def exponential(v):
     """The rotation by |v| about v [rad]."""
-    angle = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    angle = root(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     s = np.sin(HALF * angle) / angle if angle > ZERO else HALF + angle
     return np.cos(HALF * angle), s * v[0], s * v[1], s * v[2]
 

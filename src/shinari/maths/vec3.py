@@ -12,6 +12,7 @@ from shinari.maths.function import steady
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
+TINY = np.finfo(np.float32).tiny
 
 
 @steady
@@ -51,9 +52,18 @@ def cross(a, b):
 
 
 @steady
+def root(square):
+    """Square root of a square: 0 for one below the normal numbers of single precision.
+
+    One over a square root becomes an approximate instruction, which yields infinity where such a number is not zero.
+    """
+    return np.sqrt(square if square > TINY else ZERO)
+
+
+@steady
 def norm(a):
     """Length |a|."""
-    return np.sqrt(dot(a, a))
+    return root(dot(a, a))
 
 
 @steady
@@ -67,3 +77,10 @@ def direction_and_length(a):
     """Unit vector a / |a| (zero for a zero vector) and the length |a|."""
     length = norm(a)
     return scale(a, reciprocal(length)), length
+
+
+@steady
+def direction_and_positive_length(a):
+    """As `direction_and_length` with a length of at least 1e-19: without a choice, for the hottest loops."""
+    length = np.sqrt(dot(a, a) + TINY)
+    return scale(a, ONE / length), length

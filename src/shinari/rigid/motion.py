@@ -19,7 +19,7 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.frames import Driven, Frames, Motions, Path
-from shinari.rigid.progress import Flags, Pushed
+from shinari.rigid.progress import Flags, Lost, Pushed
 from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
@@ -326,3 +326,13 @@ def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:
     """Origin and quaternion of the frame of a body from the pose of the body as described."""
     return position + np.array(rotate(tuple(rotation), tuple(centre))), np.array(multiply(tuple(rotation), tuple(axes)))
+
+
+@kernel
+def find_lost_frame(_, frames: Frames, flags: Flags, lost: Lost, count: int):
+    """Look for what is no finite number among the poses and velocities of so many frames."""
+    total = 0.0
+    for b in range(count):
+        x, q, v, w = frames.x[b], frames.q[b], frames.v[b], frames.w[b]
+        total += x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+    lost.flag[0] = flags.finite[0] == 0 or not abs(total) < np.inf

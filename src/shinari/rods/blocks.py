@@ -1,12 +1,30 @@
 """Matrices of three by three as rows, and a band of them: symmetric, two blocks wide on each side of the diagonal.
 
-A row of the table `bands` holds, for block k, its diagonal D (00, 01, 02, 11, 12, 22), its coupling E to block k + 1
-and its coupling F to block k + 2 (rows of the later block, columns of this one), 6 + 9 + 9 numbers. `factorise` puts
-D^-1, E D^-1 and F D^-1 in their place: the factors of a block L D L^T.
+A band holds, for block k, its diagonal D (00, 01, 02, 11, 12, 22), its coupling E to block k + 1 and its coupling F to
+block k + 2 (rows of the later block, columns of this one). `factorise` puts D^-1, E D^-1 and F D^-1 in their place: the
+factors of a block L D L^T.
 """
 
-from shinari.maths.function import inlined, steady
+from typing import Annotated, Any
+
+import numpy as np
+
+from shinari.compute import Field, Record, View, shared
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, add, dot, scale, sub
+
+
+class Blocks(Record):
+    """Blocks of three rows of the system of all rods, K rows: segment s is block 2 s and its joint block 2 s + 1."""
+
+    diagonal = Field(np.float64, 6, doc="00, 01, 02, 11, 12, 22")
+    next = Field(np.float64, 9, doc="coupling to the next block, by rows")
+    second = Field(np.float64, 9, doc="coupling to the block after the next, by rows")
+    change = Field(np.float64, 3, doc="right hand side, then the change of the multipliers")
+
+
+BlockVector = Annotated[Any, View(np.float64, 3)]
 
 
 @steady
@@ -54,96 +72,66 @@ def inverse(a):
     return (s * c0, s * c1, s * c2), (s * c1, d0, d1), (s * c2, d1, e0)
 
 
-@inlined
-def load(bands, k, at):
-    """Rows of a coupling, from its first number on."""
-    return (
-        (bands[k, at], bands[k, at + 1], bands[k, at + 2]),
-        (bands[k, at + 3], bands[k, at + 4], bands[k, at + 5]),
-        (bands[k, at + 6], bands[k, at + 7], bands[k, at + 8]),
-    )
-
-
-@inlined
-def store(bands, k, at, m):
-    """Write the rows of a coupling."""
-    bands[k, at], bands[k, at + 1], bands[k, at + 2] = m[0]
-    bands[k, at + 3], bands[k, at + 4], bands[k, at + 5] = m[1]
-    bands[k, at + 6], bands[k, at + 7], bands[k, at + 8] = m[2]
-
-
-@inlined
-def load_diagonal(bands, k):
-    """Rows of a diagonal block."""
-    return (
-        (bands[k, 0], bands[k, 1], bands[k, 2]),
-        (bands[k, 1], bands[k, 3], bands[k, 4]),
-        (bands[k, 2], bands[k, 4], bands[k, 5]),
-    )
-
-
-@inlined
-def store_diagonal(bands, k, m):
-    """Write a diagonal block."""
-    bands[k, 0], bands[k, 1], bands[k, 2] = m[0]
-    bands[k, 3], bands[k, 4], bands[k, 5] = m[1][1], m[1][2], m[2][2]
-
-
-@inlined
-def subtract_diagonal(bands, k, m):
-    """Take a symmetric matrix off a diagonal block."""
-    bands[k, 0] -= m[0][0]
-    bands[k, 1] -= m[0][1]
-    bands[k, 2] -= m[0][2]
-    bands[k, 3] -= m[1][1]
-    bands[k, 4] -= m[1][2]
-    bands[k, 5] -= m[2][2]
+@steady
+def rows_of(m):
+    """Nine numbers as the rows of a matrix."""
+    return (m[0], m[1], m[2]), (m[3], m[4], m[5]), (m[6], m[7], m[8])
 
 
 @steady
-def factorise(bands, begin, end):
+def flat(m):
+    """The rows of a matrix as nine numbers."""
+    return m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]
+
+
+@steady
+def symmetric_of(d):
+    """Six numbers as the rows of a symmetric matrix."""
+    return (d[0], d[1], d[2]), (d[1], d[3], d[4]), (d[2], d[4], d[5])
+
+
+@steady
+def upper(m):
+    """The upper triangle of a symmetric matrix as six numbers."""
+    return m[0][0], m[0][1], m[0][2], m[1][1], m[1][2], m[2][2]
+
+
+@steady
+def upper_difference(d, m):
+    """Six numbers of a symmetric matrix minus another symmetric matrix."""
+    return d[0] - m[0][0], d[1] - m[0][1], d[2] - m[0][2], d[3] - m[1][1], d[4] - m[1][2], d[5] - m[2][2]
+
+
+@shared(fastmath=STEADY)
+def factorise(blocks: Blocks, begin: int, end: int):
     """L D L^T of the blocks from begin to end, in place; couplings to blocks from end on have to be zero."""
     for k in range(begin, end):
-        s = inverse(load_diagonal(bands, k))
-        e, f = load(bands, k, 6), load(bands, k, 15)
+        s = inverse(symmetric_of(blocks.diagonal[k]))
+        e, f = rows_of(blocks.next[k]), rows_of(blocks.second[k])
         es, fs = times_transposed(e, s), times_transposed(f, s)
-        store_diagonal(bands, k, s)
-        store(bands, k, 6, es)
-        store(bands, k, 15, fs)
+        blocks.diagonal[k], blocks.next[k], blocks.second[k] = upper(s), flat(es), flat(fs)
         if k + 1 < end:
-            subtract_diagonal(bands, k + 1, times_transposed(es, e))
-            between = load(bands, k + 1, 6)
-            fill = times_transposed(fs, e)
-            store(bands, k + 1, 6, (sub(between[0], fill[0]), sub(between[1], fill[1]), sub(between[2], fill[2])))
+            blocks.diagonal[k + 1] = upper_difference(blocks.diagonal[k + 1], times_transposed(es, e))
+            between, fill = rows_of(blocks.next[k + 1]), times_transposed(fs, e)
+            rest = sub(between[0], fill[0]), sub(between[1], fill[1]), sub(between[2], fill[2])
+            blocks.next[k + 1] = flat(rest)
         if k + 2 < end:
-            subtract_diagonal(bands, k + 2, times_transposed(fs, f))
+            blocks.diagonal[k + 2] = upper_difference(blocks.diagonal[k + 2], times_transposed(fs, f))
 
 
-@inlined
-def vector(v, k):
-    """Entry of a block vector (K, 3)."""
-    return v[k, 0], v[k, 1], v[k, 2]
-
-
-@inlined
-def store_vector(v, k, value):
-    """Write an entry of a block vector."""
-    v[k, 0], v[k, 1], v[k, 2] = value
-
-
-@steady
-def substitute(bands, v, begin, end):
-    """Solve for the right hand side v (K, 3), in place, with what `factorise` left."""
+@shared(fastmath=STEADY)
+def substitute(blocks: Blocks, v: BlockVector, at: int, begin: int, end: int):
+    """Solve for a right hand side in place with what `factorise` left; that of block k is v[at + k]."""
     for k in range(begin, end):
-        y = vector(v, k)
+        y = v[at + k]
         if k + 1 < end:
-            store_vector(v, k + 1, sub(vector(v, k + 1), times(load(bands, k, 6), y)))
+            v[at + k + 1] = sub(v[at + k + 1], times(rows_of(blocks.next[k]), y))
         if k + 2 < end:
-            store_vector(v, k + 2, sub(vector(v, k + 2), times(load(bands, k, 15), y)))
+            v[at + k + 2] = sub(v[at + k + 2], times(rows_of(blocks.second[k]), y))
     for k in range(end - 1, begin - 1, -1):
-        y = times(load_diagonal(bands, k), vector(v, k))
+        y = times(symmetric_of(blocks.diagonal[k]), v[at + k])
         if k + 1 < end:
-            y = sub(y, transposed_times(load(bands, k, 6), vector(v, k + 1)))
+            y = sub(y, transposed_times(rows_of(blocks.next[k]), v[at + k + 1]))
         if k + 2 < end:
-            y = sub(y, transposed_times(load(bands, k, 15), vector(v, k + 2)))
-        store_vector(v, k, y)
+            y = sub(y, transposed_times(rows_of(blocks.second[k]), v[at + k + 2]))
+        v[at + k] = y

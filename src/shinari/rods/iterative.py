@@ -6,113 +6,100 @@ same time. Frames of thin rods weigh next to nothing beside their points, and a 
 this takes many iterations where the direct solver takes one.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, turned
 from shinari.maths.vec3 import ONE, ZERO, add, cross, scale, sub
 from shinari.rods.blocks import inverse, scaled_columns, times, times_transposed
-from shinari.rods.direct import plus_diagonal, point_at, quaternion_at, sum_rows, weight_at
+from shinari.rods.direct import NONE, moved, plus_diagonal, point_at, quaternion_at, sum_rows, three_of
+from shinari.rods.records import Frames, Segments
 from shinari.rods.strain import bend, cross_rows, joint, joint_rows, stretch
+from shinari.solver.particles import Particles
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def sweep(
-    threads, first, offsets, order, joints, after, points, lengths, rest, softness, weights, rates, begun, x, frames,
-    multipliers, scale_h
-):  # fmt: skip
-    """Solve the segments, or the joints, of all rods once, colour after colour.
+class Order(Record):
+    """Segments in the order in which they, or their joints, are solved: one colour after the other, K rows."""
 
-    Args:
-        threads: Threads.
-        first: Whether the multipliers count as zero.
-        offsets: Where each colour starts in `order`, (colours + 1,).
-        order: Segments, or segments whose joints are solved, (K,).
-        joints: Whether joints are solved.
-        after: Segment at the other side of each joint, (S,).
-        points: Particles of each segment, (S, 2).
-        lengths: Lengths at rest [m], (S,).
-        rest: Quaternions at rest, (S, 4).
-        softness: Compliances, (S, 6).
-        weights: Inverse inertia, (S, 2).
-        rates: Damping times over h, (S,).
-        begun: C when the substep began, (S, 6).
-        x: Positions and inverse mass, (N, 4).
-        frames: Frames, (S, 4).
-        multipliers: Multipliers, (S, 6).
-        scale_h: 1 / h^2.
-    """
-    for colour in range(len(offsets) - 1):
-        low, high = offsets[colour], offsets[colour + 1]
-        for t in numba.prange(threads):
-            for k in range(low + (high - low) * t // threads, low + (high - low) * (t + 1) // threads):
-                s = order[k]
-                if joints:
-                    solve_joint(s, after[s], rest, softness, weights, rates, begun, frames, multipliers, scale_h, first)
-                else:
-                    solve_segment(s, points, lengths, softness, weights, rates, begun, x, frames, multipliers, scale_h,
-                                  first)  # fmt: skip
+    segment = Field(np.int64)
 
 
-@steady
-def solve_segment(s, points, lengths, softness, weights, rates, begun, x, frames, multipliers, scale_h, first):
+@kernel(fastmath=STEADY)
+def solve_segment(
+    k, order: Order, segments: Segments, frames: Frames, particles: Particles, scale_h: np.float64, first: np.int64
+):
     """Stretch and shear of one segment."""
-    i, j, q = points[s, 0], points[s, 1], quaternion_at(frames, s)
-    c = stretch(point_at(x, i), point_at(x, j), q)
-    gamma = np.float64(rates[s])
-    wi, wj, weight = np.float64(x[i, 3]), np.float64(x[j, 3]), weight_at(weights, s)
-    arm = cross_rows(c)
+    s = order.segment[k]
+    i, j = segments.points[s]
+    x, y, q = particles.x[i], particles.x[j], quaternion_at(frames.q[s])
+    c = stretch(point_at(x), point_at(y), q)
+    weight, arm = three_of(segments.inverse_inertia[s]), cross_rows(c)
     matrix = times_transposed(scaled_columns(arm, weight), arm)
-    value = (c[0], c[1], c[2] - lengths[s])
-    change = solve_three(matrix, wi + wj, value, s, 0, softness, begun, multipliers, gamma, scale_h, first)
+    value = c[0], c[1], c[2] - segments.length[s]
+    a, b, m = segments.compliance[s], frames.start[s], frames.multiplier[s]
+    change, new = solve_three(
+        plus_diagonal(matrix, np.float64(x[3]) + np.float64(y[3]), (NONE, NONE, NONE)),
+        value,
+        (a[0], a[1], a[2]),
+        (b[0], b[1], b[2]),
+        scale((np.float64(m[0]), np.float64(m[1]), np.float64(m[2])), NONE if first else ONE),
+        segments.rate[s],
+        scale_h,
+    )
+    frames.multiplier[s, 0], frames.multiplier[s, 1], frames.multiplier[s, 2] = new
     f = rotate(q, change)
-    for k in range(3):
-        x[i, k] -= wi * f[k]
-        x[j, k] += wj * f[k]
+    particles.x[i] = moved(x, f, -x[3])
+    particles.x[j] = moved(y, f, y[3])
     turn_frame(frames, s, q, weight, cross(change, c))
 
 
-@steady
-def solve_joint(s, n, rest, softness, weights, rates, begun, frames, multipliers, scale_h, first):
+@kernel(fastmath=STEADY)
+def solve_joint(k, order: Order, segments: Segments, frames: Frames, scale_h: np.float64, first: np.int64):
     """Bend and twist of one joint."""
-    q0, q1, r = quaternion_at(frames, s), quaternion_at(frames, n), quaternion_at(rest, s)
-    p = joint(q0, q1, r)
+    s = order.segment[k]
+    n, rest = segments.after[s], segments.rest[s]
+    q0, q1 = quaternion_at(frames.q[s]), quaternion_at(frames.q[n])
+    p = joint(q0, q1, rest)
     w, v = p[0], (p[1], p[2], p[3])
-    weight0, weight1 = weight_at(weights, s), weight_at(weights, n)
+    weight0, weight1 = three_of(segments.inverse_inertia[s]), three_of(segments.inverse_inertia[n])
     left, right = joint_rows(-w, v), joint_rows(w, v)
-    matrix = sum_rows(
-        times_transposed(scaled_columns(left, weight0), left), times_transposed(scaled_columns(right, weight1), right)
+    a, b, m = segments.compliance[s], frames.start[s], frames.multiplier[s]
+    change, new = solve_three(
+        sum_rows(
+            times_transposed(scaled_columns(left, weight0), left),
+            times_transposed(scaled_columns(right, weight1), right),
+        ),
+        bend(p, rest),
+        (a[3], a[4], a[5]),
+        (b[3], b[4], b[5]),
+        scale((np.float64(m[3]), np.float64(m[4]), np.float64(m[5])), NONE if first else ONE),
+        segments.rate[s],
+        scale_h,
     )
-    gamma = np.float64(rates[s])
-    none = ZERO * w
-    change = solve_three(matrix, none, bend(p, r), s, 3, softness, begun, multipliers, gamma, scale_h, first)
+    frames.multiplier[s, 3], frames.multiplier[s, 4], frames.multiplier[s, 5] = new
     across, along = cross(change, v), scale(change, w)
     turn_frame(frames, s, q0, weight0, sub(across, along))
     turn_frame(frames, n, q1, weight1, add(across, along))
 
 
 @steady
-def solve_three(matrix, w, value, s, at, softness, begun, multipliers, gamma, scale_h, first):
-    """Change of the multipliers of three rows of matrix + w, and their new values."""
-    share = scale_h / (ONE + gamma)
-    soft = (share * softness[s, at], share * softness[s, at + 1], share * softness[s, at + 2])
-    old = (np.float64(multipliers[s, at]), np.float64(multipliers[s, at + 1]), np.float64(multipliers[s, at + 2]))
-    old = scale(old, ZERO if first else ONE)
+def solve_three(matrix, value, compliance, start, old, gamma, scale_h):
+    """Change of the multipliers of three rows, and their new values."""
+    share = ONE / (ONE + gamma)
+    soft = scale(compliance, scale_h * share)
     right = (
-        -(value[0] + gamma * (value[0] - begun[s, at])) / (ONE + gamma) - soft[0] * old[0],
-        -(value[1] + gamma * (value[1] - begun[s, at + 1])) / (ONE + gamma) - soft[1] * old[1],
-        -(value[2] + gamma * (value[2] - begun[s, at + 2])) / (ONE + gamma) - soft[2] * old[2],
+        -(value[0] + gamma * (value[0] - start[0])) * share - soft[0] * old[0],
+        -(value[1] + gamma * (value[1] - start[1])) * share - soft[1] * old[1],
+        -(value[2] + gamma * (value[2] - start[2])) * share - soft[2] * old[2],
     )
-    change = times(inverse(plus_diagonal(matrix, w, soft)), right)
-    for k in range(3):
-        multipliers[s, at + k] = old[k] + change[k]
-    return change
+    change = times(inverse(plus_diagonal(matrix, NONE, soft)), right)
+    return change, add(old, change)
 
 
 @steady
 def turn_frame(frames, s, q, weight, torque):
     """Turn a free frame by its inverse inertia times a torque in its own axes."""
     if weight[2] > ZERO:
-        turn = (weight[0] * torque[0], weight[1] * torque[1], weight[2] * torque[2])
-        frames[s, 0], frames[s, 1], frames[s, 2], frames[s, 3] = turned(q, turn)
+        frames.q[s] = turned(q, (weight[0] * torque[0], weight[1] * torque[1], weight[2] * torque[2]))

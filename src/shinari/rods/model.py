@@ -1,13 +1,24 @@
 """Rods as a part of the model: their table, their state, and what a step does with them."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.model import Model
-from shinari.rods import direct, iterative, motion
+from shinari.rods.blocks import Blocks
+from shinari.rods.direct import Borders, Strains, solve_ring, solve_rod
+from shinari.rods.iterative import Order, solve_joint, solve_segment
+from shinari.rods.motion import measure_start, predict_frame, update_spin
+from shinari.rods.records import Frames, Rods, Segments
 from shinari.settings import Settings
+from shinari.solver.particles import Clock, Particles
+from shinari.solver.system import System
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -73,9 +84,9 @@ class RodModel:
             "rods/multipliers": np.zeros((len(frames), 6), model.real),
         }
 
-    def bind(self, model: Model, state: State, settings: Settings, predicted: np.ndarray) -> "RodPart":
+    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "RodPart":
         """The rods of a simulation."""
-        return RodPart(self, model, state, settings)
+        return RodPart(self, model, state, settings, work.particles, work.clock)
 
     def energy(self, model: Model, state: State) -> tuple[float, float]:
         """Kinetic energy of the spins, and elastic energy [J]."""
@@ -91,7 +102,6 @@ class RodModel:
 
     def strains(self, model: Model, state: State) -> np.ndarray:
         """C of all rows [m] and [rad], (S, 6); zero where there is no joint."""
-        values = np.zeros((len(self.points), 6))
         x = state.x.astype(np.float64)
         solver = state.origins[model.groups][model.slots] + x[model.slots, :3]
         seen = state.positions
@@ -99,9 +109,12 @@ class RodModel:
         x[model.slots, :3] = world - state.origins[model.groups][model.slots]
         frames = state.parts["rods/frames"].astype(np.float64)
         frames /= np.linalg.norm(frames, axis=1, keepdims=True)
-        motion.begin(
-            self.points, self.after, self.lengths, self.rest, x, np.zeros((len(x), 3)), frames, values, np.float64(0.0)
-        )
+        first, second = self.points.T.astype(np.int64)
+        spans = _rotated(_conjugated(frames), x[second, :3] - x[first, :3])
+        spans[:, 2] -= self.lengths
+        p = _quaternion_product(_conjugated(frames), frames[self.after])
+        p *= np.where((p * self.rest).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
+        values = np.concatenate([spans, 2.0 * (p - self.rest)[:, 1:]], axis=1)
         values[~self.jointed, 3:] = 0.0
         return values
 
@@ -149,63 +162,82 @@ class RodModel:
         return inertia[:, :1] * (spins - own * up) + inertia[:, 1:] * own * up
 
 
-class RodPart:
-    """Rods bound to the arrays of one simulation."""
+class RodPart(System):
+    """Rods of one simulation.
 
-    def __init__(self, rods: RodModel, model: Model, state: State, settings: Settings) -> None:
-        real, h = model.real, settings.substep
-        count = len(rods.points)
-        self._rods, self._x, self._v = rods, state.x, state.v
-        self._frames, self._shown = state.parts["rods/frames"], state.parts["rods/shown"]
-        self._spins, self._multipliers = state.parts["rods/spins"], state.parts["rods/multipliers"]
-        self._targets = self._frames.copy()
-        self._predicted = np.empty_like(self._frames)
-        self._begun = np.zeros((count, 6))
-        self._rates = rods.damping / h
+    Attributes:
+        frames: Their frames.
+    """
+
+    def __init__(
+        self, rods: RodModel, model: Model, state: State, settings: Settings, particles: Particles, clock: Clock
+    ) -> None:
+        h, count = settings.substep, len(rods.points)
+        self._rods, self._settings, self._particles, self._clock = rods, settings, particles, clock
+        self._segments = _segments(rods, h)
+        parts = state.parts
+        self.frames = Frames(
+            model.real,
+            q=parts["rods/frames"],
+            spin=parts["rods/spins"],
+            multiplier=parts["rods/multipliers"],
+            shown=parts["rods/shown"],
+            predicted=np.zeros((count, 4), model.real),
+            target=parts["rods/frames"].copy(),
+            start=np.zeros((count, 6)),
+        )
         self._clamped = np.flatnonzero(rods.clamped)
-        self._dt, self._substeps, self._substep = settings.dt, settings.substeps, 0
-        self._scale = np.float64(1.0 / h**2)
-        self._decay, self._inverse_h = real(np.exp(-model.damping * h)), real(1.0 / h)
-        self._real = real
-        self._direct = self._bind_direct()
-        self._iterative = self._bind_iterative()
+        self._scale, self._decay = 1.0 / h**2, float(np.exp(-model.damping * h))
+        self._strains, self._blocks = Strains.zeros(count), Blocks.zeros(2 * count)
+        rings = rods.direct & rods.closed
+        self._borders = Borders.zeros(12 * count if rings.any() else 0)
+        self._open = _ranges(rods.bounds[rods.direct & ~rods.closed])
+        self._rings = _ranges(rods.bounds[rings])
+        self._colours = _colours(rods.bounds, rods.closed)
 
-    def predict(self, h: float) -> None:
+    def record_predict(self, p: Program) -> None:
         """Turn the frames by their spins, clamped ones towards where the user put them."""
-        rods = self._rods
-        if self._substep == 0:
-            self._take_in()
-        if self._rates.any():
-            motion.begin(
-                rods.points, rods.after, rods.lengths, rods.rest, self._x, self._v, self._frames, self._begun,
-                self._real(h),
-            )  # fmt: skip
-        arrive = self._substep == self._substeps - 1
-        motion.predict(
-            self._frames, self._spins, self._targets, arrive, rods.weights, self._predicted, self._real(h)
+        h, count = self._settings.substep, len(self._segments)
+        if self._rods.damping.any():
+            p.launch(measure_start, self._segments, self.frames, self._particles, h, count=count)
+        p.launch(
+            predict_frame, self._segments, self.frames, self._clock, self._settings.substeps - 1, h, count=count
         )  # fmt: skip
 
-    def project(self, threads: int, first: bool) -> None:
+    def record_project(self, p: Program, first: bool) -> None:
         """Solve every rod once, those for the iterative solver segment by segment and joint by joint."""
-        if self._direct is not None:
-            direct.project(threads, first, *self._direct)
-        for arguments in self._iterative:
-            iterative.sweep(threads, first, *arguments)
+        shared = self._segments, self.frames, self._particles
+        if len(self._open):
+            scratch = self._strains, self._blocks
+            p.launch(
+                solve_rod, self._open, *shared, *scratch, self._scale, first, count=len(self._open), grain=2
+            )  # fmt: skip
+        if len(self._rings):
+            scratch = self._strains, self._blocks, self._borders
+            p.launch(
+                solve_ring, self._rings, *shared, *scratch, self._scale, first, count=len(self._rings), grain=2
+            )  # fmt: skip
+        swept = np.zeros(len(self._segments), bool)
+        for begin, end in self._rods.bounds[~self._rods.direct]:
+            swept[begin:end] = True
+        if swept.any():
+            order, colours = self._order(swept)
+            p.launch(solve_segment, order, *shared, self._scale, first, colours=colours)
+        if (swept & self._rods.jointed).any():
+            order, colours = self._order(swept & self._rods.jointed)
+            p.launch(solve_joint, order, *shared[:2], self._scale, first, colours=colours)
 
-    def finish(self, threads: int) -> None:
+    def record_velocities(self, p: Program) -> None:
         """Derive the spins from the turns."""
-        motion.finish(self._frames, self._spins, self._rods.weights, self._predicted, self._decay, self._inverse_h)
-        self._substep += 1
-        if self._substep == self._substeps:
-            self._substep = 0
-            self._shown[...] = self._frames
+        arguments = self._segments, self.frames, self._decay, 1.0 / self._settings.substep
+        p.launch(update_spin, *arguments, count=len(self._segments))
 
-    def _take_in(self) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Give clamped frames that the user turned the spin that takes them there in dt."""
-        c = self._clamped
+        c, frames = self._clamped, self.frames
         if len(c) == 0:
             return
-        goal, here = self._frames[c].astype(np.float64), self._shown[c].astype(np.float64)
+        goal, here = frames.q[c].astype(np.float64), frames.shown[c].astype(np.float64)
         moved = (goal != here).any(axis=1)
         size = np.linalg.norm(goal, axis=1, keepdims=True)
         goal = np.where(size > 0.0, goal / np.where(size > 0.0, size, 1.0), here)
@@ -213,40 +245,34 @@ class RodPart:
         turn *= np.where(turn[:, :1] < 0.0, -1.0, 1.0)
         sine = np.linalg.norm(turn[:, 1:], axis=1, keepdims=True)
         angle = 2.0 * np.arctan2(sine, turn[:, :1])
-        spin = turn[:, 1:] / np.where(sine > 0.0, sine, 1.0) * angle / self._dt
-        self._spins[c] = np.where(moved[:, None], spin, 0.0)
-        self._targets[c] = np.where(moved[:, None], goal, here)
-        self._frames[c] = here
+        spin = turn[:, 1:] / np.where(sine > 0.0, sine, 1.0) * angle / self._settings.dt
+        frames.spin[c] = np.where(moved[:, None], spin, 0.0)
+        frames.target[c] = np.where(moved[:, None], goal, here)
+        frames.q[c] = here
 
-    def _bind_direct(self) -> tuple | None:
-        rods, count = self._rods, len(self._rods.points)
-        chosen = rods.direct
-        if not chosen.any():
-            return None
-        rings = (chosen & rods.closed).any()
-        return (
-            rods.bounds[chosen], rods.closed[chosen], rods.points, rods.lengths, rods.rest, rods.softness, rods.weights,
-            self._rates, self._begun, self._x, self._frames, self._multipliers, self._scale, np.zeros((count, 7)),
-            np.zeros((2 * count, 24)), np.zeros((7 if rings else 1, 2 * count, 3)),
-        )  # fmt: skip
+    def _order(self, chosen: np.ndarray) -> tuple[Order, np.ndarray]:
+        """Some of the segments colour after colour, and where each colour starts."""
+        numbers = np.flatnonzero(chosen)
+        order = numbers[np.argsort(self._colours[numbers], kind="stable")]
+        return Order(segment=order), np.searchsorted(self._colours[order], np.arange(4))
 
-    def _bind_iterative(self) -> list[tuple]:
-        rods = self._rods
-        members = np.zeros(len(rods.points), bool)
-        for begin, end in rods.bounds[~rods.direct]:
-            members[begin:end] = True
-        if not members.any():
-            return []
-        shared = (rods.after, rods.points, rods.lengths, rods.rest, rods.softness, rods.weights, self._rates,
-                  self._begun, self._x, self._frames, self._multipliers, self._scale)  # fmt: skip
-        colours = _colours(rods.bounds, rods.closed)
-        sweeps = []
-        for joints, rows in ((False, members), (True, members & rods.jointed)):
-            chosen = np.flatnonzero(rows)
-            order = chosen[np.argsort(colours[chosen], kind="stable")]
-            offsets = np.searchsorted(colours[order], np.arange(4))
-            sweeps.append((offsets, order, joints, *shared))
-        return sweeps
+
+def _segments(rods: RodModel, h: float) -> Segments:
+    """The record of all segments for a substep [s]."""
+    return Segments(
+        points=rods.points,
+        after=rods.after.astype(np.int64),
+        length=rods.lengths,
+        rest=rods.rest,
+        compliance=rods.softness,
+        inverse_inertia=rods.weights,
+        rate=rods.damping / h,
+    )
+
+
+def _ranges(bounds: np.ndarray) -> Rods:
+    """First segments of rods and those after their last ones, (R, 2), as a record."""
+    return Rods(begin=bounds[:, 0].astype(np.int64), end=bounds[:, 1].astype(np.int64))
 
 
 def _colours(bounds: np.ndarray, closed: np.ndarray) -> np.ndarray:

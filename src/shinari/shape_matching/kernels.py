@@ -1,4 +1,4 @@
-"""Kernels of shape matching: sums over clusters, the pose of each, and the way of each particle to its goal.
+"""Kernels of shape matching: sums over clusters, the pose of each, and the displacement of each particle to its goal.
 
 A cluster of particles i with masses m_i and places q_i at rest, counted from their centre of mass, is now at
 p_i = x_i - c. From the sums A = sum m p q^T and the constant Q = sum m q q^T follow the rotation R in A, the best
@@ -15,15 +15,30 @@ All sums are in double precision, over pieces of at most `PIECE` members each an
 so that they do not depend on the number of threads.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import function, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.polar import matrix_of, rotation_near, transposed_times
-from shinari.maths.vec3 import cross, dot
+from shinari.maths.vec3 import add, cross, dot, scale
+from shinari.shape_matching.records import (
+    Chosen,
+    Clusters,
+    Entries,
+    Lumps,
+    Matched,
+    Members,
+    Pieces,
+    Plastic,
+    Quadratic,
+    QuadraticPieces,
+)
+from shinari.solver.particles import Particles
 
 PIECE = 512
 ONE, TWO, THREE, ZERO = np.float64(1.0), np.float64(2.0), np.float64(3.0), np.float64(0.0)
+NONE = (ZERO, ZERO, ZERO)
 # A cluster that is squashed to less of its volume than the first forgets its linear part, with less than the second it
 # begins to: turned inside out it has to come back.
 LOST, FADING = np.float64(0.05), np.float64(0.3)
@@ -31,126 +46,148 @@ LOST, FADING = np.float64(0.05), np.float64(0.3)
 THIN = np.float64(1e-12)
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def cluster_sums(parts, pieces, starts, members, rest, weights, quadratic, lengths, x, sums):
-    """Sums of m (x - x0) and m (x - x0) q^T over pieces of clusters, x0 the first member of the cluster.
-
-    Args:
-        parts: How many threads share the pieces.
-        pieces: Cluster, first and end of the members of each piece, (K, 3).
-        starts: First member of each cluster, (C + 1,).
-        members: Particle of each member, (E,).
-        rest: Its place at rest from the centre of the cluster [m], (E, 3).
-        weights: Its mass in the cluster [kg], (E,).
-        quadratic: Number among the quadratic clusters, or -1, (C,).
-        lengths: Length that makes products of coordinates lengths [m], (C,).
-        x: Positions and inverse mass, (N, 4).
-        sums: Filled: m (x - x0), then by rows m (x - x0) q^T with 3 columns, 9 of quadratic clusters, (K, 12 or 30).
-    """
-    count = len(pieces)
-    for t in numba.prange(parts):
-        for k in range(count * t // parts, count * (t + 1) // parts):
-            c, first, end = pieces[k, 0], pieces[k, 1], pieces[k, 2]
-            if quadratic[c] < 0:
-                linear_sums(k, members[starts[c]], first, end, members, rest, weights, x, sums)
-            else:
-                quadratic_sums(k, members[starts[c]], first, end, members, rest, weights, lengths[c], x, sums)
+@steady
+def double(a):
+    """A vector in double precision."""
+    return np.float64(a[0]), np.float64(a[1]), np.float64(a[2])
 
 
 @steady
-def linear_sums(k, origin, first, end, members, rest, weights, x, sums):
-    """Sums of piece k."""
-    ox, oy, oz = np.float64(x[origin, 0]), np.float64(x[origin, 1]), np.float64(x[origin, 2])
-    px = py = pz = xx = xy = xz = yx = yy = yz = zx = zy = zz = ZERO
-    for e in range(first, end):
-        i, m = members[e], np.float64(weights[e])
-        a, b, c = np.float64(rest[e, 0]), np.float64(rest[e, 1]), np.float64(rest[e, 2])
-        u, v, w = m * (x[i, 0] - ox), m * (x[i, 1] - oy), m * (x[i, 2] - oz)
-        px, py, pz = px + u, py + v, pz + w
-        xx, xy, xz = xx + u * a, xy + u * b, xz + u * c
-        yx, yy, yz = yx + v * a, yy + v * b, yz + v * c
-        zx, zy, zz = zx + w * a, zy + w * b, zz + w * c
-    sums[k, 0], sums[k, 1], sums[k, 2] = px, py, pz
-    sums[k, 3], sums[k, 4], sums[k, 5] = xx, xy, xz
-    sums[k, 6], sums[k, 7], sums[k, 8] = yx, yy, yz
-    sums[k, 9], sums[k, 10], sums[k, 11] = zx, zy, zz
+def away(x, origin):
+    """From a position to another in double precision."""
+    return np.float64(x[0]) - origin[0], np.float64(x[1]) - origin[1], np.float64(x[2]) - origin[2]
 
 
 @steady
-def extended(rest, e, length):
+def rows_of(m):
+    """Nine numbers as the rows of a matrix."""
+    return (m[0], m[1], m[2]), (m[3], m[4], m[5]), (m[6], m[7], m[8])
+
+
+@steady
+def flat(m):
+    """The rows of a matrix as nine numbers."""
+    return m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]
+
+
+@kernel(fastmath=STEADY)
+def sum_piece(k, pieces: Pieces, clusters: Clusters, members: Members, particles: Particles):
+    """Sums of m (x - x0) and m (x - x0) q^T over a piece, x0 the origin of the cluster."""
+    origin = double(particles.x[clusters.origin[pieces.cluster[k]]])
+    first, xs, ys, zs = NONE, NONE, NONE, NONE
+    for e in range(pieces.begin[k], pieces.end[k]):
+        r = scale(away(particles.x[members.particle[e]], origin), members.weight[e])
+        q = double(members.rest[e])
+        first = add(first, r)
+        xs, ys, zs = add(xs, scale(q, r[0])), add(ys, scale(q, r[1])), add(zs, scale(q, r[2]))
+    pieces.first[k], pieces.moment[k] = first, flat((xs, ys, zs))
+
+
+@steady
+def extended(rest, length):
     """Place at rest, and the six products of its coordinates over a length."""
-    a, b, c = np.float64(rest[e, 0]), np.float64(rest[e, 1]), np.float64(rest[e, 2])
+    a, b, c = double(rest)
     s = ONE / length
     return a, b, c, s * a * a, s * b * b, s * c * c, s * a * b, s * b * c, s * c * a
 
 
-@steady
-def quadratic_sums(k, origin, first, end, members, rest, weights, length, x, sums):
-    """Sums of piece k with the products of coordinates (Mueller et al. 2005, section 4.4)."""
-    for column in range(30):
-        sums[k, column] = ZERO
-    for e in range(first, end):
-        i, m = members[e], np.float64(weights[e])
-        q = extended(rest, e, length)
-        for row in range(3):
-            u = m * (np.float64(x[i, row]) - np.float64(x[origin, row]))
-            sums[k, row] += u
-            for column in range(9):
-                sums[k, 3 + 9 * row + column] += u * q[column]
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def cluster_poses(
-    parts, piece_starts, sums, starts, members, x, masses, inverse, open_part, laws, quadratic, lengths, inverse_nine,
-    means, rotations, plastic, flow, poses
-):  # fmt: skip
-    """Centre and map to the goals of each cluster, from its sums.
-
-    Args:
-        parts: How many threads share the clusters.
-        piece_starts: First piece of each cluster, (C + 1,).
-        sums: Sums of the pieces, (K, 12 or 30).
-        starts: First member of each cluster, (C + 1,).
-        members: Particle of each member, (E,).
-        x: Positions and inverse mass, (N, 4).
-        masses: Mass of each cluster [kg], (C,).
-        inverse: Inverse of sum m q q^T on what the cluster spans, by rows, (C, 9).
-        open_part: Projection on what it does not span, by rows, (C, 9).
-        laws: beta, yield, creep [1/s] and largest plastic strain, (C, 4).
-        quadratic: Number among the quadratic clusters, or -1, (C,).
-        lengths: Length of the products of coordinates [m], (C,).
-        inverse_nine: Inverse of the moments of all nine columns of each quadratic cluster, (Q, 9, 9).
-        means: Means of the six products of coordinates, (Q, 6) [m].
-        rotations: Rotation of each cluster, w x y z, followed, (C, 4).
-        plastic: Plastic deformation of each cluster, by rows, (C, 9), or none (0, 9).
-        flow: Time for which what is beyond the yield flows now [s]; 0 leaves the plastic deformation as it is.
-        poses: Filled: centre, then by rows the map of the place at rest to the goal, (C, 12 or 30).
-    """
-    count = len(masses)
-    for t in numba.prange(parts):
-        for c in range(count * t // parts, count * (t + 1) // parts):
-            first = piece_starts[c]
-            for k in range(first + 1, piece_starts[c + 1]):
-                for column in range(sums.shape[1]):
-                    sums[first, column] += sums[k, column]
-            for column in range(3):
-                shift = sums[first, column] / masses[c]
-                poses[c, column] = np.float64(x[members[starts[c]], column]) + shift
-            if quadratic[c] < 0:
-                linear_pose(c, first, sums, inverse, open_part, laws, rotations, plastic, flow, poses)
-            else:
-                g = quadratic[c]
-                quadratic_pose(c, first, g, sums, masses, laws, inverse_nine, means, rotations, poses)
+@kernel(fastmath=STEADY)
+def sum_quadratic_piece(
+    k,
+    pieces: QuadraticPieces,
+    clusters: Clusters,
+    quadratic: Quadratic,
+    members: Members,
+    particles: Particles,
+):
+    """Sums of a piece with the products of coordinates (Mueller et al. 2005, section 4.4)."""
+    c = pieces.cluster[k]
+    origin, length = double(particles.x[clusters.origin[c]]), quadratic.length[clusters.quadratic[c]]
+    pieces.first[k] = NONE
+    for row in range(3):
+        for column in range(9):
+            pieces.moment[k, row, column] = ZERO
+    for e in range(pieces.begin[k], pieces.end[k]):
+        r = scale(away(particles.x[members.particle[e]], origin), members.weight[e])
+        q = extended(members.rest[e], length)
+        pieces.first[k] = add(pieces.first[k], r)
+        add_row(pieces.moment, k, 0, r[0], q)
+        add_row(pieces.moment, k, 1, r[1], q)
+        add_row(pieces.moment, k, 2, r[2], q)
 
 
 @steady
-def rows_of(table, k, at):
-    """Nine numbers of a row from a column on, as the rows of a matrix."""
-    return (
-        (table[k, at], table[k, at + 1], table[k, at + 2]),
-        (table[k, at + 3], table[k, at + 4], table[k, at + 5]),
-        (table[k, at + 6], table[k, at + 7], table[k, at + 8]),
+def add_row(moment, k, row, r, q):
+    """Add r q to a row of nine."""
+    m = moment[k, row]
+    moment[k, row] = (
+        m[0] + r * q[0],
+        m[1] + r * q[1],
+        m[2] + r * q[2],
+        m[3] + r * q[3],
+        m[4] + r * q[4],
+        m[5] + r * q[5],
+        m[6] + r * q[6],
+        m[7] + r * q[7],
+        m[8] + r * q[8],
     )
+
+
+@function(fastmath=STEADY)
+def place_cluster(c, pieces, clusters, particles):
+    """Write the centre of a linear cluster; returns its moments, by rows."""
+    begin, end = clusters.pieces[c]
+    first, moment = pieces.first[begin], rows_of(pieces.moment[begin])
+    for k in range(begin + 1, end):
+        first, moment = add(first, pieces.first[k]), combination(ONE, moment, ONE, rows_of(pieces.moment[k]))
+    clusters.centre[c] = add(double(particles.x[clusters.origin[c]]), scale(first, ONE / clusters.mass[c]))
+    return moment
+
+
+@kernel(fastmath=STEADY)
+def match_cluster(k, chosen: Chosen, pieces: Pieces, clusters: Clusters, particles: Particles):
+    """Centre and map of a rigid or linear cluster: a F + b R."""
+    c = chosen.cluster[k]
+    moments = place_cluster(c, pieces, clusters, particles)
+    q = rotation_near(moments, clusters.rotation[c])
+    clusters.rotation[c] = q
+    rotation = matrix_of(q)
+    beta = clusters.law[c, 0]
+    if beta > ZERO:
+        f = best_map(clusters, c, moments, rotation)
+        stretched, turned = blend(beta, dot(f[0], cross(f[1], f[2])))
+        rotation = combination(stretched, f, turned, rotation)
+    clusters.map[c] = flat(rotation)
+
+
+@kernel(fastmath=STEADY)
+def match_plastic_cluster(
+    k, chosen: Chosen, pieces: Pieces, clusters: Clusters, plastic: Plastic, particles: Particles, flow: np.float64
+):
+    """Centre and map of a cluster that flows for a time: a F + b R S, S its plastic deformation."""
+    c = chosen.cluster[k]
+    moments = place_cluster(c, pieces, clusters, particles)
+    shape, q = rows_of(plastic.shape[c]), clusters.rotation[c]
+    f, volume = moments, ZERO
+    # once with the deformation so far, and again with that after the flow
+    for turn in range(2 if flow > ZERO else 1):
+        q = rotation_near(product(moments, transposed(shape)), q)
+        if turn == 0:
+            f = best_map(clusters, c, moments, product(matrix_of(q), shape))
+            volume = dot(f[0], cross(f[1], f[2]))
+            if flow > ZERO:
+                shape = flowed(shape, matrix_of(q), f, clusters.law[c], flow)
+                plastic.shape[c] = flat(shape)
+    stretched, turned = blend(clusters.law[c, 0], volume)
+    clusters.rotation[c] = q
+    clusters.map[c] = flat(combination(stretched, f, turned, product(matrix_of(q), shape)))
+
+
+@steady
+def best_map(clusters, c, moments, rotation):
+    """The best linear map of a cluster, and the rotation where it has no extent."""
+    spanned, free = rows_of(clusters.inverse[c]), rows_of(clusters.open_part[c])
+    return combination(ONE, product(moments, spanned), ONE, product(rotation, free))
 
 
 @steady
@@ -208,42 +245,7 @@ def blend(beta, volume):
 
 
 @steady
-def write(poses, c, a):
-    """Write a matrix given by rows as the map of a cluster."""
-    for row in range(3):
-        for column in range(3):
-            poses[c, 3 + 3 * row + column] = a[row][column]
-
-
-@steady
-def linear_pose(c, first, sums, inverse, open_part, laws, rotations, plastic, flow, poses):
-    """Map of a rigid or linear cluster: (a F + b R S), S its plastic deformation."""
-    moments = rows_of(sums, first, 3)
-    q = (rotations[c, 0], rotations[c, 1], rotations[c, 2], rotations[c, 3])
-    flows = len(plastic) > 0
-    shape = rows_of(plastic, c, 0) if flows else identity()
-    q = rotation_near(product(moments, transposed(shape)) if flows else moments, q)
-    rotation = product(matrix_of(q), shape)
-    if flows or laws[c, 0] > ZERO:
-        spanned, free = rows_of(inverse, c, 0), rows_of(open_part, c, 0)
-        f = combination(ONE, product(moments, spanned), ONE, product(rotation, free))
-        volume = dot(f[0], cross(f[1], f[2]))
-        if flows and flow > ZERO:
-            shape = flowed(shape, matrix_of(q), f, laws, c, flow)
-            for row in range(3):
-                for column in range(3):
-                    plastic[c, 3 * row + column] = shape[row][column]
-            q = rotation_near(product(moments, transposed(shape)), q)
-            rotation = product(matrix_of(q), shape)
-        stretched, turned = blend(laws[c, 0], volume)
-        rotation = combination(stretched, f, turned, rotation)
-    for k in range(4):
-        rotations[c, k] = q[k]
-    write(poses, c, rotation)
-
-
-@steady
-def flowed(shape, rotation, f, laws, c, flow):
+def flowed(shape, rotation, f, law, flow):
     """Plastic deformation after a time (Mueller et al. 2005, section 4.5): what is beyond the yield creeps into it.
 
     The strain is that of the symmetric part S of R^T F shape^-1. Its excess flows at the creep rate, which is the same
@@ -253,130 +255,162 @@ def flowed(shape, rotation, f, laws, c, flow):
     stretch = transposed_times(rotation, product(f, inverse_of(shape, volume)))
     stretch = combination(ONE / TWO, stretch, ONE / TWO, transposed(stretch))
     excess = combination(ONE, stretch, -ONE, identity())
-    share = min(flow * laws[c, 2], ONE)
-    grown = combination(ONE, shape, share if size_of(excess) > laws[c, 1] else ZERO, product(excess, shape))
+    share = min(flow * law[2], ONE)
+    grown = combination(ONE, shape, share if size_of(excess) > law[1] else ZERO, product(excess, shape))
     plastic = combination(ONE, grown, -ONE, identity())
     size = size_of(plastic)
-    limited = combination(ONE, identity(), min(ONE, laws[c, 3] / size) if size > ZERO else ONE, plastic)
+    limited = combination(ONE, identity(), min(ONE, law[3] / size) if size > ZERO else ONE, plastic)
     volume = dot(limited[0], cross(limited[1], limited[2]))
     good = volume > LOST
     s = ONE / np.cbrt(volume if good else ONE)
     return combination(s if good else ZERO, limited, ZERO if good else ONE, shape)
 
 
-@steady
-def quadratic_pose(c, first, g, sums, masses, laws, inverse_nine, means, rotations, poses):
-    """Map of a quadratic cluster, three rows of nine; the products of coordinates count from their means."""
+@kernel(fastmath=STEADY)
+def match_quadratic_cluster(g, quadratic: Quadratic, pieces: QuadraticPieces, clusters: Clusters, particles: Particles):
+    """Centre and map of a quadratic cluster; the products of coordinates count from their means."""
+    c = quadratic.cluster[g]
+    begin, end = clusters.pieces[c]
+    sums = pieces.moment
+    for k in range(begin + 1, end):
+        pieces.first[begin] = add(pieces.first[begin], pieces.first[k])
+        for row in range(3):
+            for column in range(9):
+                sums[begin, row, column] += sums[k, row, column]
+    clusters.centre[c] = add(
+        double(particles.x[clusters.origin[c]]), scale(pieces.first[begin], ONE / clusters.mass[c])
+    )
     for row in range(3):
         for column in range(6):
-            sums[first, 6 + 9 * row + column] -= sums[first, row] * means[g, column]
-    moments = (
-        (sums[first, 3], sums[first, 4], sums[first, 5]),
-        (sums[first, 12], sums[first, 13], sums[first, 14]),
-        (sums[first, 21], sums[first, 22], sums[first, 23]),
-    )
-    q = rotation_near(moments, (rotations[c, 0], rotations[c, 1], rotations[c, 2], rotations[c, 3]))
-    for k in range(4):
-        rotations[c, k] = q[k]
+            sums[begin, row, 3 + column] -= pieces.first[begin, row] * quadratic.mean[g, column]
+    q = rotation_near(linear_part(sums, begin), clusters.rotation[c])
+    clusters.rotation[c] = q
     for row in range(3):
         for column in range(9):
             total = ZERO
             for k in range(9):
-                total += sums[first, 3 + 9 * row + k] * inverse_nine[g, k, column]
-            poses[c, 3 + 9 * row + column] = total
-    f = (
-        (poses[c, 3], poses[c, 4], poses[c, 5]),
-        (poses[c, 12], poses[c, 13], poses[c, 14]),
-        (poses[c, 21], poses[c, 22], poses[c, 23]),
-    )
-    stretched, turned = blend(laws[c, 0], dot(f[0], cross(f[1], f[2])))
-    rotation = matrix_of(q)
+                total += sums[begin, row, k] * quadratic.inverse[g, k, column]
+            quadratic.map[g, row, column] = total
+    f = linear_part(quadratic.map, g)
+    stretched, turned = blend(clusters.law[c, 0], dot(f[0], cross(f[1], f[2])))
     for row in range(3):
         for column in range(9):
-            poses[c, 3 + 9 * row + column] *= stretched
-        for column in range(3):
-            poses[c, 3 + 9 * row + column] += turned * rotation[row][column]
+            quadratic.map[g, row, column] *= stretched
+    m = combination(stretched, f, turned, matrix_of(q))
+    clusters.map[c] = flat(m)
+    put_row(quadratic.map, g, 0, m[0])
+    put_row(quadratic.map, g, 1, m[1])
+    put_row(quadratic.map, g, 2, m[2])
 
 
 @steady
-def goal(e, c, rest, quadratic, lengths, means, poses):
-    """Where a cluster wants one of its members."""
-    a, b, d = np.float64(rest[e, 0]), np.float64(rest[e, 1]), np.float64(rest[e, 2])
-    if quadratic[c] < 0:
-        return (
-            poses[c, 0] + poses[c, 3] * a + poses[c, 4] * b + poses[c, 5] * d,
-            poses[c, 1] + poses[c, 6] * a + poses[c, 7] * b + poses[c, 8] * d,
-            poses[c, 2] + poses[c, 9] * a + poses[c, 10] * b + poses[c, 11] * d,
+def linear_part(table, k):
+    """The first three of nine columns, by rows."""
+    return (
+        (table[k, 0, 0], table[k, 0, 1], table[k, 0, 2]),
+        (table[k, 1, 0], table[k, 1, 1], table[k, 1, 2]),
+        (table[k, 2, 0], table[k, 2, 1], table[k, 2, 2]),
+    )
+
+
+@steady
+def put_row(table, k, row, m):
+    """Write the first three of nine columns."""
+    table[k, row, 0], table[k, row, 1], table[k, row, 2] = m
+
+
+@steady
+def mapped(clusters, c, q):
+    """Where a cluster takes a place at rest, counted from its centre."""
+    m = rows_of(clusters.map[c])
+    return add(clusters.centre[c], (dot(m[0], q), dot(m[1], q), dot(m[2], q)))
+
+
+@steady
+def curvature(clusters, quadratic, c, q):
+    """What the products of coordinates add to where a cluster takes a place at rest; zero for a linear one."""
+    g = clusters.quadratic[c]
+    place = NONE
+    if g >= 0:
+        columns, mean = extended(q, quadratic.length[g]), quadratic.mean[g]
+        parts = (
+            columns[3] - mean[0],
+            columns[4] - mean[1],
+            columns[5] - mean[2],
+            columns[6] - mean[3],
+            columns[7] - mean[4],
+            columns[8] - mean[5],
         )
-    return curved_goal(e, c, rest, quadratic, lengths, means, poses)
+        place = (
+            six_of(quadratic.map[g, 0], parts),
+            six_of(quadratic.map[g, 1], parts),
+            six_of(quadratic.map[g, 2], parts),
+        )
+    return place
 
 
 @steady
-def curved_goal(e, c, rest, quadratic, lengths, means, poses):
-    """Where a quadratic cluster wants one of its members."""
-    q = extended(rest, e, lengths[c])
-    g = quadratic[c]
-    px, py, pz = poses[c, 0], poses[c, 1], poses[c, 2]
-    for k in range(9):
-        part = q[k] - (means[g, max(k - 3, 0)] if k > 2 else ZERO)
-        px, py, pz = px + poses[c, 3 + k] * part, py + poses[c, 12 + k] * part, pz + poses[c, 21 + k] * part
-    return px, py, pz
+def six_of(m, parts):
+    """The last six of nine columns times as many numbers."""
+    return (
+        m[3] * parts[0] + m[4] * parts[1] + m[5] * parts[2] + m[6] * parts[3] + m[7] * parts[4] + m[8] * parts[5]
+    )  # fmt: skip
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def move_to_goals(
-    parts, first, particles, lumps, entry_starts, entries, clusters, rest, quadratic, lengths, means, poses, shares, x,
-    moves
-):  # fmt: skip
-    """Move each particle towards the mean of its goals.
+@kernel(fastmath=STEADY)
+def move_to_goal(
+    p,
+    matched: Matched,
+    lumps: Lumps,
+    entries: Entries,
+    members: Members,
+    clusters: Clusters,
+    particles: Particles,
+    first: np.int64,
+):
+    """Move a particle towards the mean of its goals, all of them of linear clusters.
 
     It is an XPBD row C = x - g of three components with inverse stiffness 1 / (m w^2), w the angular frequency of the
-    material (Macklin et al. 2016, eq. 18): dx = -s (C + r d), with r = 1 / (w h)^2, s = 1 / (1 + r), and d what it has
-    moved in this substep.
-
-    Args:
-        parts: How many threads share the particles.
-        first: Whether it is the first iteration of the substep.
-        particles: Particles that are in clusters, (P,).
-        lumps: Lump of each, (P,).
-        entry_starts: First place of each particle among the entries, (P + 1,).
-        entries: Its members of clusters, (E,).
-        clusters: Cluster of each member, (E,).
-        rest: Place at rest of each member [m], (E, 3).
-        quadratic: Number among the quadratic clusters, or -1, (C,).
-        lengths: Length of the products of coordinates [m], (C,).
-        means: Means of the products, (Q, 6).
-        poses: Poses of the clusters, (C, 12 or 30).
-        shares: s and r of each lump, (L, 2).
-        x: Positions and inverse mass, (N, 4).
-        moves: What each particle has moved in this substep [m], (P, 3).
+    material (Macklin et al. 2016, eq. 18): dx = -s (C + r d), with r = 1 / (w h)^2, s = 1 / (1 + r), and d the
+    displacement by matching in this substep.
     """
-    count = len(particles)
-    for t in numba.prange(parts):
-        for p in range(count * t // parts, count * (t + 1) // parts):
-            to_goal(p, first, particles, lumps, entry_starts, entries, clusters, rest, quadratic, lengths, means, poses,
-                    shares, x, moves)  # fmt: skip
+    begin, end = matched.entries[p]
+    goal = NONE
+    for k in range(begin, end):
+        e = entries.member[k]
+        goal = add(goal, mapped(clusters, members.cluster[e], double(members.rest[e])))
+    move(p, scale(goal, ONE / (end - begin)), matched, lumps, particles, first)
+
+
+@kernel(fastmath=STEADY)
+def move_to_curved_goal(
+    p,
+    matched: Matched,
+    lumps: Lumps,
+    entries: Entries,
+    members: Members,
+    clusters: Clusters,
+    quadratic: Quadratic,
+    particles: Particles,
+    first: np.int64,
+):
+    """The same where some clusters are quadratic."""
+    begin, end = matched.entries[p]
+    goal = NONE
+    for k in range(begin, end):
+        e = entries.member[k]
+        c, q = members.cluster[e], double(members.rest[e])
+        goal = add(goal, add(mapped(clusters, c, q), curvature(clusters, quadratic, c, q)))
+    move(p, scale(goal, ONE / (end - begin)), matched, lumps, particles, first)
 
 
 @steady
-def to_goal(
-    p, first, particles, lumps, entry_starts, entries, clusters, rest, quadratic, lengths, means, poses, shares, x,
-    moves
-):  # fmt: skip
-    """Move one particle."""
-    i = particles[p]
-    begin, end = entry_starts[p], entry_starts[p + 1]
-    gx = gy = gz = ZERO
-    for k in range(begin, end):
-        e = entries[k]
-        place = goal(e, clusters[e], rest, quadratic, lengths, means, poses)
-        gx, gy, gz = gx + place[0], gy + place[1], gz + place[2]
-    n = ONE / (end - begin)
-    g = (n * gx, n * gy, n * gz)
-    s, r = shares[lumps[p], 0], shares[lumps[p], 1]
-    free = x[i, 3] > 0.0
-    for k in range(3):
-        before = ZERO if first else np.float64(moves[p, k])
-        change = -s * (np.float64(x[i, k]) - g[k] + r * before) if free else ZERO
-        x[i, k] += change
-        moves[p, k] = before + change
+def move(p, goal, matched, lumps, particles, first):
+    """Move a free particle towards its goal."""
+    i = matched.particle[p]
+    x, share = particles.x[i], lumps.share[matched.lump[p]]
+    before = scale(double(matched.displacement[p]), ZERO if first else ONE)
+    s = -share[0] if x[3] > 0.0 else ZERO
+    change = scale(add(away(x, goal), scale(before, share[1])), s)
+    particles.x[i] = x[0] + change[0], x[1] + change[1], x[2] + change[2], x[3]
+    matched.displacement[p] = add(before, change)

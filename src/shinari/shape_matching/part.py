@@ -2,23 +2,48 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.maths.strain import stretch_strain
 from shinari.scene.motion import rotation_matrix
-from shinari.shape_matching.kernels import cluster_poses, cluster_sums, move_to_goals
-from shinari.shape_matching.spin import lump_spins, spin_sums, spin_up
+from shinari.shape_matching.kernels import (
+    match_cluster,
+    match_plastic_cluster,
+    match_quadratic_cluster,
+    move_to_curved_goal,
+    move_to_goal,
+    sum_piece,
+    sum_quadratic_piece,
+)
+from shinari.shape_matching.records import (
+    Chosen,
+    Clusters,
+    Entries,
+    LumpPieces,
+    Lumps,
+    Matched,
+    Members,
+    Pieces,
+    Plastic,
+    Quadratic,
+    QuadraticPieces,
+)
+from shinari.shape_matching.spin import apply_spin, find_spin, keep_velocity, sum_spin
+from shinari.solver.particles import Particles
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
-# Particles for which it is worth waking one more thread.
-SHARE = 4000
+# Particles below which a part is not worth sharing; and pieces or clusters.
+GRAIN, PIECES = 1024, 4
 # Exponents of e beyond this leave single precision.
 _MOST_DAMPING = 80.0
 
@@ -105,9 +130,9 @@ class ShapeMatching:
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Matching":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Matching":
         """The clusters of a simulation."""
-        return Matching(self, model, state, settings)
+        return Matching(self, model, state, settings, work.particles)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None beyond that of the particles; 1/2 m w^2 |x - g|^2 of each particle that is not rigid [J]."""
@@ -143,84 +168,178 @@ class ShapeMatching:
         """None: goals are no rows."""
         return np.zeros(0, np.int64), np.zeros(0)
 
-    def poses(self, state: "State") -> np.ndarray:
-        """Centre and map of each cluster as the particles are now, (C, 12 or 30); see `cluster_poses`."""
-        return self.matched(1, state.x, state.parts[ROTATIONS].copy(), state.parts[PLASTIC].copy(), 0.0)
-
     def ways_to_goals(self, state: "State") -> np.ndarray:
         """From each particle to the mean of its goals [m], (P, 3) float64."""
-        x, shares = state.x.astype(np.float64), np.tile([1.0, 0.0], (len(self.held), 1))
-        x[:, 3] = 1.0
-        moves = np.zeros((len(self.particles), 3))
-        self.move(1, True, self.poses(state), shares, x, moves)
-        return moves
+        tables = self.poses(state, 1)
+        q, c = self.rest.astype(np.float64), self.clusters
+        goals = tables.clusters.centre[c] + np.einsum("eij,ej->ei", tables.clusters.map.reshape(-1, 3, 3)[c], q)
+        curved = np.flatnonzero(self.quadratic[c] >= 0)
+        if len(curved):
+            q, g = q[curved], self.quadratic[c[curved]]
+            length = self.lengths[c[curved], None]
+            parts = np.concatenate([q * q, q * np.roll(q, -1, axis=1)], axis=1) / length - self.means[g]
+            goals[curved] += np.einsum("eij,ej->ei", tables.quadratic.map[g][:, :, 3:], parts)
+        counts = np.diff(self.entry_starts)
+        means = np.add.reduceat(goals[self.entries], self.entry_starts[:-1]) / counts[:, None]
+        return means - state.x[self.particles, :3]
 
-    def matched(self, parts: int, x: np.ndarray, rotations: np.ndarray, plastic: np.ndarray, flow: float) -> np.ndarray:
-        """Poses of the clusters at positions x, (C, 12 or 30); follows `rotations`, and `plastic` for a time [s]."""
-        width = 30 if len(self.means) else 12
-        sums, poses = np.empty((len(self.pieces), width)), np.empty((len(self.masses), width))
-        cluster_sums(
-            parts, self.pieces, self.starts, self.members, self.rest, self.weights, self.quadratic, self.lengths, x,
-            sums,
-        )  # fmt: skip
-        cluster_poses(
-            min(parts, len(self.masses)), self.piece_starts, sums, self.starts, self.members, x, self.masses,
-            self.inverse, self.open_part, self.laws, self.quadratic, self.lengths, self.inverse_nine, self.means,
-            rotations, plastic, flow, poses,
-        )  # fmt: skip
-        return poses
+    def poses(self, state: "State", threads: int) -> "Tables":
+        """Centre and map of each cluster as the particles are now, in tables of their own."""
+        real = state.x.dtype.type
+        tables = Tables(self, real, state.parts[ROTATIONS].copy(), state.parts[PLASTIC].copy())
+        particles = Particles.zeros(len(state.x), real)
+        particles.bind(x=state.x)
+        p = Program()
+        tables.record_match(p, particles, 0.0)
+        p.run(threads)
+        return tables
 
-    def move(
-        self, parts: int, first: bool, poses: np.ndarray, shares: np.ndarray, x: np.ndarray, moves: np.ndarray
+
+class Tables:
+    """Records of clusters, of their members and of the pieces that sums run over.
+
+    Attributes:
+        members: Members of clusters.
+        clusters: Clusters.
+        quadratic: Those of them that are quadratic.
+        entries: Members that each particle is.
+    """
+
+    def __init__(self, lumps: ShapeMatching, real: type, rotations: np.ndarray, plastic: np.ndarray) -> None:
+        count = len(lumps.masses)
+        curved = lumps.quadratic >= 0
+        self.members = Members(
+            real, particle=lumps.members, cluster=lumps.clusters, rest=lumps.rest, weight=lumps.weights
+        )
+        self.clusters = Clusters(
+            origin=lumps.members[lumps.starts[:-1]],
+            pieces=np.zeros((count, 2), np.int64),
+            mass=lumps.masses,
+            inverse=lumps.inverse,
+            open_part=lumps.open_part,
+            law=lumps.laws,
+            rotation=rotations,
+            centre=np.zeros((count, 3)),
+            map=np.zeros((count, 9)),
+            quadratic=lumps.quadratic,
+        )
+        self.quadratic = Quadratic(
+            cluster=np.flatnonzero(curved),
+            length=lumps.lengths[curved],
+            inverse=lumps.inverse_nine,
+            mean=lumps.means,
+            map=np.zeros((len(lumps.means), 3, 9)),
+        )
+        self.entries = Entries(member=lumps.entries)
+        self._linear = Chosen(cluster=np.flatnonzero(~curved))
+        self._plastic = Plastic(shape=plastic)
+        of_quadratic = curved[lumps.pieces[:, 0]]
+        self._pieces = self._bind_pieces(Pieces, lumps.pieces[~of_quadratic])
+        self._quadratic_pieces = self._bind_pieces(QuadraticPieces, lumps.pieces[of_quadratic])
+
+    def _bind_pieces(self, kind: type, pieces: np.ndarray) -> Any:
+        """The record of pieces, (K, 3), of one kind; clusters learn which are theirs."""
+        record = kind.zeros(len(pieces))
+        record.cluster[...], record.begin[...], record.end[...] = pieces.T
+        clusters = np.unique(record.cluster)
+        self.clusters.pieces[clusters, 0] = np.searchsorted(record.cluster, clusters)
+        self.clusters.pieces[clusters, 1] = np.searchsorted(record.cluster, clusters, side="right")
+        return record
+
+    def record_match(self, p: Program, particles: Particles, flow: float) -> None:
+        """Find the pose of every cluster; what is beyond the yield flows for a time [s]."""
+        if len(self._linear):
+            sums = self._pieces, self.clusters
+            p.launch(sum_piece, *sums, self.members, particles, count=len(self._pieces), grain=PIECES)
+            count = len(self._linear)
+            if len(self._plastic):
+                records = self._linear, *sums, self._plastic, particles
+                p.launch(match_plastic_cluster, *records, flow, count=count, grain=PIECES)
+            else:
+                p.launch(match_cluster, self._linear, *sums, particles, count=count, grain=PIECES)
+        if len(self.quadratic):
+            sums = self._quadratic_pieces, self.clusters
+            p.launch(
+                sum_quadratic_piece, *sums, self.quadratic, self.members, particles, count=len(sums[0]), grain=PIECES
+            )  # fmt: skip
+            p.launch(
+                match_quadratic_cluster, self.quadratic, *sums, particles, count=len(self.quadratic), grain=PIECES
+            )  # fmt: skip
+
+
+class Matching(System):
+    """The clusters of one simulation.
+
+    Attributes:
+        matched: Their particles.
+        lumps: The lumps.
+    """
+
+    def __init__(
+        self, lumps: ShapeMatching, model: "Model", state: "State", settings: "Settings", particles: Particles
     ) -> None:
-        """Move the particles of x, (N, 4), towards their goals; see `move_to_goals`."""
-        move_to_goals(
-            parts, first, self.particles, self.lumps, self.entry_starts, self.entries, self.clusters, self.rest,
-            self.quadratic, self.lengths, self.means, poses, shares, x, moves,
-        )  # fmt: skip
-
-
-class Matching:
-    """The clusters of one simulation."""
-
-    def __init__(self, lumps: ShapeMatching, model: "Model", state: "State", settings: "Settings") -> None:
-        self._model, self._state, self._h = lumps, state, settings.substep
-        self._moves = np.zeros((len(lumps.particles), 3), state.x.dtype)
-        self._before = np.zeros_like(self._moves)
+        self._h, self._particles = settings.substep, particles
         # so much damping leaves nothing; more would be no number
         self._growth = math.exp(min(model.damping * settings.substep, _MOST_DAMPING))
-        self._shares = shares(lumps, settings)
-        self._sums, self._spins = np.empty((len(lumps.lump_pieces), 13)), np.empty((len(lumps.held), 6))
+        self._tables = Tables(lumps, model.real, state.parts[ROTATIONS], state.parts[PLASTIC])
+        count = len(lumps.particles)
+        self.matched = Matched(
+            model.real,
+            particle=lumps.particles,
+            lump=lumps.lumps,
+            entries=_ranges(lumps.entry_starts),
+            displacement=np.zeros((count, 3), model.real),
+            velocity=np.zeros((count, 3), model.real),
+        )
+        number = len(lumps.held)
+        self.lumps = Lumps(
+            origin=lumps.particles[lumps.firsts[:-1]],
+            pieces=_ranges(lumps.lump_piece_starts),
+            share=shares(lumps, settings),
+            held=lumps.held,
+            rigid=lumps.firm,
+            centre=np.zeros((number, 3)),
+            spin=np.zeros((number, 3)),
+        )
+        self.pieces = lump_pieces(lumps)
 
-    def predict(self, h: float) -> None:
+    def record_predict(self, p: Program) -> None:
         """Keep the velocities of the prediction."""
-        np.take(self._state.v, self._model.particles, axis=0, out=self._before, mode="clip")
+        p.launch(keep_velocity, self.matched, self._particles, count=len(self.matched), grain=GRAIN)
 
-    def project(self, threads: int, first: bool) -> None:
+    def record_project(self, p: Program, first: bool) -> None:
         """Find the pose of every cluster and move its particles towards their goals."""
-        parts, model, state = self._parts(threads), self._model, self._state
-        flow = self._h if first else 0.0
-        poses = model.matched(parts, state.x, state.parts[ROTATIONS], state.parts[PLASTIC], flow)
-        model.move(parts, first, poses, self._shares, state.x, self._moves)
+        tables, particles = self._tables, self._particles
+        tables.record_match(p, particles, self._h if first else 0.0)
+        records = self.matched, self.lumps, tables.entries, tables.members, tables.clusters
+        count = len(self.matched)
+        if len(tables.quadratic):
+            p.launch(move_to_curved_goal, *records, tables.quadratic, particles, first, count=count, grain=GRAIN)
+        else:
+            p.launch(move_to_goal, *records, particles, first, count=count, grain=GRAIN)
 
-    def finish(self, threads: int) -> None:
+    def record_velocities(self, p: Program) -> None:
         """Give free lumps the spin back that velocities from positions lose."""
-        parts, model, state = self._parts(threads), self._model, self._state
-        spin_sums(
-            parts, model.lump_pieces, model.firsts, model.particles, state.x, state.v, self._before, self._moves,
-            self._h, self._growth, self._sums,
-        )  # fmt: skip
-        lump_spins(
-            model.lump_piece_starts, model.firsts, model.particles, state.x, self._sums, model.held, self._spins
-        )  # fmt: skip
-        spin_up(parts, model.particles, model.lumps, state.x, state.v, self._spins)
+        records = self.lumps, self.matched, self._particles
+        p.launch(sum_spin, self.pieces, *records, self._h, self._growth, count=len(self.pieces), grain=PIECES)
+        p.launch(find_spin, self.pieces, self.lumps, self._particles, count=len(self.lumps), grain=GRAIN)
+        p.launch(apply_spin, self.matched, self.lumps, self._particles, count=len(self.matched), grain=GRAIN)
 
-    def _parts(self, threads: int) -> int:
-        return max(1, min(threads, len(self._model.particles) // SHARE))
+
+def lump_pieces(lumps: ShapeMatching) -> LumpPieces:
+    """The record of the pieces of lumps."""
+    pieces = LumpPieces.zeros(len(lumps.lump_pieces))
+    pieces.lump[...], pieces.begin[...], pieces.end[...] = lumps.lump_pieces.T
+    return pieces
+
+
+def _ranges(starts: np.ndarray) -> np.ndarray:
+    """Begin and end of each range, (K, 2), from where they start, (K + 1,)."""
+    return np.stack([starts[:-1], starts[1:]], axis=1)
 
 
 def shares(model: ShapeMatching, settings: "Settings") -> np.ndarray:
-    """What `move_to_goals` needs of the stiffness of each lump, (L, 2)."""
+    """What `move_to_goal` needs of the stiffness of each lump, (L, 2)."""
     if settings.method == "pbd":
         power = 1.0 if settings.stiffness_mode == "raw" else 1.0 / settings.iterations
         return np.stack([1.0 - (1.0 - model.stiffness) ** power, np.zeros(len(model.stiffness))], axis=1)

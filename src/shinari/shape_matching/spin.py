@@ -11,97 +11,89 @@ whole, so that nothing inside turns for it: v' += w cross (x - c), with the iner
 the opposite of that change.
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import function, kernel
+from shinari.compute.kernels import STEADY
 from shinari.maths.polar import solve_symmetric
-from shinari.shape_matching.kernels import THIN, ZERO
+from shinari.maths.vec3 import add, cross, scale, sub
+from shinari.shape_matching.kernels import NONE, ONE, THIN, ZERO, away, double
+from shinari.shape_matching.records import LumpPieces, Lumps, Matched
+from shinari.solver.particles import Particles
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def spin_sums(parts, pieces, starts, particles, x, v, before, moves, h, growth, sums):
-    """Sums over pieces of lumps: mass, m r, m r r^T and the change of spin, with r counted from the first particle.
+@kernel(fastmath=STEADY)
+def keep_velocity(p, matched: Matched, particles: Particles):
+    """Keep the velocity of the prediction."""
+    matched.velocity[p] = particles.v[matched.particle[p]]
 
-    Args:
-        parts: How many threads share the pieces.
-        pieces: Lump, first and end of the particles of each piece, (K, 3).
-        starts: First particle of each lump, (L + 1,).
-        particles: Particles of the lumps, (P,).
-        x: Positions and inverse mass, (N, 4).
-        v: Velocities [m/s], (N, 3).
-        before: Velocities of the prediction [m/s], (P, 3).
-        moves: How far matching has moved each in this substep [m], (P, 3).
-        h: Substep [s].
-        growth: What makes the velocities those before damping.
-        sums: Filled, (K, 13).
+
+@kernel(fastmath=STEADY)
+def sum_spin(
+    k, pieces: LumpPieces, lumps: Lumps, matched: Matched, particles: Particles, h: np.float64, growth: np.float64
+):
+    """Sums over a piece: mass, m r, m r r^T and the change of spin.
+
+    `growth` makes the velocities those before damping.
     """
-    count = len(pieces)
-    for t in numba.prange(parts):
-        for k in range(count * t // parts, count * (t + 1) // parts):
-            piece_sums(k, particles[starts[pieces[k, 0]]], pieces, particles, x, v, before, moves, h, growth, sums)
-
-
-@steady
-def piece_sums(k, origin, pieces, particles, x, v, before, moves, h, growth, sums):
-    """Sums of piece k."""
-    ox, oy, oz = np.float64(x[origin, 0]), np.float64(x[origin, 1]), np.float64(x[origin, 2])
-    mass = cx = cy = cz = xx = yy = zz = yz = zx = xy = lx = ly = lz = ZERO
-    for p in range(pieces[k, 1], pieces[k, 2]):
-        i = particles[p]
-        m = np.float64(1.0) / x[i, 3] if x[i, 3] > 0.0 else ZERO
-        a, b, c = x[i, 0] - ox, x[i, 1] - oy, x[i, 2] - oz
-        d, e, f = np.float64(moves[p, 0]), np.float64(moves[p, 1]), np.float64(moves[p, 2])
-        a1, b1, c1 = growth * v[i, 0], growth * v[i, 1], growth * v[i, 2]
-        a0, b0, c0 = np.float64(before[p, 0]), np.float64(before[p, 1]), np.float64(before[p, 2])
-        mass, cx, cy, cz = mass + m, cx + m * a, cy + m * b, cz + m * c
-        xx, yy, zz = xx + m * a * a, yy + m * b * b, zz + m * c * c
-        yz, zx, xy = yz + m * b * c, zx + m * c * a, xy + m * a * b
-        lx += m * (h * (b1 * c0 - c1 * b0) - (e * (c1 - c0) - f * (b1 - b0)))
-        ly += m * (h * (c1 * a0 - a1 * c0) - (f * (a1 - a0) - d * (c1 - c0)))
-        lz += m * (h * (a1 * b0 - b1 * a0) - (d * (b1 - b0) - e * (a1 - a0)))
-    sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = mass, cx, cy, cz
-    sums[k, 4], sums[k, 5], sums[k, 6] = xx, yy, zz
-    sums[k, 7], sums[k, 8], sums[k, 9] = yz, zx, xy
+    origin = double(particles.x[lumps.origin[pieces.lump[k]]])
+    mass, first, square, product, spin = ZERO, NONE, NONE, NONE, NONE
+    for p in range(pieces.begin[k], pieces.end[k]):
+        i = matched.particle[p]
+        x = particles.x[i]
+        m = ONE / x[3] if x[3] > 0.0 else ZERO
+        r, d = away(x, origin), double(matched.displacement[p])
+        now, before = scale(double(particles.v[i]), growth), double(matched.velocity[p])
+        mass, first = mass + m, add(first, scale(r, m))
+        square = square[0] + m * r[0] * r[0], square[1] + m * r[1] * r[1], square[2] + m * r[2] * r[2]
+        product = product[0] + m * r[1] * r[2], product[1] + m * r[2] * r[0], product[2] + m * r[0] * r[1]
+        spin = add(spin, scale(sub(scale(cross(now, before), h), cross(d, sub(now, before))), m))
+    pieces.mass[k], pieces.first[k] = mass, first
+    pieces.second[k] = square[0], square[1], square[2], product[0], product[1], product[2]
     # of velocities that are damped
-    sums[k, 10], sums[k, 11], sums[k, 12] = lx / growth, ly / growth, lz / growth
+    pieces.spin[k] = scale(spin, ONE / growth)
 
 
-@numba.njit(cache=True, **STEADY)
-def lump_spins(piece_starts, starts, particles, x, sums, held, spins):
-    """Centre, and change of angular velocity [rad/s], of each lump, (L, 6); none where a particle of it is held."""
-    for g in range(len(held)):
-        spin_of(g, particles[starts[g]], piece_starts, x, sums, held, spins)
+@function(fastmath=STEADY)
+def moments_of(pieces, begin, end):
+    """Mass and centre of a lump, and the moments of m r r^T about its centre, on and off the diagonal."""
+    mass, first, second = pieces.mass[begin], pieces.first[begin], pieces.second[begin]
+    square, product = (second[0], second[1], second[2]), (second[3], second[4], second[5])
+    for k in range(begin + 1, end):
+        second = pieces.second[k]
+        mass, first = mass + pieces.mass[k], add(first, pieces.first[k])
+        square = add(square, (second[0], second[1], second[2]))
+        product = add(product, (second[3], second[4], second[5]))
+    c = scale(first, ONE / mass if mass > ZERO else ONE)
+    square = sub(square, (mass * c[0] * c[0], mass * c[1] * c[1], mass * c[2] * c[2]))
+    product = sub(product, (mass * c[1] * c[2], mass * c[2] * c[0], mass * c[0] * c[1]))
+    return mass, c, square, product
 
 
-@steady
-def spin_of(g, origin, piece_starts, x, sums, held, spins):
-    """Centre and spin of one lump."""
-    first = piece_starts[g]
-    for k in range(first + 1, piece_starts[g + 1]):
-        for column in range(13):
-            sums[first, column] += sums[k, column]
-    mass = sums[first, 0] if sums[first, 0] > ZERO else np.float64(1.0)
-    a, b, c = sums[first, 1] / mass, sums[first, 2] / mass, sums[first, 3] / mass
-    xx, yy, zz = sums[first, 4] - mass * a * a, sums[first, 5] - mass * b * b, sums[first, 6] - mass * c * c
-    yz, zx, xy = sums[first, 7] - mass * b * c, sums[first, 8] - mass * c * a, sums[first, 9] - mass * a * b
-    least = THIN * (xx + yy + zz)
-    torque = (-sums[first, 10], -sums[first, 11], -sums[first, 12])
-    spin, _ = solve_symmetric((yy + zz + least, zz + xx + least, xx + yy + least), (-yz, -zx, -xy), torque)
-    some = not held[g] and least > ZERO
-    spins[g, 0], spins[g, 1], spins[g, 2] = x[origin, 0] + a, x[origin, 1] + b, x[origin, 2] + c
-    for k in range(3):
-        spins[g, 3 + k] = spin[k] if some else ZERO
+@function(fastmath=STEADY)
+def inertia_of(square, product, least):
+    """Inertia from moments of m r r^T, on and off the diagonal; `least` keeps it from being singular."""
+    xx, yy, zz = square
+    return (yy + zz + least, zz + xx + least, xx + yy + least), (-product[0], -product[1], -product[2])
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def spin_up(parts, particles, lumps, x, v, spins):
-    """Add the spin of its lump to the velocity of each particle."""
-    count = len(particles)
-    for t in numba.prange(parts):
-        for p in range(count * t // parts, count * (t + 1) // parts):
-            i, g = particles[p], lumps[p]
-            a, b, c = x[i, 0] - spins[g, 0], x[i, 1] - spins[g, 1], x[i, 2] - spins[g, 2]
-            v[i, 0] += spins[g, 4] * c - spins[g, 5] * b
-            v[i, 1] += spins[g, 5] * a - spins[g, 3] * c
-            v[i, 2] += spins[g, 3] * b - spins[g, 4] * a
+@kernel(fastmath=STEADY)
+def find_spin(g, pieces: LumpPieces, lumps: Lumps, particles: Particles):
+    """Centre, and change of angular velocity, of a lump; none where a particle of it is held."""
+    begin, end = lumps.pieces[g]
+    _, c, square, product = moments_of(pieces, begin, end)
+    spin = pieces.spin[begin]
+    for k in range(begin + 1, end):
+        spin = add(spin, pieces.spin[k])
+    least = THIN * (square[0] + square[1] + square[2])
+    diagonal, off = inertia_of(square, product, least)
+    turn, _ = solve_symmetric(diagonal, off, scale(spin, -ONE))
+    lumps.centre[g] = add(double(particles.x[lumps.origin[g]]), c)
+    lumps.spin[g] = turn if not lumps.held[g] and least > ZERO else NONE
+
+
+@kernel(fastmath=STEADY)
+def apply_spin(p, matched: Matched, lumps: Lumps, particles: Particles):
+    """Add the spin of its lump to the velocity of a particle."""
+    i, g = matched.particle[p], matched.lump[p]
+    particles.v[i] = add(particles.v[i], cross(lumps.spin[g], away(particles.x[i], lumps.centre[g])))

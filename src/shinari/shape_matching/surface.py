@@ -2,89 +2,94 @@
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
+from shinari.maths.vec3 import add, scale, sub
 from shinari.scene.cluster_surface import ClusterSurface
-from shinari.shape_matching.kernels import ONE, ZERO
-from shinari.shape_matching.part import SHARE, ShapeMatching
+from shinari.shape_matching.kernels import NONE, curvature, double, mapped
+from shinari.shape_matching.part import ShapeMatching
+from shinari.shape_matching.records import Clusters, Entries, Members, Quadratic
+from shinari.solver.particles import Particles
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.state import State
 
 
+class Vertices(Record):
+    """Vertices of a surface, V rows."""
+
+    rest = Field(np.float64, 3, unit="m", doc="where it was when the lump was put")
+    corners = Field(np.int64, 2, doc="first corner and the one after the last")
+    now = Field(np.float64, 3, unit="m", doc="where it is now, relative to the origin of the group")
+
+
+class Corners(Record):
+    """Particles near each vertex, vertex after vertex."""
+
+    particle = Field(np.uint32)
+    entries = Field(np.int64, 2, doc="first entry of the particle and the one after the last")
+    weight = Field(np.float64)
+
+
+class Centres(Record):
+    """Centres of clusters at rest, C rows."""
+
+    place = Field(np.float64, 3, unit="m")
+
+
 def places(surface: ClusterSurface, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
     """Vertices of a surface now [m], (V, 3); see `ClusterSurface.vertices_now`."""
     part = next(part for part in model.parts if isinstance(part, ShapeMatching))
-    first = part.firsts[np.searchsorted(part.numbers, particles.start)]
-    found = np.empty(surface.vertices.shape, model.real)
-    origin = state.origins[model.groups[model.slots[particles.start]]]
-    place_vertices(
-        max(1, min(threads, len(found) // SHARE)), surface.vertices, surface.corners + first, surface.weights,
-        part.particles, state.x, part.entry_starts, part.entries, part.clusters, part.centres, part.rest,
-        part.quadratic, part.lengths, part.means, part.poses(state), origin, found,
+    chosen = (surface.corners + part.firsts[np.searchsorted(part.numbers, particles.start)]).ravel()
+    count, width = surface.corners.shape
+    ends = width * np.arange(1, count + 1)
+    vertices = Vertices(
+        rest=surface.vertices.astype(np.float64),
+        corners=np.stack([ends - width, ends], axis=1),
+        now=np.zeros((count, 3)),
+    )
+    corners = Corners(
+        particle=part.particles[chosen],
+        entries=np.stack([part.entry_starts[chosen], part.entry_starts[chosen + 1]], axis=1),
+        weight=surface.weights.ravel().astype(np.float64),
+    )
+    tables, moved = part.poses(state, threads), Particles.zeros(len(state.x), model.real)
+    moved.bind(x=state.x)
+    records = tables.entries, tables.members, tables.clusters, tables.quadratic
+    run_once(
+        place_vertex, vertices, corners, *records, Centres(place=part.centres), moved, count=count, threads=threads
     )  # fmt: skip
-    return found
+    return (state.origins[model.groups[model.slots[particles.start]]] + vertices.now).astype(model.real)
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def place_vertices(
-    parts, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest, quadratic, lengths,
-    means, poses, origin, found
-):  # fmt: skip
-    """Fill `found` (V, 3); the arrays are those of `ShapeMatching` and `ClusterSurface`."""
-    count = len(vertices)
-    for t in numba.prange(parts):
-        for v in range(count * t // parts, count * (t + 1) // parts):
-            place_vertex(v, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest,
-                         quadratic, lengths, means, poses, origin, found)  # fmt: skip
-
-
-@steady
+@kernel(fastmath=STEADY)
 def place_vertex(
-    v, vertices, corners, weights, particles, x, entry_starts, entries, clusters, centres, rest, quadratic, lengths,
-    means, poses, origin, found
-):  # fmt: skip
-    """Place one vertex: from each of its particles on, by the way to it as the clusters of the particle map it."""
-    px = py = pz = ZERO
-    for k in range(corners.shape[1]):
-        p, share = corners[v, k], weights[v, k]
-        i, each = particles[p], share / (entry_starts[p + 1] - entry_starts[p])
-        px, py, pz = px + share * x[i, 0], py + share * x[i, 1], pz + share * x[i, 2]
-        for j in range(entry_starts[p], entry_starts[p + 1]):
-            e = entries[j]
-            c = clusters[e]
-            q = (vertices[v, 0] - centres[c, 0], vertices[v, 1] - centres[c, 1], vertices[v, 2] - centres[c, 2])
-            a = mapped(c, q, quadratic, lengths, means, poses)
-            own = (np.float64(rest[e, 0]), np.float64(rest[e, 1]), np.float64(rest[e, 2]))
-            b = mapped(c, own, quadratic, lengths, means, poses)
-            px, py, pz = px + each * (a[0] - b[0]), py + each * (a[1] - b[1]), pz + each * (a[2] - b[2])
-    found[v, 0], found[v, 1], found[v, 2] = origin[0] + px, origin[1] + py, origin[2] + pz
-
-
-@steady
-def mapped(c, q, quadratic, lengths, means, poses):
-    """Where cluster c takes a place at rest, counted from its centre."""
-    x, y, z = poses[c, 0], poses[c, 1], poses[c, 2]
-    g = quadratic[c]
-    step = 3 if g < 0 else 9
-    for k in range(3):
-        x += poses[c, 3 + k] * q[k]
-        y += poses[c, 3 + step + k] * q[k]
-        z += poses[c, 3 + 2 * step + k] * q[k]
-    if g >= 0:
-        s = ONE / lengths[c]
-        products = (
-            s * q[0] * q[0],
-            s * q[1] * q[1],
-            s * q[2] * q[2],
-            s * q[0] * q[1],
-            s * q[1] * q[2],
-            s * q[2] * q[0],
-        )
-        for k in range(6):
-            part = products[k] - means[g, k]
-            x, y, z = x + poses[c, 6 + k] * part, y + poses[c, 15 + k] * part, z + poses[c, 24 + k] * part
-    return x, y, z
+    v,
+    vertices: Vertices,
+    corners: Corners,
+    entries: Entries,
+    members: Members,
+    clusters: Clusters,
+    quadratic: Quadratic,
+    centres: Centres,
+    particles: Particles,
+):
+    """Place a vertex: from each of its particles on by the path to it, as the clusters of the particle map that."""
+    rest, now = vertices.rest[v], NONE
+    first, last = vertices.corners[v]
+    for k in range(first, last):
+        begin, end = corners.entries[k]
+        weight = corners.weight[k]
+        now = add(now, scale(double(particles.x[corners.particle[k]]), weight))
+        for j in range(begin, end):
+            e = entries.member[j]
+            c = members.cluster[e]
+            q, own = sub(rest, centres.place[c]), double(members.rest[e])
+            path = sub(mapped(clusters, c, q), mapped(clusters, c, own))
+            bend = sub(curvature(clusters, quadratic, c, q), curvature(clusters, quadratic, c, own))
+            now = add(now, scale(add(path, bend), weight / (end - begin)))
+    vertices.now[v] = now

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.fluid.effect import Effect
 from shinari.fluid.part import Fluid
 from shinari.fluid.tension import Tension
 from shinari.fluid.viscosity import Viscosity, Xsph
@@ -13,6 +14,7 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Plane
 from shinari.simulation import Simulation
+from shinari.solver.segment import Segment
 from shinari.verify.fluid_scenes import block, speed
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.scenes import small
@@ -47,8 +49,12 @@ def _fluid(sim: Simulation) -> Fluid:
     """The fluid with its lists, before a step, at rest."""
     fluid = next(part for part in sim._work.parts if isinstance(part, Fluid))
     fluid.measured(1)
-    fluid.v[:], fluid.pulls[:] = 0.0, 0.0
+    fluid.rows.v[:], fluid.rows.gradient[:] = 0.0, 0.0
     return fluid
+
+
+def _apply(effect: Effect, fluid: Fluid) -> None:
+    Segment(lambda p: effect.record(p, fluid))(1)
 
 
 def _positions(sim: Simulation) -> np.ndarray:
@@ -84,13 +90,13 @@ def momentum(precision: str) -> Iterator[Measurement]:
         )
         scene.add_fluid(half, spacing=spacing, material=material)
     fluid = _fluid(small(scene, precision, dt=0.01, substeps=1))
-    masses, x = 1.0 / fluid.inverse_masses.astype(float), fluid.x[:, :3].astype(float)
+    masses, x = 1.0 / fluid.rows.inverse_mass.astype(float), fluid.rows.x[:, :3].astype(float)
     allowed = 1e-12 if precision == "float64" else 1e-5
     for kind in (Xsph, Viscosity, Tension):
-        fluid.v[:] = rng.normal(size=fluid.v.shape)
-        before = fluid.v.astype(float)
-        kind(fluid.model, fluid.h, fluid.v.dtype.type)(fluid, 1)
-        change = fluid.v - before
+        fluid.rows.v[:] = rng.normal(size=fluid.rows.v.shape)
+        before = fluid.rows.v.astype(float)
+        _apply(kind(fluid.model, fluid.h, fluid.scene_model.real), fluid)
+        change = fluid.rows.v - before
         size = float(masses @ np.linalg.norm(change, axis=1))
         name, theory = kind.__name__.lower(), "the order of the rounding of a sum"
         left = float(np.linalg.norm(masses @ change)) / size
@@ -111,15 +117,15 @@ def shear(precision: str) -> Iterator[Measurement]:
             points = _centred((12, 12, 12 if dimensions == 3 else 1), spacing)
             sim = _free(points, precision, material, spacing=spacing, kernel=kernel, dimensions=dimensions)
             fluid = _fluid(sim)
-            x = fluid.x[:, :3].astype(float)
+            x = fluid.rows.x[:, :3].astype(float)
             wide = np.ptp(x, axis=0) > 0.0
             inside = (np.abs(x[:, wide]) <= 1.6 * spacing).all(axis=1)
             for name, along, across in (("an axis", (1, 0, 0), (0, 1, 0)), ("a diagonal", (1, 1, 0), (1, -1, 0))):
                 e, u = np.array(along) / np.linalg.norm(along), np.array(across) / np.linalg.norm(across)
-                fluid.v[:] = np.cos(wave * x @ e)[:, None] * u
-                before = fluid.v.astype(float)
-                Viscosity(fluid.model, fluid.h, fluid.v.dtype.type)(fluid, 1)
-                rate = -float(((fluid.v - before) @ u)[inside].sum() / (before @ u)[inside].sum()) / fluid.h
+                fluid.rows.v[:] = np.cos(wave * x @ e)[:, None] * u
+                before = fluid.rows.v.astype(float)
+                _apply(Viscosity(fluid.model, fluid.h, fluid.scene_model.real), fluid)
+                rate = -float(((fluid.rows.v - before) @ u)[inside].sum() / (before @ u)[inside].sum()) / fluid.h
                 yield equal(
                     f"{kernel}, {dimensions}-D, along {name}: rate [1/s]", nu * wave**2, rate, relative=0.06,
                     theory="5 % by direction on a lattice of 2 spacings support, 1 % by the wave length",

@@ -10,19 +10,16 @@ flicker.
 The ground is no mesh: a pixel without a thing sees it where its ray meets the plane. Its light is smooth, so it is
 found on a grid first.
 
-The kernels run without Python's lock, each thread on rows of its own: compiled so, they are ready in a third of the
-time that Numba's parallel loops take.
+Each depth map, each row of the grid and each row of the picture is one item of a kernel.
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
-import numba
 import numpy as np
 
+from shinari.compute import Field, Record, function, kernel, shared
+from shinari.compute.program import run_once
+from shinari.maths.vec3 import cross, dot, norm, scale, sub
 from shinari.view.camera import Camera
 
 LAMP_DIRECTION = (0.35, 0.85, 0.40)
@@ -49,12 +46,6 @@ FADE = 6.0
 
 f32 = np.float32
 _GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
-_FAST: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-}
 
 
 @dataclass(frozen=True)
@@ -84,11 +75,12 @@ class Lights:
 
     def __init__(self, middle: np.ndarray, reach: float, ground: Ground, sky_samples: int = SKY_SAMPLES) -> None:
         self._middle, self._reach, self._ground = np.asarray(middle, np.float32), f32(reach), ground
-        self._lamp, self._sky = directions(sky_samples)
-        self._lamp_maps = np.empty((LAMP_SAMPLES, LAMP_CELLS, LAMP_CELLS), np.float32)
-        self._sky_maps = np.empty((sky_samples, SKY_CELLS, SKY_CELLS), np.float32)
-        self._threads = min(numba.config.NUMBA_NUM_THREADS, os.cpu_count() or 1)  # type: ignore[attr-defined]
-        self._floor = np.ones((GROUND_CELLS, GROUND_CELLS), np.float32)
+        self._lamp = _light_record(directions(sky_samples)[0], LAMP_CELLS)
+        self._sky = _light_record(directions(sky_samples)[1], SKY_CELLS)
+        self._lamp_map = Map(depth=np.empty(LAMP_SAMPLES * LAMP_CELLS**2, np.float32))
+        self._sky_map = Map(depth=np.empty(sky_samples * SKY_CELLS**2, np.float32))
+        self._floor = Floor(light=np.ones(GROUND_CELLS**2, np.float32))
+        self._lights = self._lamp, self._lamp_map, self._sky, self._sky_map
 
     def cast(self, triangles: np.ndarray, spheres: np.ndarray) -> None:
         """Make the depth maps of a frame.
@@ -97,14 +89,13 @@ class Lights:
             triangles: Corners [m], shape (T, 3, 3).
             spheres: Middles and radii [m], shape (S, 4).
         """
-        corners = np.ascontiguousarray(triangles, np.float32).reshape(-1, 9) - np.tile(self._middle, 3)
-        balls = np.ascontiguousarray(spheres, np.float32) - np.append(self._middle, f32(0.0))
-        for maps, axes in ((self._lamp_maps, self._lamp), (self._sky_maps, self._sky)):
-            self._share(len(maps), lambda i, j, m=maps, a=axes: _fill(m[i:j], a[i:j], corners, balls, self._reach))
+        corners = Triangles(corner=np.ascontiguousarray(triangles, np.float32).reshape(-1, 3, 3) - self._middle)
+        balls = Spheres(ball=np.ascontiguousarray(spheres, np.float32) - np.append(self._middle, f32(0.0)))
+        for lights, maps in ((self._lamp, self._lamp_map), (self._sky, self._sky_map)):
+            run_once(fill_map, lights, maps, corners, balls, self._reach, count=len(lights), grain=1)
         height = f32(self._ground.height) - self._middle[1]
         wide = f32(GROUND_REACH) * self._reach
-        maps = (self._lamp_maps, self._lamp, self._sky_maps, self._sky, self._reach)
-        self._share(GROUND_CELLS, lambda i, j: _light_floor(self._floor, i, j, wide, height, *maps))
+        run_once(light_floor, self._floor, *self._lights, wide, height, self._reach, count=GROUND_CELLS, grain=4)
 
     def shade(
         self,
@@ -130,23 +121,90 @@ class Lights:
         """
         height, width = depths.shape
         slope = np.tan(np.radians(0.5 * camera.angle))
-        view = np.concatenate([[np.subtract(camera.position, self._middle)], camera.axes()]).astype(np.float32)
-        lens = np.array([slope * width / height, slope, *planes], np.float32)
-        ground = self._ground
-        plane = np.array([ground.height - self._middle[1], ground.size, ground.cell, *self._middle], np.float32)
-        wide = f32(GROUND_REACH) * self._reach
-        ends = np.stack(background).astype(np.float32)
-        picture = np.zeros((height // samples, width // samples, 3), np.uint8)
-        maps = (self._lamp_maps, self._lamp, self._sky_maps, self._sky, self._reach)
-        rest = (colors, depths, view, lens, plane, self._floor, wide, ends, samples)
-        self._share(len(picture), lambda i, j: _shade(picture, i, j, *rest, *maps))
-        return picture
+        ground, real = self._ground, np.float32
+        scene = Picture.zeros(1)
+        scene.size[...] = height, width, samples
+        scene.eye[...] = np.subtract(camera.position, self._middle)
+        scene.axes[...] = np.asarray(camera.axes(), real)
+        scene.lens[...] = slope * width / height, slope, *planes
+        scene.ground[...] = ground.height - self._middle[1], ground.size, ground.cell
+        scene.offset[...] = self._middle
+        scene.wide[...], scene.reach[...] = f32(GROUND_REACH) * self._reach, self._reach
+        scene.top[...], scene.bottom[...] = background
+        seen = Pixels(
+            color=np.ascontiguousarray(colors, np.uint8).reshape(-1, 3),
+            depth=np.ascontiguousarray(depths, real).ravel(),
+        )
+        picture = Result.zeros((height // samples) * (width // samples))
+        run_once(shade_row, picture, seen, scene, self._floor, *self._lights, count=height // samples, grain=4)
+        return picture.color.reshape(height // samples, width // samples, 3)
 
-    def _share(self, count: int, work: Callable[[int, int], None]) -> None:
-        """Do work(first, last) for all of `count`, in pieces on the threads."""
-        pieces = np.linspace(0, count, min(count, 8 * self._threads) + 1).astype(int)
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(work, pieces[:-1].tolist(), pieces[1:].tolist()))
+
+class Lamps(Record):
+    """Directions to lights."""
+
+    across = Field(np.float32, 3, doc="unit vector along the columns of the map")
+    up = Field(np.float32, 3, doc="unit vector along its rows")
+    towards = Field(np.float32, 3, doc="unit vector to the light")
+    cells = Field(np.int64, doc="cells of a depth map along an edge")
+
+
+class Map(Record):
+    """Cells of depth maps, map after map, row after row."""
+
+    depth = Field(np.float32, unit="m", doc="how far towards the light the nearest thing is, -inf where there is none")
+
+
+class Triangles(Record):
+    """Triangles that throw shadows, from the middle."""
+
+    corner = Field(np.float32, (3, 3), unit="m")
+
+
+class Spheres(Record):
+    """Spheres that throw shadows, from the middle."""
+
+    ball = Field(np.float32, 4, unit="m", doc="centre and radius")
+
+
+class Floor(Record):
+    """Points of the grid on the ground, row after row."""
+
+    light = Field(np.float32)
+
+
+class Pixels(Record):
+    """Samples as VTK drew them, row after row, first row below."""
+
+    color = Field(np.uint8, 3)
+    depth = Field(np.float32, doc="1 where nothing is")
+
+
+class Result(Record):
+    """Pixels of the picture, row after row, first row above."""
+
+    color = Field(np.uint8, 3)
+
+
+class Picture(Record):
+    """One row: camera and ground; places count from the middle."""
+
+    size = Field(np.int64, 3, doc="rows and columns of samples, and how many of them make a pixel along an edge")
+    eye = Field(np.float32, 3, unit="m")
+    axes = Field(np.float32, (3, 3), doc="right, up, ahead")
+    lens = Field(np.float32, 4, doc="half the width and the height of the picture at 1 m; near and far plane [m]")
+    ground = Field(np.float32, 3, unit="m", doc="height, size of the motion, distance of the lines or 0")
+    offset = Field(np.float32, 3, unit="m", doc="the middle in the world")
+    wide = Field(np.float32, unit="m", doc="half the edge of the grid on the ground")
+    reach = Field(np.float32, unit="m", doc="half the edge of a depth map")
+    top = Field(np.float32, 3, doc="background above, 0 to 255")
+    bottom = Field(np.float32, 3, doc="background below")
+
+
+def _light_record(axes: np.ndarray, cells: int) -> Lamps:
+    """The record of directions with two axes across each, (L, 3, 3)."""
+    across, up, towards = (np.ascontiguousarray(axes[:, k]) for k in range(3))
+    return Lamps(across=across, up=up, towards=towards, cells=np.full(len(axes), cells))
 
 
 def directions(sky_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,258 +232,290 @@ def _with_axes(towards: np.ndarray) -> np.ndarray:
     return np.stack([u, np.cross(towards, u), towards], axis=1).astype(np.float32)
 
 
-@numba.njit(**_FAST)
-def _fill(maps, axes, corners, spheres, reach):
-    """Depth maps: how far towards the light the nearest thing is from the middle [m], -inf where there is nothing."""
-    cells = maps.shape[1]
-    half = f32(0.5) * f32(cells)
-    scale = half / reach
-    p = np.zeros((3, 3), np.float32)
-    for light in range(maps.shape[0]):
-        depth, a = maps[light], axes[light]
-        depth[:] = f32(-np.inf)
-        for t in range(corners.shape[0]):
-            for k in range(3):
-                x, y, z = corners[t, 3 * k], corners[t, 3 * k + 1], corners[t, 3 * k + 2]
-                p[k, 0] = (x * a[0, 0] + y * a[0, 1] + z * a[0, 2]) * scale + half
-                p[k, 1] = (x * a[1, 0] + y * a[1, 1] + z * a[1, 2]) * scale + half
-                p[k, 2] = x * a[2, 0] + y * a[2, 1] + z * a[2, 2]
-            _fill_triangle(depth, p)
-        for s in range(spheres.shape[0]):
-            x, y, z, radius = spheres[s, 0], spheres[s, 1], spheres[s, 2], spheres[s, 3]
-            column = (x * a[0, 0] + y * a[0, 1] + z * a[0, 2]) * scale + half
-            row = (x * a[1, 0] + y * a[1, 1] + z * a[1, 2]) * scale + half
-            _fill_sphere(depth, column, row, x * a[2, 0] + y * a[2, 1] + z * a[2, 2], radius, scale)
+ZERO, HALF, ONE, TWO = f32(0.0), f32(0.5), f32(1.0), f32(2.0)
 
 
-@numba.njit(**_FAST)
-def _fill_triangle(depth, p):
+@kernel
+def fill_map(light, lamps: Lamps, maps: Map, triangles: Triangles, spheres: Spheres, reach: np.float32):
+    """The depth map of a light."""
+    cells = lamps.cells[light]
+    first = light * cells * cells
+    half = HALF * f32(cells)
+    per = half / reach
+    u, v, n = lamps.across[light], lamps.up[light], lamps.towards[light]
+    for at in range(first, first + cells * cells):
+        maps.depth[at] = f32(-np.inf)
+    for t in range(len(triangles)):
+        a, b, c = triangles.corner[t, 0], triangles.corner[t, 1], triangles.corner[t, 2]
+        fill_triangle(
+            maps,
+            first,
+            cells,
+            (dot(a, u) * per + half, dot(a, v) * per + half, dot(a, n)),
+            (dot(b, u) * per + half, dot(b, v) * per + half, dot(b, n)),
+            (dot(c, u) * per + half, dot(c, v) * per + half, dot(c, n)),
+        )
+    for s in range(len(spheres)):
+        ball = spheres.ball[s]
+        p = ball[0], ball[1], ball[2]
+        column, row = dot(p, u) * per + half, dot(p, v) * per + half
+        fill_sphere(maps, first, cells, column, row, dot(p, n), ball[3], per)
+
+
+@function
+def fill_triangle(maps, first, cells, p, q, r):
     """Write the depths of a triangle given in cells (column, row, depth) where it is nearer to the light."""
-    area = (p[1, 0] - p[0, 0]) * (p[2, 1] - p[0, 1]) - (p[2, 0] - p[0, 0]) * (p[1, 1] - p[0, 1])
+    area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1])
     if not abs(area) > f32(1e-6):
         return
-    left, right = _cells(depth, min(p[0, 0], p[1, 0], p[2, 0]), max(p[0, 0], p[1, 0], p[2, 0]))
-    low, high = _cells(depth, min(p[0, 1], p[1, 1], p[2, 1]), max(p[0, 1], p[1, 1], p[2, 1]))
+    left, right = cells_between(cells, min(p[0], min(q[0], r[0])), max(p[0], max(q[0], r[0])))
+    low, high = cells_between(cells, min(p[1], min(q[1], r[1])), max(p[1], max(q[1], r[1])))
     for row in range(low, high):
-        y = f32(row) + f32(0.5)
+        y = f32(row) + HALF
         for column in range(left, right):
-            x = f32(column) + f32(0.5)
-            a = ((p[1, 0] - x) * (p[2, 1] - y) - (p[2, 0] - x) * (p[1, 1] - y)) / area
-            b = ((p[2, 0] - x) * (p[0, 1] - y) - (p[0, 0] - x) * (p[2, 1] - y)) / area
-            c = f32(1.0) - a - b
-            if a >= f32(0.0) and b >= f32(0.0) and c >= f32(0.0):
-                depth[row, column] = max(depth[row, column], a * p[0, 2] + b * p[1, 2] + c * p[2, 2])
+            x = f32(column) + HALF
+            a = ((q[0] - x) * (r[1] - y) - (r[0] - x) * (q[1] - y)) / area
+            b = ((r[0] - x) * (p[1] - y) - (p[0] - x) * (r[1] - y)) / area
+            c = ONE - a - b
+            if a >= ZERO and b >= ZERO and c >= ZERO:
+                at = first + row * cells + column
+                maps.depth[at] = max(maps.depth[at], a * p[2] + b * q[2] + c * r[2])
 
 
-@numba.njit(**_FAST)
-def _fill_sphere(depth, column, row, here, radius, scale):
-    wide = radius * scale
-    left, right = _cells(depth, column - wide, column + wide)
-    low, high = _cells(depth, row - wide, row + wide)
+@function
+def fill_sphere(maps, first, cells, column, row, here, radius, per):
+    """Write the depths of a sphere where it is nearer to the light."""
+    wide = radius * per
+    left, right = cells_between(cells, column - wide, column + wide)
+    low, high = cells_between(cells, row - wide, row + wide)
     for r in range(low, high):
         for c in range(left, right):
-            x, y = (f32(c) + f32(0.5) - column) / scale, (f32(r) + f32(0.5) - row) / scale
+            x, y = (f32(c) + HALF - column) / per, (f32(r) + HALF - row) / per
             rest = radius * radius - x * x - y * y
-            if rest > f32(0.0):
-                depth[r, c] = max(depth[r, c], here + np.sqrt(rest))
+            if rest > ZERO:
+                at = first + r * cells + c
+                maps.depth[at] = max(maps.depth[at], here + np.sqrt(rest))
 
 
-@numba.njit(**_FAST)
-def _cells(depth, low, high):
+@function
+def cells_between(cells, low, high):
     """First cell, and one past the last, whose middles lie between two places."""
-    count = f32(depth.shape[0])
-    first = min(max(np.ceil(low - f32(0.5)), f32(0.0)), count)
-    last = min(max(np.floor(high + f32(0.5)), f32(0.0)), count)
-    return int(first), int(last)
+    count = f32(cells)
+    first = min(max(np.ceil(low - HALF), ZERO), count)
+    last = min(max(np.floor(high + HALF), ZERO), count)
+    return np.int64(first), np.int64(last)
 
 
-@numba.njit(**_FAST)
-def _seen(maps, axes, light, x, y, z, reach, margin, per):
+@function
+def seen_from(lamps, maps, light, p, reach, margin, per):
     """How much of a light is seen from a point: the mean over the four nearest cells of what is left there."""
-    depth, a = maps[light], axes[light]
-    cells = maps.shape[1]
-    half = f32(0.5) * f32(cells)
-    scale = half / reach
-    column = (x * a[0, 0] + y * a[0, 1] + z * a[0, 2]) * scale + half - f32(0.5)
-    row = (x * a[1, 0] + y * a[1, 1] + z * a[1, 2]) * scale + half - f32(0.5)
+    cells = lamps.cells[light]
+    half = HALF * f32(cells)
+    finer = half / reach
+    column = dot(p, lamps.across[light]) * finer + half - HALF
+    row = dot(p, lamps.up[light]) * finer + half - HALF
     inner = f32(cells - 1)
-    if not (column >= f32(0.0) and row >= f32(0.0) and column < inner and row < inner):
-        return f32(1.0)
-    here = x * a[2, 0] + y * a[2, 1] + z * a[2, 2] + margin
-    c, r = int(column), int(row)
-    s, t = column - f32(c), row - f32(r)
-    lower = (f32(1.0) - s) * _left(depth[r, c] - here, per) + s * _left(depth[r, c + 1] - here, per)
-    upper = (f32(1.0) - s) * _left(depth[r + 1, c] - here, per) + s * _left(depth[r + 1, c + 1] - here, per)
-    return (f32(1.0) - t) * lower + t * upper
+    seen = ONE
+    if column >= ZERO and row >= ZERO and column < inner and row < inner:
+        here = dot(p, lamps.towards[light]) + margin
+        c, r = np.int64(column), np.int64(row)
+        s, t = column - f32(c), row - f32(r)
+        at = (light * cells + r) * cells + c
+        lower = (ONE - s) * left_of(maps.depth[at] - here, per) + s * left_of(maps.depth[at + 1] - here, per)
+        at += cells
+        upper = (ONE - s) * left_of(maps.depth[at] - here, per) + s * left_of(maps.depth[at + 1] - here, per)
+        seen = (ONE - t) * lower + t * upper
+    return seen
 
 
-@numba.njit(**_FAST)
-def _left(away, per):
+@function
+def left_of(away, per):
     """Part of the light left by the nearest thing, so far towards the light: all when it is behind, else none.
 
     With `per` > 0, one over the distance at which half is left, what is far away takes less: the sky is made of few
     directions, and their single shadows would be seen.
     """
-    far = max(away, f32(0.0)) * per
+    far = max(away, ZERO) * per
     far *= far
-    return f32(1.0) if away <= f32(0.0) else far / (f32(1.0) + far)
+    return ONE if away <= ZERO else far / (ONE + far)
 
 
-@numba.njit(**_FAST)
-def _light(x, y, z, n, lamp_maps, lamp, sky_maps, sky, reach):
+Vector = tuple[np.float32, np.float32, np.float32]
+
+
+@shared
+def light_at(
+    p: Vector, n: Vector, lamp: Lamps, lamp_map: Map, sky: Lamps, sky_map: Map, reach: np.float32
+) -> np.float32:
     """Factor by which the light at a point is less than with nothing around; n is the normal there."""
     # the point is taken off its surface, so that this does not shade itself
-    margin = f32(3.0) * reach / f32(lamp_maps.shape[1])
-    lx, ly, lz = x + margin * n[0], y + margin * n[1], z + margin * n[2]
-    dark = f32(0.0)
-    for k in range(lamp.shape[0]):
-        if lamp[k, 2, 0] * n[0] + lamp[k, 2, 1] * n[1] + lamp[k, 2, 2] * n[2] > f32(0.0):
-            dark += f32(1.0) - _seen(lamp_maps, lamp, k, lx, ly, lz, reach, margin, f32(0.0))
-    margin = f32(3.0) * reach / f32(sky_maps.shape[1])
-    x, y, z = x + margin * n[0], y + margin * n[1], z + margin * n[2]
-    per = f32(1.0) / (f32(SKY_FALLOFF) * reach)
-    open_sky = whole = f32(1e-6)
-    for k in range(sky.shape[0]):
-        weight = sky[k, 2, 0] * n[0] + sky[k, 2, 1] * n[1] + sky[k, 2, 2] * n[2]
-        if weight > f32(0.0):
+    margin = f32(3.0) * reach / f32(lamp.cells[0])
+    q = add_scaled(p, n, margin)
+    dark = ZERO
+    for k in range(len(lamp)):
+        if dot(lamp.towards[k], n) > ZERO:
+            dark += ONE - seen_from(lamp, lamp_map, k, q, reach, margin, ZERO)
+    margin = f32(3.0) * reach / f32(sky.cells[0])
+    q = add_scaled(p, n, margin)
+    per = ONE / (f32(SKY_FALLOFF) * reach)
+    open_sky, whole = f32(1e-6), f32(1e-6)
+    for k in range(len(sky)):
+        weight = dot(sky.towards[k], n)
+        if weight > ZERO:
             whole += weight
-            open_sky += weight * _seen(sky_maps, sky, k, x, y, z, reach, margin, per)
-    lamp_left = f32(1.0) - f32(LAMP_DEPTH) * dark / f32(lamp.shape[0])
-    return lamp_left * (f32(1.0) - f32(SKY_DEPTH) * (f32(1.0) - open_sky / whole))
+            open_sky += weight * seen_from(sky, sky_map, k, q, reach, margin, per)
+    lamp_left = ONE - f32(LAMP_DEPTH) * dark / f32(len(lamp))
+    return lamp_left * (ONE - f32(SKY_DEPTH) * (ONE - open_sky / whole))
 
 
-@numba.njit(**_FAST)
-def _light_floor(floor, first, last, wide, height, lamp_maps, lamp, sky_maps, sky, reach):
-    """The light on rows of the grid on the ground."""
-    cells = floor.shape[0]
-    up = (f32(0.0), f32(1.0), f32(0.0))
-    for row in range(first, last):
-        z = (f32(2.0) * f32(row) / f32(cells - 1) - f32(1.0)) * wide
-        for column in range(cells):
-            x = (f32(2.0) * f32(column) / f32(cells - 1) - f32(1.0)) * wide
-            floor[row, column] = _light(x, height, z, up, lamp_maps, lamp, sky_maps, sky, reach)
+@function
+def add_scaled(p, n, s):
+    """The point p + s n."""
+    return p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2]
 
 
-@numba.njit(**_FAST)
-def _place(row, column, distance, shape, view, lens):
+@kernel
+def light_floor(
+    row,
+    floor: Floor,
+    lamp: Lamps,
+    lamp_map: Map,
+    sky: Lamps,
+    sky_map: Map,
+    wide: np.float32,
+    height: np.float32,
+    reach: np.float32,
+):
+    """The light on a row of the grid on the ground."""
+    z = (TWO * f32(row) / f32(GROUND_CELLS - 1) - ONE) * wide
+    for column in range(GROUND_CELLS):
+        x = (TWO * f32(column) / f32(GROUND_CELLS - 1) - ONE) * wide
+        light = light_at((x, height, z), (ZERO, ONE, ZERO), lamp, lamp_map, sky, sky_map, reach)
+        floor.light[row * GROUND_CELLS + column] = light
+
+
+@function
+def place_at(row, column, distance, picture):
     """The point that is seen at a distance ahead."""
-    right = (f32(2.0) * (f32(column) + f32(0.5)) / f32(shape[1]) - f32(1.0)) * lens[0] * distance
-    up = (f32(2.0) * (f32(row) + f32(0.5)) / f32(shape[0]) - f32(1.0)) * lens[1] * distance
-    return (
-        view[0, 0] + right * view[1, 0] + up * view[2, 0] + distance * view[3, 0],
-        view[0, 1] + right * view[1, 1] + up * view[2, 1] + distance * view[3, 1],
-        view[0, 2] + right * view[1, 2] + up * view[2, 2] + distance * view[3, 2],
-    )
+    rows, columns, _ = picture.size[0]
+    lens = picture.lens[0]
+    right = (TWO * (f32(column) + HALF) / f32(columns) - ONE) * lens[0] * distance
+    up = (TWO * (f32(row) + HALF) / f32(rows) - ONE) * lens[1] * distance
+    p = add_scaled(picture.eye[0], picture.axes[0, 0], right)
+    return add_scaled(add_scaled(p, picture.axes[0, 1], up), picture.axes[0, 2], distance)
 
 
-@numba.njit(**_FAST)
-def _ahead(depth, lens):
+@function
+def ahead_of(depth, picture):
     """Distance ahead that a value of the depth buffer stands for."""
+    lens = picture.lens[0]
     return lens[2] * lens[3] / (lens[3] - depth * (lens[3] - lens[2]))
 
 
-@numba.njit(**_FAST)
-def _edge(row, column, down, across, depths, view, lens):
+@function
+def edge_at(row, column, down, across, pixels, picture):
     """Vector to the neighbour along the rows or the columns that lies the least nearer or deeper."""
-    height, width = depths.shape
-    here = _ahead(depths[row, column], lens)
+    rows, columns, _ = picture.size[0]
+    here = ahead_of(pixels.depth[row * columns + column], picture)
     before_row, before_column = max(row - down, 0), max(column - across, 0)
-    behind_row, behind_column = min(row + down, height - 1), min(column + across, width - 1)
-    before, behind = _ahead(depths[before_row, before_column], lens), _ahead(depths[behind_row, behind_column], lens)
+    behind_row, behind_column = min(row + down, rows - 1), min(column + across, columns - 1)
+    before = ahead_of(pixels.depth[before_row * columns + before_column], picture)
+    behind = ahead_of(pixels.depth[behind_row * columns + behind_column], picture)
     at_border = behind_row == row and behind_column == column
     backwards = at_border or (
         abs(before - here) < abs(behind - here) and not (before_row == row and before_column == column)
     )
-    p = _place(row, column, here, depths.shape, view, lens)
-    if backwards:
-        q = _place(before_row, before_column, before, depths.shape, view, lens)
-        return p[0] - q[0], p[1] - q[1], p[2] - q[2]
-    q = _place(behind_row, behind_column, behind, depths.shape, view, lens)
-    return q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    p = place_at(row, column, here, picture)
+    r, c, far = (before_row, before_column, before) if backwards else (behind_row, behind_column, behind)
+    edge = sub(place_at(r, c, far, picture), p)
+    return scale(edge, -ONE if backwards else ONE)
 
 
-@numba.njit(**_FAST)
-def _normal(row, column, depths, view, lens):
+@function
+def normal_at(row, column, pixels, picture):
     """Normal of what is seen in a pixel, towards the camera."""
-    right = _edge(row, column, 0, 1, depths, view, lens)
-    up = _edge(row, column, 1, 0, depths, view, lens)
-    x = right[1] * up[2] - right[2] * up[1]
-    y = right[2] * up[0] - right[0] * up[2]
-    z = right[0] * up[1] - right[1] * up[0]
-    size = max(np.sqrt(x * x + y * y + z * z), f32(1e-30))
-    return x / size, y / size, z / size
+    n = cross(edge_at(row, column, 0, 1, pixels, picture), edge_at(row, column, 1, 0, pixels, picture))
+    return scale(n, ONE / max(norm(n), f32(1e-18)))
 
 
-@numba.njit(**_FAST)
-def _ground(row, column, shape, view, lens, plane, floor, wide):
+@function
+def ground_at(row, column, picture, floor):
     """Factor by which the ground darkens the background in a pixel."""
-    ray = _place(row, column, f32(1.0), shape, view, lens)
-    fall = view[0, 1] - ray[1]
-    distance = (view[0, 1] - plane[0]) / max(fall, f32(1e-6))
-    if fall <= f32(1e-6) or distance <= f32(0.0):
-        return f32(1.0)
-    x, _, z = _place(row, column, distance, shape, view, lens)
-    fade = max(f32(0.0), f32(1.0) - np.sqrt(x * x + z * z) / (f32(FADE) * plane[1]))
+    eye, plane, wide = picture.eye[0], picture.ground[0], picture.wide[0]
+    ray = place_at(row, column, ONE, picture)
+    fall = eye[1] - ray[1]
+    distance = (eye[1] - plane[0]) / max(fall, f32(1e-6))
+    if fall <= f32(1e-6) or distance <= ZERO:
+        return ONE
+    x, _, z = place_at(row, column, distance, picture)
+    fade = max(ZERO, ONE - np.sqrt(x * x + z * z) / (f32(FADE) * plane[1]))
     fade *= fade
-    line = f32(0.0)
-    if plane[2] > f32(0.0):
-        thick = f32(2.5) * distance * lens[1] * f32(2.0) / f32(shape[0])
-        line = max(_on_line(x + plane[3], plane[2], thick), _on_line(z + plane[5], plane[2], thick))
-    cells = floor.shape[0]
-    column_there = (x / wide + f32(1.0)) * f32(0.5) * f32(cells - 1)
-    row_there = (z / wide + f32(1.0)) * f32(0.5) * f32(cells - 1)
-    inner = f32(cells - 1)
-    light = f32(1.0)
-    if column_there >= f32(0.0) and row_there >= f32(0.0) and column_there < inner and row_there < inner:
-        c, r = int(column_there), int(row_there)
+    line = ZERO
+    if plane[2] > ZERO:
+        thick = f32(2.5) * distance * picture.lens[0, 1] * TWO / f32(picture.size[0, 0])
+        offset = picture.offset[0]
+        line = max(line_at(x + offset[0], plane[2], thick), line_at(z + offset[2], plane[2], thick))
+    inner = f32(GROUND_CELLS - 1)
+    column_there, row_there = (x / wide + ONE) * HALF * inner, (z / wide + ONE) * HALF * inner
+    light = ONE
+    if column_there >= ZERO and row_there >= ZERO and column_there < inner and row_there < inner:
+        c, r = np.int64(column_there), np.int64(row_there)
         s, t = column_there - f32(c), row_there - f32(r)
-        lower = (f32(1.0) - s) * floor[r, c] + s * floor[r, c + 1]
-        upper = (f32(1.0) - s) * floor[r + 1, c] + s * floor[r + 1, c + 1]
-        light = (f32(1.0) - t) * lower + t * upper
-    return (f32(1.0) - f32(0.06) * fade) * (f32(1.0) - f32(0.09) * fade * line) * light
+        at = r * GROUND_CELLS + c
+        lower = (ONE - s) * floor.light[at] + s * floor.light[at + 1]
+        at += GROUND_CELLS
+        upper = (ONE - s) * floor.light[at] + s * floor.light[at + 1]
+        light = (ONE - t) * lower + t * upper
+    return (ONE - f32(0.06) * fade) * (ONE - f32(0.09) * fade * line) * light
 
 
-@numba.njit(**_FAST)
-def _on_line(place, cell, thick):
+@function
+def line_at(place, cell, thick):
     """How much a line at a whole number of cells covers of a place: all in its middle, nothing at its thickness."""
-    apart = abs(place / cell - np.floor(place / cell + f32(0.5))) * cell
-    return max(f32(0.0), f32(1.0) - apart / thick)
+    apart = abs(place / cell - np.floor(place / cell + HALF)) * cell
+    return max(ZERO, ONE - apart / thick)
 
 
-@numba.njit(**_FAST)
-def _shade(
-    picture, first, last, colors, depths, view, lens, plane, floor, wide, ends, samples, lamps, lamp, skies, sky, reach
+@kernel
+def shade_row(
+    i,
+    result: Result,
+    pixels: Pixels,
+    picture: Picture,
+    floor: Floor,
+    lamp: Lamps,
+    lamp_map: Map,
+    sky: Lamps,
+    sky_map: Map,
 ):
-    rows, columns = picture.shape[0], picture.shape[1]
-    one = f32(1.0)
-    share = one / f32(samples * samples)
-    step = f32(16.0) * reach / f32(lamps.shape[1])
-    for i in range(first, last):
-        top = one - f32(i) / f32(max(rows - 1, 1))
-        for j in range(columns):
-            red = green = blue = f32(0.0)
-            before = f32(-1.0)
-            light = one
-            below = f32(-1.0)  # the light of the ground, the same for all samples
-            for k in range(samples * samples):
-                row, column = (rows - 1 - i) * samples + k // samples, j * samples + k % samples
-                depth = depths[row, column]
-                if depth < one:
-                    ahead = _ahead(depth, lens)
-                    if not abs(ahead - before) < step:  # samples that see the same share their light
-                        x, y, z = _place(row, column, ahead, depths.shape, view, lens)
-                        n = _normal(row, column, depths, view, lens)
-                        light = _light(x, y, z, n, lamps, lamp, skies, sky, reach)
-                        before = ahead
-                    red += light * f32(colors[row, column, 0])
-                    green += light * f32(colors[row, column, 1])
-                    blue += light * f32(colors[row, column, 2])
-                else:
-                    if below < f32(0.0):
-                        below = _ground(row, column, depths.shape, view, lens, plane, floor, wide)
-                    red += below * (top * ends[0, 0] + (one - top) * ends[1, 0])
-                    green += below * (top * ends[0, 1] + (one - top) * ends[1, 1])
-                    blue += below * (top * ends[0, 2] + (one - top) * ends[1, 2])
-            picture[i, j, 0] = np.uint8(min(f32(255.0), red * share + f32(0.5)))
-            picture[i, j, 1] = np.uint8(min(f32(255.0), green * share + f32(0.5)))
-            picture[i, j, 2] = np.uint8(min(f32(255.0), blue * share + f32(0.5)))
+    """A row of the picture."""
+    high, wide, samples = picture.size[0]
+    rows, columns, reach = high // samples, wide // samples, picture.reach[0]
+    share = ONE / f32(samples * samples)
+    step = f32(16.0) * reach / f32(lamp.cells[0])
+    part = ONE - f32(i) / f32(max(rows - 1, 1))
+    back = add_scaled(scale(picture.top[0], part), picture.bottom[0], ONE - part)
+    for j in range(columns):
+        total = ZERO, ZERO, ZERO
+        before, light = -ONE, ONE
+        below = -ONE  # the light of the ground, the same for all samples
+        for k in range(samples * samples):
+            row, column = (rows - 1 - i) * samples + k // samples, j * samples + k % samples
+            at = row * wide + column
+            depth = pixels.depth[at]
+            if depth < ONE:
+                ahead = ahead_of(depth, picture)
+                if not abs(ahead - before) < step:  # samples that see the same share their light
+                    n = normal_at(row, column, pixels, picture)
+                    p = place_at(row, column, ahead, picture)
+                    light = light_at(p, n, lamp, lamp_map, sky, sky_map, reach)
+                    before = ahead
+                color = pixels.color[at]
+                total = add_scaled(total, (f32(color[0]), f32(color[1]), f32(color[2])), light)
+            else:
+                if below < ZERO:
+                    below = ground_at(row, column, picture, floor)
+                total = add_scaled(total, back, below)
+        red, green, blue = add_scaled((HALF, HALF, HALF), total, share)
+        most = f32(255.0)
+        result.color[i * columns + j] = np.uint8(min(most, red)), np.uint8(min(most, green)), np.uint8(min(most, blue))

@@ -13,14 +13,16 @@ and a cycle of four that move towards each other leaves a tetrahedron with all p
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.build.tetrahedra.stencils import NODES, SLOTS, lattice_tetrahedra, stencils
-from shinari.build.tetrahedra.winding import Winding, winding_number
-from shinari.contact.broad.grid import EXACT
-from shinari.maths.function import STEADY, steady
+from shinari.build.tetrahedra.stencils import SLOTS, lattice_tetrahedra, stencils
+from shinari.build.tetrahedra.winding import Dipoles, Leaves, Triangles, Winding, winding_number
+from shinari.compute import Field, Record, function, kernel
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once, team
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 
 NEAR_BLACK, NEAR_RED = 0.24999, 0.41189
 """A cut nearer than this share of its edge moves the point (ibid.)."""
@@ -78,7 +80,7 @@ def stuff(corners: NDArray[np.float64], cell: float, most_torn: float) -> Stuffi
     ends, cut_of = _find_cuts(lattice, signs)
     cuts = _cut_at_triangles(surface, points, winding, ends)
     moves = np.zeros((len(points), 2))
-    _move(lattice, cut_of, cuts, moves)
+    _move(ends, cuts, moves)
     # what no triangle cuts is cut where the winding number passes one half
     moved = moves[:, 1] > 0.0
     torn = np.flatnonzero(np.isnan(cuts) & ~moved[ends].any(axis=1))
@@ -86,8 +88,8 @@ def stuff(corners: NDArray[np.float64], cell: float, most_torn: float) -> Stuffi
     if share > most_torn:
         return Stuffing(np.zeros((0, 3)), np.zeros((0, 4), np.int64), 0.0, share, lattice, origin)
     if len(torn):
-        _halve(points, signs, ends, torn, surface.corners, surface.tree.firsts, surface.dipoles, cuts)
-        _move(lattice, cut_of, cuts, moves)
+        _halve(surface, points, signs, ends[torn], cuts, torn)
+        _move(ends, cuts, moves)
     spots = points[ends[:, 0]] + np.nan_to_num(cuts)[:, None] * (points[ends[:, 1]] - points[ends[:, 0]])
     at_surface = np.flatnonzero(moves[:, 1] > 0.0)
     points[at_surface] = spots[moves[at_surface, 0].astype(np.int64)]
@@ -136,7 +138,7 @@ def _wind(
     low = origin + cell * BLOCK * np.indices([*blocks]).reshape(3, -1).T
     high = low + cell * BLOCK
     touched = np.zeros(len(low), bool)
-    touched[surface.tree.overlaps(low, high, numba.get_num_threads())[:, 0]] = True
+    touched[surface.tree.overlaps(low, high, team().size)[:, 0]] = True
     middles = surface.numbers(0.5 * (low + high))
     nodes = surface.numbers(origin + cell * BLOCK * np.indices([*blocks + 1]).reshape(3, -1).T).reshape(*blocks + 1)
     ends = [nodes[x : x + blocks[0], y : y + blocks[1], z : z + blocks[2]].ravel() for x, y, z in np.ndindex(2, 2, 2)]
@@ -152,151 +154,146 @@ def _wind(
 
 def _find_cuts(lattice: NDArray[np.int64], signs: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Edges between inside and outside: their ends, (E, 2), and the number of each edge of each cube or -1, (C, 14)."""
+    nx, ny, nz = lattice.tolist()
+    cubes = np.arange(nx * ny * nz).reshape(nx, ny, nz)[:-1, :-1, :-1].ravel()
+    first, second = np.empty((2, len(cubes), SLOTS), np.int64)
+    for slot in range(SLOTS):
+        if slot < 6:
+            first[:, slot] = 2 * cubes + slot // 3
+            second[:, slot] = first[:, slot] + 2 * (ny * nz, nz, 1)[slot % 3]
+        else:
+            corner = slot - 6
+            first[:, slot] = 2 * cubes + 1
+            second[:, slot] = 2 * (cubes + corner // 4 * ny * nz + corner // 2 % 2 * nz + corner % 2)
+    cut = signs[first] != signs[second]
     cut_of = np.full((len(signs) // 2, SLOTS), -1, np.int32)
-    ends = np.zeros((_list_cuts(lattice, signs, cut_of, np.zeros((0, 2), np.int64)), 2), np.int64)
-    _list_cuts(lattice, signs, cut_of, ends)
-    return ends, cut_of
-
-
-@numba.njit(cache=True, **EXACT)
-def _list_cuts(lattice, signs, cut_of, ends):
-    """Number the cut edges; when there is room for their ends, write them."""
-    nx, ny, nz = lattice[0], lattice[1], lattice[2]
-    count = 0
-    for i in range(nx - 1):
-        for j in range(ny - 1):
-            for k in range(nz - 1):
-                cube = (i * ny + j) * nz + k
-                for slot in range(SLOTS):
-                    if slot < 6:
-                        kind, axis = slot // 3, slot % 3
-                        first = 2 * cube + kind
-                        second = first + 2 * (ny * nz if axis == 0 else (nz if axis == 1 else 1))
-                    else:
-                        corner = slot - 6
-                        first = 2 * cube + 1
-                        second = 2 * (cube + (corner // 4) * ny * nz + (corner // 2 % 2) * nz + corner % 2)
-                    if signs[first] != signs[second]:
-                        if len(ends) > 0:
-                            cut_of[cube, slot] = count
-                            ends[count, 0] = first
-                            ends[count, 1] = second
-                        count += 1
-    return count
+    cut_of[cubes] = np.where(cut, np.cumsum(cut).reshape(cut.shape) - 1, -1)
+    return np.stack([first[cut], second[cut]], axis=1), cut_of
 
 
 def _cut_at_triangles(
     surface: Winding, points: NDArray[np.float64], winding: NDArray[np.float64], ends: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Where a triangle cuts each edge, as a share of its way from the first end, (E,); NaN where none does."""
-    cuts = np.full(len(ends), np.nan)
     a, b = points[ends[:, 0]], points[ends[:, 1]]
-    pairs = surface.tree.overlaps(np.minimum(a, b), np.maximum(a, b), numba.get_num_threads())
-    first = np.searchsorted(pairs[:, 0], np.arange(len(ends) + 1))
-    place = np.empty(len(surface.corners), np.int64)
+    pairs = surface.tree.overlaps(np.minimum(a, b), np.maximum(a, b), team().size)
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(ends) + 1))
+    place = np.empty(len(surface.tree.order), np.int64)
     place[surface.tree.order] = np.arange(len(place))
-    _choose_cuts(a, b - a, winding[ends[:, 0]], first, place[pairs[:, 1]], surface.corners, cuts)
-    return cuts
+    edges = _edges(points, ends)
+    edges.winding[...] = winding[ends[:, 0]]
+    edges.passages[...] = np.stack([starts[:-1], starts[1:]], axis=1)
+    passages = Passages.zeros(len(pairs))
+    passages.triangle[...] = place[pairs[:, 1]]
+    run_once(choose_cut, edges, passages, surface.triangles, count=len(edges))
+    return edges.cut
+
+
+class Edges(Record):
+    """Edges between inside and outside."""
+
+    start = Field(np.float64, 3, unit="m")
+    span = Field(np.float64, 3, unit="m", doc="from the first end to the second")
+    winding = Field(np.float64, doc="winding number of the first end")
+    inside = Field(np.bool_, doc="whether the first end is inside")
+    passages = Field(np.int64, 2, doc="first triangle that may cut it and the one after the last")
+    cut = Field(np.float64, doc="share of the span; NaN where no triangle cuts it")
+
+
+class Passages(Record):
+    """Triangles that may cut edges, edge after edge; then their cuts, in order along the edge."""
+
+    triangle = Field(np.int64)
+    share = Field(np.float64, doc="of the span")
+    side = Field(np.int64, doc="1 where the edge enters, -1 where it leaves")
+
+
+def _edges(points: NDArray[np.float64], ends: NDArray[np.int64]) -> Edges:
+    """The record of edges by their ends, (E, 2)."""
+    edges = Edges.zeros(len(ends))
+    edges.start[...] = points[ends[:, 0]]
+    edges.span[...] = points[ends[:, 1]] - edges.start
+    edges.cut[...] = np.nan
+    return edges
 
 
 @steady
-def _pass(q, d, corners, i):
+def _pass(q, d, triangles, i):
     """Where a line from q along d passes triangle i, as a share of d, and 1 if it enters, -1 if it leaves, or 0."""
-    ax, ay, az = corners[i, 0, 0] - q[0], corners[i, 0, 1] - q[1], corners[i, 0, 2] - q[2]
-    bx, by, bz = corners[i, 1, 0] - q[0], corners[i, 1, 1] - q[1], corners[i, 1, 2] - q[2]
-    cx, cy, cz = corners[i, 2, 0] - q[0], corners[i, 2, 1] - q[1], corners[i, 2, 2] - q[2]
+    a, b, c = sub(triangles.corner[i, 0], q), sub(triangles.corner[i, 1], q), sub(triangles.corner[i, 2], q)
     # volumes on the line and each side of the triangle: all of one sign where it passes
-    u = d[0] * (cy * bz - cz * by) + d[1] * (cz * bx - cx * bz) + d[2] * (cx * by - cy * bx)
-    v = d[0] * (ay * cz - az * cy) + d[1] * (az * cx - ax * cz) + d[2] * (ax * cy - ay * cx)
-    w = d[0] * (by * az - bz * ay) + d[1] * (bz * ax - bx * az) + d[2] * (bx * ay - by * ax)
+    u, v, w = dot(d, cross(c, b)), dot(d, cross(a, c)), dot(d, cross(b, a))
     total = u + v + w
-    t = (u * (ax * d[0] + ay * d[1] + az * d[2]) + v * (bx * d[0] + by * d[1] + bz * d[2])) / total
-    t += w * (cx * d[0] + cy * d[1] + cz * d[2]) / total
-    t /= d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+    t = (u * dot(a, d) + v * dot(b, d) + w * dot(c, d)) / total / dot(d, d)
     hit = ((u >= 0.0) & (v >= 0.0) & (w >= 0.0)) | ((u <= 0.0) & (v <= 0.0) & (w <= 0.0))
     hit &= (total != 0.0) & (t >= -1e-9) & (t <= 1.0 + 1e-9)
     return t, (1 if total > 0.0 else -1) if hit else 0
 
 
-@steady
-def _choose_cut(q, d, winding, first, last, places, corners, hits, sides):
-    """Of all passages of one edge, the one at which the winding number changes between inside and outside."""
-    count = 0
+@kernel(fastmath=STEADY)
+def choose_cut(e, edges: Edges, passages: Passages, triangles: Triangles):
+    """Of all passages of an edge, the one at which the winding number changes between inside and outside."""
+    q, d, winding = edges.start[e], edges.span[e], edges.winding[e]
+    first, last = edges.passages[e]
+    end = first
     for n in range(first, last):
-        t, side = _pass(q, d, corners, places[n])
+        t, side = _pass(q, d, triangles, passages.triangle[n])
         if side != 0:
             # kept in order along the edge
-            at = count
-            while at > 0 and hits[at - 1] > t:
-                hits[at], sides[at] = hits[at - 1], sides[at - 1]
+            at = end
+            while at > first and passages.share[at - 1] > t:
+                passages.share[at], passages.side[at] = passages.share[at - 1], passages.side[at - 1]
                 at -= 1
-            hits[at], sides[at] = t, side
-            count += 1
-    best, nearest = np.nan, np.inf
-    for n in range(count):
-        middle = abs(abs(winding + 0.5 * sides[n]) - 0.5)
-        winding += sides[n]
+            passages.share[at], passages.side[at] = t, side
+            end += 1
+    nearest = np.inf
+    for n in range(first, end):
+        middle = abs(abs(winding + 0.5 * passages.side[n]) - 0.5)
+        winding += passages.side[n]
         if middle < nearest - 0.1:
-            best, nearest = min(max(hits[n], 0.0), 1.0), middle
-    return best
+            edges.cut[e], nearest = min(max(passages.share[n], 0.0), 1.0), middle
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def _choose_cuts(starts, spans, winding, first, places, corners, cuts):
-    count = len(starts)
-    shares = (count + 255) // 256
-    for share in numba.prange(shares):
-        low, high = share * 256, min(count, (share + 1) * 256)
-        most = 1
-        for e in range(low, high):
-            most = max(most, first[e + 1] - first[e])
-        hits, sides = np.empty(most), np.empty(most, np.int64)
-        for e in range(low, high):
-            q, d = (starts[e, 0], starts[e, 1], starts[e, 2]), (spans[e, 0], spans[e, 1], spans[e, 2])
-            cuts[e] = _choose_cut(q, d, winding[e], first[e], first[e + 1], places, corners, hits, sides)
+def _halve(
+    surface: Winding,
+    points: NDArray[np.float64],
+    signs: NDArray[np.int8],
+    ends: NDArray[np.int64],
+    cuts: NDArray[np.float64],
+    torn: NDArray[np.intp],
+) -> None:
+    """Cut the torn edges, whose ends are given, where the winding number passes one half."""
+    edges = _edges(points, ends)
+    edges.inside[...] = signs[ends[:, 0]] > 0
+    run_once(halve, edges, surface.triangles, surface.leaves, surface.dipoles, count=len(edges), grain=8)
+    cuts[torn] = edges.cut
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def _halve(points, signs, ends, torn, corners, firsts, dipoles, cuts):
-    """Cut edges where the winding number passes one half, by halving."""
-    for n in numba.prange(len(torn)):
-        a, b = ends[torn[n], 0], ends[torn[n], 1]
-        low, high = 0.0, 1.0
-        q = (points[a, 0], points[a, 1], points[a, 2])
-        d = (points[b, 0] - q[0], points[b, 1] - q[1], points[b, 2] - q[2])
-        inside = signs[a] > 0
-        for _ in range(HALVINGS):
-            t = 0.5 * (low + high)
-            there = (q[0] + t * d[0], q[1] + t * d[1], q[2] + t * d[2])
-            if (abs(winding_number(there, corners, firsts, dipoles)) > 0.5) == inside:
-                low = t
-            else:
-                high = t
-        cuts[torn[n]] = 0.5 * (low + high)
+@kernel(fastmath=STEADY)
+def halve(e, edges: Edges, triangles: Triangles, leaves: Leaves, dipoles: Dipoles):
+    """Cut an edge where the winding number passes one half, by halving."""
+    low, high = 0.0, 1.0
+    for _halving in range(HALVINGS):
+        t = 0.5 * (low + high)
+        there = add(edges.start[e], scale(edges.span[e], t))
+        if (abs(winding_number(there, triangles, leaves, dipoles)) > 0.5) == edges.inside[e]:
+            low = t
+        else:
+            high = t
+    edges.cut[e] = 0.5 * (low + high)
 
 
-@numba.njit(cache=True, **EXACT)
-def _move(lattice, cut_of, cuts, moves):
-    """For each point with a cut nearby: the nearest one, and 1, (2 C, 2)."""
-    ny, nz = lattice[1], lattice[2]
-    nearest = np.full(len(moves), np.inf)
-    for cube in range(len(cut_of)):
-        for slot in range(SLOTS):
-            cut = cut_of[cube, slot]
-            if cut < 0 or np.isnan(cuts[cut]):
-                continue
-            if slot < 6:
-                first, axis, length, near = 2 * cube + slot // 3, slot % 3, 1.0, NEAR_BLACK
-                second = first + 2 * (ny * nz if axis == 0 else (nz if axis == 1 else 1))
-            else:
-                corner = slot - 6
-                first, length, near = 2 * cube + 1, np.sqrt(0.75), NEAR_RED
-                second = 2 * (cube + (corner // 4) * ny * nz + (corner // 2 % 2) * nz + corner % 2)
-            t = cuts[cut]
-            point, share = (first, t) if t < 0.5 else (second, 1.0 - t)
-            if share < near and share * length < nearest[point]:
-                nearest[point] = share * length
-                moves[point, 0], moves[point, 1] = cut, 1.0
+def _move(ends: NDArray[np.int64], cuts: NDArray[np.float64], moves: NDArray[np.float64]) -> None:
+    """For each point with a cut nearby: the nearest one, and 1, into (2 C, 2)."""
+    first = cuts < 0.5
+    point, share = np.where(first, ends[:, 0], ends[:, 1]), np.where(first, cuts, 1.0 - cuts)
+    # black edges join two points of one kind
+    black = (ends[:, 0] ^ ends[:, 1]) & 1 == 0
+    near = np.flatnonzero(share < np.where(black, NEAR_BLACK, NEAR_RED))
+    point, distance = point[near], (share * np.where(black, 1.0, np.sqrt(0.75)))[near]
+    order = np.lexsort((near, distance, point))
+    points, chosen = np.unique(point[order], return_index=True)
+    moves[points, 0], moves[points, 1] = near[order[chosen]], 1.0
 
 
 def _cut_tetrahedra(
@@ -307,44 +304,132 @@ def _cut_tetrahedra(
     spots: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Vertices and tetrahedra of all lattice tetrahedra that have a point inside."""
-    tables = (_FIRST, _NODES, _POINTS, _EDGES, _TURNED)
-    count = _apply_stencils(lattice, signs, cut_of, tables, np.zeros((0, 4), np.int64))
-    tetrahedra = np.zeros((count, 4), np.int64)
-    _apply_stencils(lattice, signs, cut_of, tables, tetrahedra)
+    nx, ny, nz = lattice.tolist()
+    cubes = Cubes.zeros((nx - 1) * (ny - 1) * (nz - 1))
+    table = Lattice(
+        corners=_POINTS.reshape(-1, 4, 4), edges=_EDGES.reshape(-1, 6, 4), turned=_TURNED.ravel().astype(np.int64)
+    )
+    nodes, slots = Nodes(sign=signs), Slots(cut=cut_of)
+    records = cubes, table, nodes, Cases(first=_FIRST)
+    run_once(count_tetrahedra, *records, ny, nz, count=len(cubes))
+    ends = np.cumsum(cubes.first)
+    cubes.first[...] = ends - cubes.first
+    found = Tetrahedra.zeros(int(ends[-1]) if len(ends) else 0)
+    run_once(write_tetrahedra, *records, Stencils(node=_NODES), slots, found, ny, nz, count=len(cubes))
+    tetrahedra = found.corners
     used = np.zeros(len(points) + len(spots), bool)
     used[tetrahedra] = True
     number = np.cumsum(used) - 1
     return np.concatenate([points, spots])[used], number[tetrahedra]
 
 
-@numba.njit(cache=True, **EXACT)
-def _apply_stencils(lattice, signs, cut_of, tables, tetrahedra):
-    """Count the tetrahedra; when there is room, write them: lattice points first, then cuts."""
-    first, stencil, points, edges, turned = tables
-    nx, ny, nz = lattice[0], lattice[1], lattice[2]
-    node = np.zeros(NODES, np.int64)
+class Cubes(Record):
+    """Cubes of the lattice but for the last ones along each axis, z fastest."""
+
+    first = Field(np.int64, doc="number of tetrahedra, then of the first one")
+
+
+class Lattice(Record):
+    """The twelve tetrahedra of an even cube, then those of an odd one; places are cubes along the axes, and a kind."""
+
+    corners = Field(np.int64, (4, 4))
+    edges = Field(np.int64, (6, 4), doc="place, and the slot of the edge")
+    turned = Field(np.int64)
+
+
+class Nodes(Record):
+    """Points of the lattice: corner and centre of each cube."""
+
+    sign = Field(np.int8)
+
+
+class Slots(Record):
+    """Cubes of the lattice."""
+
+    cut = Field(np.int32, SLOTS, doc="number of the cut of each edge, or -1")
+
+
+class Cases(Record):
+    """Signs of the four corners of a tetrahedron, and one more."""
+
+    first = Field(np.int64, doc="first tetrahedron of its stencil")
+
+
+class Stencils(Record):
+    """Tetrahedra of stencils."""
+
+    node = Field(np.int64, 4, doc="a corner, or 4 and the number of an edge")
+
+
+class Tetrahedra(Record):
+    """What fills the surface."""
+
+    corners = Field(np.int64, 4)
+
+
+@function
+def _place(c, ny, nz):
+    """Cube (i, j, k) by its number."""
+    k, row = c % (nz - 1), c // (nz - 1)
+    return row // (ny - 1), row % (ny - 1), k
+
+
+@function
+def _node(place, i, j, k, ny, nz):
+    """Point of the lattice at a place beside a cube."""
+    return 2 * (((i + place[0]) * ny + j + place[1]) * nz + k + place[2]) + place[3]
+
+
+@function
+def _case(lattice, nodes, n, i, j, k, ny, nz):
+    """Number of the signs of the corners of a tetrahedron of a cube."""
+    case, weight = 0, 1
+    for c in range(4):
+        case += weight * (nodes.sign[_node(lattice.corners[n, c], i, j, k, ny, nz)] + 1)
+        weight *= 3
+    return case
+
+
+@kernel
+def count_tetrahedra(c, cubes: Cubes, lattice: Lattice, nodes: Nodes, cases: Cases, ny: np.int64, nz: np.int64):
+    """Count the tetrahedra of a cube."""
+    i, j, k = _place(c, ny, nz)
     count = 0
-    for i in range(nx - 1):
-        for j in range(ny - 1):
-            for k in range(nz - 1):
-                parity = (i + j + k) % 2
-                for n in range(12):
-                    case, weight = 0, 1
-                    for c in range(4):
-                        at = points[parity, n, c]
-                        node[c] = 2 * (((i + at[0]) * ny + j + at[1]) * nz + k + at[2]) + at[3]
-                        case += weight * (signs[node[c]] + 1)
-                        weight *= 3
-                    if first[case + 1] > first[case] and len(tetrahedra) > 0:
-                        for e in range(6):
-                            at = edges[parity, n, e]
-                            cut = cut_of[((i + at[0]) * ny + j + at[1]) * nz + k + at[2], at[3]]
-                            node[4 + e] = len(signs) + cut
-                        for s in range(first[case], first[case + 1]):
-                            last, other = (2, 3) if turned[parity, n] == 1 else (3, 2)
-                            tetrahedra[count, 0], tetrahedra[count, 1] = node[stencil[s, 0]], node[stencil[s, 1]]
-                            tetrahedra[count, 2], tetrahedra[count, 3] = node[stencil[s, other]], node[stencil[s, last]]
-                            count += 1
-                    else:
-                        count += first[case + 1] - first[case]
-    return count
+    for n in range(12):
+        case = _case(lattice, nodes, 12 * ((i + j + k) % 2) + n, i, j, k, ny, nz)
+        count += cases.first[case + 1] - cases.first[case]
+    cubes.first[c] = count
+
+
+@kernel
+def write_tetrahedra(
+    c,
+    cubes: Cubes,
+    lattice: Lattice,
+    nodes: Nodes,
+    cases: Cases,
+    stencils: Stencils,
+    slots: Slots,
+    found: Tetrahedra,
+    ny: np.int64,
+    nz: np.int64,
+):
+    """Write the tetrahedra of a cube: corners are points of the lattice, then cuts."""
+    i, j, k = _place(c, ny, nz)
+    at = cubes.first[c]
+    for each in range(12):
+        n = 12 * ((i + j + k) % 2) + each
+        case = _case(lattice, nodes, n, i, j, k, ny, nz)
+        for s in range(cases.first[case], cases.first[case + 1]):
+            for corner in range(4):
+                node = stencils.node[s, corner]
+                if node < 4:
+                    vertex = _node(lattice.corners[n, node], i, j, k, ny, nz)
+                else:
+                    place = lattice.edges[n, node - 4]
+                    cube = ((i + place[0]) * ny + j + place[1]) * nz + k + place[2]
+                    vertex = len(nodes) + slots.cut[cube, place[3]]
+                # the last two change places in a tetrahedron that is turned
+                change = lattice.turned[n] == 1 and corner > 1
+                found.corners[at, 5 - corner if change else corner] = vertex
+            at += 1

@@ -8,12 +8,12 @@ are turned differently from their neighbours are turned, each connected part aft
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.tetrahedra.check import components
-from shinari.contact.broad.grid import EXACT
+from shinari.compute import Field, Record, kernel
+from shinari.compute.program import run_once
 from shinari.scene.mesh_shape import unite
 
 
@@ -56,8 +56,7 @@ def prepare_surface(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> 
     part = components(len(faces), first, second)
     area = _areas(points, faces)
     if not alike.all():
-        turned = np.zeros(len(faces), bool)
-        _turn(len(faces), *_adjacency(len(faces), first, second, alike), turned)
+        turned = _turned(len(faces), *_adjacency(len(faces), first, second, alike))
         most = np.bincount(part, np.where(turned, area, -area)) > 0.0
         turned ^= most[part]
         faces = np.where(turned[:, None], faces[:, ::-1], faces)
@@ -149,23 +148,48 @@ def _adjacency(
     return np.searchsorted(here[order], np.arange(count + 1)), there[order], np.concatenate([alike, alike])[order]
 
 
-@numba.njit(cache=True, **EXACT)
-def _turn(count, starts, others, alike, turned):
-    """Mark the faces to turn, so that each is like the neighbour it is first reached from."""
-    seen = np.zeros(count, np.bool_)
-    stack = np.empty(count, np.int64)
-    for seed in range(count):
-        if seen[seed]:
+class Faces(Record):
+    """Faces, F rows."""
+
+    links = Field(np.int64, 2, doc="first link and the one after the last")
+    seen = Field(np.bool_)
+    turned = Field(np.bool_)
+    stack = Field(np.int64, doc="faces whose neighbours are still to be looked at")
+
+
+class Links(Record):
+    """Neighbours, face after face."""
+
+    face = Field(np.int64)
+    alike = Field(np.bool_)
+
+
+def _turned(
+    count: int, starts: NDArray[np.int64], others: NDArray[np.int64], alike: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Faces to turn, so that each is like the neighbour it is first reached from, (F,)."""
+    faces = Faces.zeros(count)
+    faces.links[...] = np.stack([starts[:-1], starts[1:]], axis=1)
+    run_once(turn_faces, faces, Links(face=others.astype(np.int64), alike=alike), count=1)
+    return faces.turned
+
+
+@kernel
+def turn_faces(_, faces: Faces, links: Links):
+    """Visit the faces of each connected part from its first one on."""
+    for seed in range(len(faces)):
+        if faces.seen[seed]:
             continue
-        seen[seed] = True
-        stack[0], depth = seed, 1
+        faces.seen[seed] = True
+        faces.stack[0], depth = seed, 1
         while depth > 0:
             depth -= 1
-            face = stack[depth]
-            for n in range(starts[face], starts[face + 1]):
-                other = others[n]
-                if not seen[other]:
-                    seen[other] = True
-                    turned[other] = turned[face] ^ (not alike[n])
-                    stack[depth] = other
+            face = faces.stack[depth]
+            first, last = faces.links[face]
+            for n in range(first, last):
+                other = links.face[n]
+                if not faces.seen[other]:
+                    faces.seen[other] = True
+                    faces.turned[other] = faces.turned[face] != (not links.alike[n])
+                    faces.stack[depth] = other
                     depth += 1

@@ -6,17 +6,18 @@ Triangles that are far away for their size are taken together (Barill et al. 201
 clouds): a branch of the tree of boxes counts as one dipole at its middle, which is the first term of their series.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from shinari.compute import Field, Record, kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
 from shinari.contact.broad.bvh import Tree
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
+from shinari.maths.vec3 import cross, dot, norm, sub
 
 FAR = 2.5
 """A branch is one dipole from this many times its radius on: off by 0.03 at most (`test_tetrahedra`)."""
-SHARE = 64
-"""Points of a piece of work."""
 _QUARTER = 0.25 / np.pi
 
 
@@ -28,86 +29,100 @@ class Winding:
 
     Attributes:
         tree: Boxes of the triangles.
-        corners: The triangles in the order of the tree.
-        dipoles: Of each node: the sum of its area vectors, their middle, and the square of the distance from which on
-            they are all that counts, (2 leaves, 7).
+        triangles: The triangles in the order of the tree.
+        leaves: Where the triangles of each leaf start.
+        dipoles: The nodes of the tree.
     """
 
     def __init__(self, corners: NDArray[np.float64]) -> None:
         self.tree = Tree(corners.mean(axis=1), np.float64)
         self.tree.refit(corners.min(axis=1), corners.max(axis=1), 1)
-        self.corners = np.ascontiguousarray(corners[self.tree.order])
-        self.dipoles = np.zeros((len(self.tree.nodes), 7))
-        _sum_up(self.corners, self.tree.firsts, self.tree.nodes, self.dipoles)
+        ordered = np.ascontiguousarray(corners[self.tree.order], np.float64)
+        self.triangles = Triangles(corner=ordered)
+        self.leaves = Leaves(first=self.tree.firsts.astype(np.int64))
+        self.dipoles = _dipoles(ordered, self.tree.firsts, self.tree.nodes)
 
     def numbers(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Winding number of each point, (P,).
 
         Args:
-            points: Positions, (P, 3), C-contiguous.
+            points: Positions, (P, 3).
         """
-        result = np.zeros(len(points))
-        _wind(points, self.corners, self.tree.firsts, self.dipoles, result)
-        return result
+        queries = Queries(point=np.ascontiguousarray(points, np.float64), number=np.zeros(len(points)))
+        run_once(wind, queries, self.triangles, self.leaves, self.dipoles, count=len(points), grain=64)
+        return queries.number
 
 
-@numba.njit(cache=True, **STEADY)
-def _sum_up(corners, firsts, boxes, dipoles):
+class Triangles(Record):
+    """Triangles in the order of the tree, T rows."""
+
+    corner = Field(np.float64, (3, 3), unit="m")
+
+
+class Leaves(Record):
+    """Leaves of the tree, and one more."""
+
+    first = Field(np.int64, doc="first triangle")
+
+
+class Dipoles(Record):
+    """Nodes of the tree, twice as many as leaves: the children of node n are 2 n and 2 n + 1, the root is 1."""
+
+    area = Field(np.float64, 3, unit="m^2", doc="sum of the area vectors")
+    middle = Field(np.float64, 3, unit="m")
+    far = Field(np.float64, unit="m^2", doc="square of the distance from which on the sum is all that counts")
+
+
+class Queries(Record):
+    """Points, P rows."""
+
+    point = Field(np.float64, 3, unit="m")
+    number = Field(np.float64, doc="winding number")
+
+
+def _dipoles(corners: NDArray[np.float64], firsts: NDArray[np.int64], boxes: NDArray[np.float64]) -> Dipoles:
     """Sum of the area vectors of each node, their middle weighted by area, and the square of `FAR` radii."""
     leaves = len(firsts) - 1
-    weights = np.zeros(2 * leaves)
-    for leaf in range(leaves):
-        n = leaves + leaf
-        for i in range(firsts[leaf], firsts[leaf + 1]):
-            ab, ac = corners[i, 1] - corners[i, 0], corners[i, 2] - corners[i, 0]
-            x, y, z = ab[1] * ac[2] - ab[2] * ac[1], ab[2] * ac[0] - ab[0] * ac[2], ab[0] * ac[1] - ab[1] * ac[0]
-            area = np.sqrt(x * x + y * y + z * z)
-            weights[n] += area
-            dipoles[n, 0] += 0.5 * x
-            dipoles[n, 1] += 0.5 * y
-            dipoles[n, 2] += 0.5 * z
-            for c in range(3):
-                dipoles[n, 3 + c] += area * (corners[i, 0, c] + corners[i, 1, c] + corners[i, 2, c]) / 3.0
-    for n in range(leaves - 1, 0, -1):
-        weights[n] = weights[2 * n] + weights[2 * n + 1]
-        for c in range(6):
-            dipoles[n, c] = dipoles[2 * n, c] + dipoles[2 * n + 1, c]
-    for n in range(1, 2 * leaves):
-        square = 0.0
-        for c in range(3):
-            middle = dipoles[n, 3 + c] / weights[n]
-            dipoles[n, 3 + c] = middle
-            square += max(middle - boxes[n, c], boxes[n, 3 + c] - middle) ** 2
-        dipoles[n, 6] = FAR**2 * square
+    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(doubled, axis=1)
+    sums = np.zeros((2 * leaves, 7))
+    terms = np.concatenate([0.5 * doubled, areas[:, None] * corners.sum(axis=1) / 3.0, areas[:, None]], axis=1)
+    sums[leaves:] = np.add.reduceat(terms, firsts[:-1])
+    level = leaves // 2
+    while level > 0:
+        sums[level : 2 * level] = sums[2 * level : 4 * level : 2] + sums[2 * level + 1 : 4 * level : 2]
+        level //= 2
+    middle = sums[:, 3:6] / np.where(sums[:, 6:] > 0.0, sums[:, 6:], 1.0)
+    reach = np.maximum(middle - boxes[:, :3], boxes[:, 3:] - middle)[1:]
+    far = np.zeros(2 * leaves)
+    far[1:] = FAR**2 * (reach**2).sum(axis=1)
+    return Dipoles(area=sums[:, :3].copy(), middle=middle, far=far)
 
 
 @steady
-def _solid_angle(q, corners, i):
+def _solid_angle(q, triangles, i):
     """Solid angle of triangle i seen from q (van Oosterom and Strackee 1983)."""
-    ax, ay, az = corners[i, 0, 0] - q[0], corners[i, 0, 1] - q[1], corners[i, 0, 2] - q[2]
-    bx, by, bz = corners[i, 1, 0] - q[0], corners[i, 1, 1] - q[1], corners[i, 1, 2] - q[2]
-    cx, cy, cz = corners[i, 2, 0] - q[0], corners[i, 2, 1] - q[1], corners[i, 2, 2] - q[2]
-    a, b, c = np.sqrt(ax * ax + ay * ay + az * az), np.sqrt(bx * bx + by * by + bz * bz), 0.0
-    c = np.sqrt(cx * cx + cy * cy + cz * cz)
-    volume = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
-    ab, bc, ca = ax * bx + ay * by + az * bz, bx * cx + by * cy + bz * cz, cx * ax + cy * ay + cz * az
-    return 2.0 * np.arctan2(volume, a * b * c + ab * c + bc * a + ca * b)
+    a, b, c = sub(triangles.corner[i, 0], q), sub(triangles.corner[i, 1], q), sub(triangles.corner[i, 2], q)
+    x, y, z = norm(a), norm(b), norm(c)
+    return 2.0 * np.arctan2(dot(a, cross(b, c)), x * y * z + dot(a, b) * z + dot(b, c) * x + dot(c, a) * y)
 
 
-@steady
-def winding_number(q, corners, firsts, dipoles):
+Vector = tuple[np.float64, np.float64, np.float64]
+
+
+@shared(fastmath=STEADY)
+def winding_number(q: Vector, triangles: Triangles, leaves: Leaves, dipoles: Dipoles) -> float:
     """Winding number of one point."""
-    leaves = len(firsts) - 1
+    count = len(leaves) - 1
     angle, node = 0.0, 1
     while True:
-        x, y, z = dipoles[node, 3] - q[0], dipoles[node, 4] - q[1], dipoles[node, 5] - q[2]
-        square = x * x + y * y + z * z
-        if square > dipoles[node, 6]:
-            dipole = x * dipoles[node, 0] + y * dipoles[node, 1] + z * dipoles[node, 2]
-            angle += dipole / (square * np.sqrt(square))
-        elif node >= leaves:
-            for i in range(firsts[node - leaves], firsts[node - leaves + 1]):
-                angle += _solid_angle(q, corners, i)
+        r = sub(dipoles.middle[node], q)
+        square = dot(r, r)
+        if square > dipoles.far[node]:
+            angle += dot(r, dipoles.area[node]) / (square * np.sqrt(square))
+        elif node >= count:
+            for i in range(leaves.first[node - count], leaves.first[node - count + 1]):
+                angle += _solid_angle(q, triangles, i)
         else:
             node = 2 * node
             continue
@@ -119,8 +134,7 @@ def winding_number(q, corners, firsts, dipoles):
             return _QUARTER * angle
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def _wind(points, corners, firsts, dipoles, result):
-    for share in numba.prange((len(points) + SHARE - 1) // SHARE):
-        for p in range(share * SHARE, min(len(points), (share + 1) * SHARE)):
-            result[p] = winding_number((points[p, 0], points[p, 1], points[p, 2]), corners, firsts, dipoles)
+@kernel(fastmath=STEADY)
+def wind(p, queries: Queries, triangles: Triangles, leaves: Leaves, dipoles: Dipoles):
+    """Winding number of each point."""
+    queries.number[p] = winding_number(queries.point[p], triangles, leaves, dipoles)

@@ -91,6 +91,7 @@ class Extent(Record):
     entries = Field(np.int64, doc="of the tables of all levels")
     room = Field(np.int64, doc="entries and one")
     shift = Field(np.int64, doc="bits of the number of an entry within its bucket")
+    least = Field(np.float64, doc="least reach, as a part of the longest side of the bounds")
     lost = Field(np.int64, doc="whether the points are spread over more cells than can be numbered")
 
 
@@ -183,7 +184,8 @@ def count_levels(t, points: Points, parts: Parts, extent: Extent, levels: Levels
         radius = points.at[i, 3]
         level = level_of(np.float64(radius), levels)
         parts.count[t, level] += 1
-        parts.largest[t, level] = max(parts.largest[t, level], radius)
+        # a ball with the radius NaN is close to none
+        parts.largest[t, level] = radius if radius > parts.largest[t, level] else parts.largest[t, level]
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)
@@ -212,7 +214,7 @@ def is_prime(value):
 def side_of(wanted: int, left: np.float64, rank: int, one: int, other: int) -> int:
     """Length of a side of a table; see `table_sides`. `one` and `other` are taken."""
     share = left ** (1.0 / 3.0) if rank == 0 else left**0.5 if rank == 1 else left
-    side = max(FEWEST, np.int64(np.floor(share)))
+    side = max(FEWEST, int(np.floor(share)))
     if wanted <= side:
         return wanted
     while side in (one, other) or not is_prime(side):
@@ -254,8 +256,10 @@ def lay_out(_, extent: Extent, levels: Levels, fewest: np.int64, per_point: np.i
     wide = high[0] - low[0], high[1] - low[1], high[2] - low[2]
     if not max(wide[0], max(wide[1], wide[2])) >= 0.0:
         extent.low[0], wide = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    finest = extent.least[0] * max(wide[0], max(wide[1], wide[2]))
     for level in range(len(levels)):
         levels.first[level] = total
+        levels.reach[level] = max(levels.reach[level], finest)
         inverse = 1.0 / (levels.reach[level] * (1.0 + SLACK))
         levels.inverse[level] = inverse
         levels.sides[level] = FEWEST, FEWEST, FEWEST

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shinari.compute import Field, Program, Record, kernel, real, scratch
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.grid import AS_WRITTEN, Cells, Grid, ImmediateGrid, Levels, SortedPoints
-from shinari.contact.broad.neighbourhood import RANGES, ROOM, find_ranges, gather
+from shinari.contact.broad.neighbourhood import ROOM, find_ranges, gather
 
 
 class Neighbours(Record):

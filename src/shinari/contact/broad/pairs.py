@@ -29,7 +29,7 @@ from shinari.errors import ShinariError
 class BallPairs(Record):
     """Pairs of balls that are close, each once."""
 
-    balls = Field(np.uint32, 2, doc="rows of the points, ascending")
+    balls = Field(np.uint32, 2, doc="rows of the points; pairs with the same first ball stand together")
 
 
 @function(fastmath=AS_WRITTEN)
@@ -75,8 +75,7 @@ def look_around(e, ordered, cells, levels, extent, offsets, pairs, write):
                     for k in range(begin, ranges[row, 1]):
                         close = touch(x, y, z, r, ordered, k, margin)
                         if write and close:
-                            j = ordered.index[k]
-                            pairs.balls[at] = min(i, j), max(i, j)
+                            pairs.balls[at] = i, ordered.index[k]
                         at += np.int64(close)
         if not write:
             offsets.start[i] = at
@@ -101,8 +100,8 @@ def fill_pairs(
 class PairSearch:
     """Finds the pairs of balls that are closer than a margin, which is 0 unless `grid.extent.margin` is set.
 
-    The pairs of the ball in row i of the points stand at the rows `offsets.start[i]` to `offsets.start[i + 1]`: those
-    with smaller or equal balls that come first, or with larger ones.
+    The pairs whose first ball is row i of the points stand at the rows `offsets.start[i]` to `offsets.start[i + 1]`.
+    The second ball comes later in the order of the cells.
 
     Args:
         points: Centre and radius of each ball.
@@ -177,5 +176,5 @@ class PairFinder:
         grid.extent.margin[0] = margin
         self._find.run(threads)
         grid.check()
-        pairs = search.pairs.balls[: search.offsets.start[-1]]
+        pairs = np.sort(search.pairs.balls[: search.offsets.start[-1]], axis=1)
         return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

@@ -1,7 +1,7 @@
 """Signed distances of all collider shapes: the names and arguments of `shinari.contact.solid.shapes`, meshes included.
 
-A mesh is a solid or a sheet; the first of its four numbers is its number in `fields`. The functions of meshes are large:
-`distances` gives a scene without a mesh a function that knows the analytic shapes alone.
+A mesh is a solid or a sheet; the first of its four numbers is its number in `fields`. The functions of meshes are
+large: `distances` gives a scene without a mesh a function that knows the analytic shapes alone.
 """
 
 import numpy as np

@@ -14,21 +14,25 @@ The velocity of a contact goes into the velocities at once, and the prediction m
 origin a position in single precision has no room for the mu g h^2 that friction takes in a substep.
 """
 
+from functools import cache
+
 import numpy as np
 
+from shinari.compute import Kernel, kernel, real, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.contact.solid import shapes
+from shinari.contact.solid.all_shapes import Four, Vector, distances
+from shinari.contact.solid.field import MeshFields
+from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
 from shinari.contact.solid.shapes import CONTAINER, LAST_CONVEX, LAST_UNBOUNDED
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.solver.particles import Particles
 
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
 TOUCH = np.float32(1e-3)
 HALF, TWO = np.float32(0.5), np.float32(2.0)
-
-# What a contact remembers: of a substep the push along the normal [m], what friction took [m] and the normal, both in
-# world axes, and the gap at the start [m]; the weights of its point in an element; and how far the particle may have
-# gone since the detection before it has to be looked at again [m].
-MEMORY = 12
 
 
 @steady
@@ -213,117 +217,129 @@ def recoil(n, gap, start, now, carried, law, gravity, weight, h):
     return sub(scale(n, change), scale(along, hold if bounces else ZERO * hold))
 
 
-@steady
-def push_particles(
-    distance_and_normal, begin, end, items, offsets, solids, memory, impulses, gone, ways, moves, x, predicted,
-    velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, first, h, speed
-):  # fmt: skip
-    """Keep listed particles out of the solids near them.
+@cache
+def response(meshes: bool) -> Shared:
+    """`respond` for scenes with or without meshes, compiled once; `fields` is a record."""
+    distance_and_normal = distances(True) if meshes else shapes.distance_and_normal
 
-    Args:
-        distance_and_normal: The function of the shapes.
-        begin: First item.
-        end: End of the items.
-        items: Particles, (A,).
-        offsets: Where the solids of each start, (A + 1,).
-        solids: Solids, (M,).
-        memory: What each contact remembers of the substep, (M, MEMORY).
-        impulses: Sum of the impulses on the particle, (M, 3) float64 [N s].
-        gone: How far each particle has gone since the detection, with its way in this substep [m], (N,).
-        ways: Way of each particle in this substep [m], (N,); only those of elements are kept up to date.
-        moves: Which solids move, (K,) bool.
-        x: Positions and inverse mass, (N, 4).
-        predicted: Predicted positions, (N, 3); they move with the positions.
-        velocities: Velocities of the prediction [m/s], (N, 3); contacts change them.
-        radii: Distance to keep [m], (N,).
-        owners: Thing of each particle, (N,).
-        mine: Surface of each thing, (T, 4).
-        groups: Group of each particle, (N,).
-        kinds: Kind of each solid, (K,).
-        sizes: Numbers of each solid, (K, 4).
-        fields: Distance fields of the meshes among them.
-        theirs: Surface of each solid, (K, 4).
-        before: Pose of each solid at the start of the substep relative to each group, (G, K, 12): matrix, position.
-        after: The same at its end.
-        first: Whether it is the first iteration of the substep.
-        h: Substep [s].
-        speed: Speed at which what was inside comes out [m/s].
+    @shared(fastmath=STEADY)
+    def respond_to_solid(
+        kind: int,
+        size: Four,
+        fields: MeshFields,
+        a: Vector,
+        b: Vector,
+        reach: real,
+        w: real,
+        law: Four,
+        old_push: real,
+        old_hold: Vector,
+        ease: real,
+        escape: real,
+    ) -> tuple[bool, Vector, Vector, Vector, real, Vector, real]:
+        return respond(
+            distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape
+        )  # fmt: skip
+
+    return respond_to_solid
+
+
+@cache
+def push_particles(meshes: bool) -> Kernel:
+    """Kernel that keeps a particle out of the colliders near it.
+
+    Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
     """
-    rate = ONE / h
-    for p in range(begin, end):
-        i = np.int64(items[p])
-        g, w = groups[i], x[i, 3]
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
+    respond_to_solid = response(meshes)
+
+    @kernel(fastmath=STEADY)
+    def push_particle(
+        p,
+        items: Items,
+        contacts: Contacts,
+        colliders: Colliders,
+        poses: Poses,
+        fields: MeshFields,
+        particles: Particles,
+        margins: Margins,
+        h: real,
+        speed: real,
+        first: int,
+    ):
+        rate = ONE / h
+        i = np.int64(items.item[p])
+        w, row = particles.x[i, 3], np.int64(particles.group[i]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
             if first:
-                memory[m, 0] = ZERO
-                memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
-            if gone[i] < memory[m, 11]:
+                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+            if margins.gone[i] < contacts.bound[m]:
                 continue
-            p1 = after[g, k]
-            now = place(x, i)
-            a, b = into(before[g, k], start_of(x, predicted, velocities, h, i)), into(p1, now)
-            law = law_of(mine, theirs, owners[i], k)
-            hold = turn_back(p1, (memory[m, 1], memory[m, 2], memory[m, 3]))
-            touches, correction, silent, n, push, hold, gap = respond(
-                distance_and_normal, kinds[k], sizes[k], fields, a, b, radii[i], w, law, memory[m, 0], hold,
-                rate * rate, h * speed
+            pose = poses.after[row + k]
+            a = into(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
+            b = into(pose, place(particles.x, i))
+            law = law_of(margins.surface, colliders.surface, i, k)
+            touches, correction, silent, n, push, hold, gap = respond_to_solid(
+                colliders.kind[k], colliders.size[k], fields, a, b, margins.radius[i], w, law, contacts.push[m],
+                turn_back(pose, contacts.hold[m]), rate * rate, h * speed
             )  # fmt: skip
-            memory[m, 11] = -ONE if moves[k] else gap - gone[i]
+            contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.gone[i]
             if not touches:
                 continue
-            remember(memory, m, push, turn(p1, hold), turn(p1, n), gap)
-            correction, silent = turn(p1, correction), turn(p1, silent)
-            gone[i] += TWO * norm(correction)
-            move(x, predicted, velocities, i, ONE, correction, silent, rate)
-            record(impulses, m, sub(correction, silent), rate / w)
+            remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+            correction, silent = turn(pose, correction), turn(pose, silent)
+            margins.gone[i] += TWO * norm(correction)
+            move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
+            record(contacts.impulse, m, sub(correction, silent), rate / w)
+
+    return push_particle
 
 
 @steady
-def remember(memory, m, push, hold, n, gap):
-    """Write what a contact remembers."""
-    memory[m, 0] = push
-    memory[m, 1], memory[m, 2], memory[m, 3] = hold
-    memory[m, 4], memory[m, 5], memory[m, 6] = n
-    memory[m, 7] = gap
+def remember(contacts, m, push, hold, n, gap):
+    """Write the state of a contact."""
+    contacts.push[m], contacts.hold[m], contacts.normal[m], contacts.gap[m] = push, hold, n, gap
 
 
 @steady
 def move(x, predicted, velocities, i, share, correction, silent, rate):
     """Move a particle by a share of a correction; the silent part of it brings no velocity."""
-    for c in range(3):
-        moved = x[i, c] + share * correction[c]
-        predicted[i, c] += moved - x[i, c]
-        x[i, c] = moved
-        velocities[i, c] += share * (correction[c] - silent[c]) * rate
+    moved = x[i, 0] + share * correction[0], x[i, 1] + share * correction[1], x[i, 2] + share * correction[2]
+    predicted[i, 0] += moved[0] - x[i, 0]
+    predicted[i, 1] += moved[1] - x[i, 1]
+    predicted[i, 2] += moved[2] - x[i, 2]
+    x[i, 0], x[i, 1], x[i, 2] = moved
+    velocities[i, 0] += share * (correction[0] - silent[0]) * rate
+    velocities[i, 1] += share * (correction[1] - silent[1]) * rate
+    velocities[i, 2] += share * (correction[2] - silent[2]) * rate
 
 
 @steady
 def record(impulses, m, change, mass):
     """Add an impulse."""
-    for c in range(3):
-        impulses[m, c] += mass * change[c]
+    impulses[m, 0] += mass * change[0]
+    impulses[m, 1] += mass * change[1]
+    impulses[m, 2] += mass * change[2]
 
 
-@steady
-def bounce_particles(
-    begin, end, items, offsets, solids, memory, impulses, x, velocities, starts, owners, mine, groups, theirs, before,
-    after, gravity, weight, h
+@kernel(fastmath=STEADY)
+def bounce_particle(
+    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
+    gx: real, gy: real, gz: real, weight: real, h: real
 ):  # fmt: skip
-    """Restitution of listed particles; `starts` are the velocities at the start of the substep, (N, 3)."""
-    pull = (gravity[0], gravity[1], gravity[2])
-    for p in range(begin, end):
-        i = np.int64(items[p])
-        g = groups[i]
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
-            law = law_of(mine, theirs, owners[i], k)
-            if memory[m, 0] <= ZERO or law[2] <= ZERO:
-                continue
-            now = place(x, i)
-            carried = scale(sub(now, out_of(before[g, k], into(after[g, k], now))), ONE / h)
-            n = (memory[m, 4], memory[m, 5], memory[m, 6])
-            change = recoil(n, memory[m, 7], place(starts, i), place(velocities, i), carried, law, pull, weight, h)
-            for c in range(3):
-                velocities[i, c] += change[c]
-            record(impulses, m, change, ONE / x[i, 3])
+    """Restitution of a particle; g is the acceleration of gravity [m/s^2], `weight` its magnitude."""
+    i = np.int64(items.item[p])
+    row = np.int64(particles.group[i]) * len(colliders)
+    for m in range(items.first[p], items.end[p]):
+        k = np.int64(contacts.solid[m])
+        law = law_of(margins.surface, colliders.surface, i, k)
+        if contacts.push[m] <= ZERO or law[2] <= ZERO:
+            continue
+        now = place(particles.x, i)
+        carried = scale(sub(now, out_of(poses.before[row + k], into(poses.after[row + k], now))), ONE / h)
+        change = recoil(
+            contacts.normal[m], contacts.gap[m], margins.start_velocity[i], particles.v[i], carried, law,
+            (gx, gy, gz), weight, h
+        )  # fmt: skip
+        particles.v[i] = add(particles.v[i], change)
+        record(contacts.impulse, m, change, ONE / particles.x[i, 3])

@@ -11,9 +11,15 @@ The deepest point then is a particle: weights b, inverse mass sum w b^2, way and
 `shinari.contact.solid.collide`. A segment is a triangle whose last two vertices are one.
 """
 
+from functools import cache
+
 import numpy as np
 
 from shinari.build.colouring import colour
+from shinari.compute import Kernel, function, kernel, real, shared
+from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.contact.solid import shapes
+from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.collide import (
     TWO,
     into,
@@ -24,16 +30,19 @@ from shinari.contact.solid.collide import (
     recoil,
     record,
     remember,
-    respond,
+    response,
     start_of,
     turn,
     turn_back,
 )
+from shinari.contact.solid.field import MeshFields
+from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
 from shinari.contact.solid.shapes import BOX, CAPSULE, CONE, CYLINDER, LAST_CONVEX, MESH, SPHERE
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
+from shinari.solver.particles import Particles
 
 LOOKS = 24
 # A triangle that was pushed away at one point may lie deeper at another.
@@ -251,33 +260,74 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
     return touches and (late or gap - radius < way), late, low, best
 
 
-@steady
-def push_elements(
-    distance_and_normal, begin, end, items, offsets, solids, memory, impulses, gone, ways, moves, elements, x,
-    predicted, velocities, radii, owners, mine, groups, kinds, sizes, fields, theirs, before, after, first, h, speed
-):  # fmt: skip
-    """Keep the deepest points of listed elements out of the solids near them; arguments as of `push_particles`.
+Corners = tuple[Vector, Vector, Vector]
 
-    `memory` keeps the weights of the point too, from which the next search in the same substep starts.
+
+@cache
+def search(meshes: bool) -> Function | Shared:
+    """`deepest` for scenes with or without meshes; `fields` is a record.
+
+    With analytic shapes it becomes part of its caller: calls cost a tenth of a sweep there.
     """
-    rate = ONE / h
-    for p in range(begin, end):
-        e = np.int64(items[p])
-        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
-        g = groups[i0]
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
+    distance_and_normal = distances(True) if meshes else shapes.distance_and_normal
+
+    def deepest_point(
+        kind: int,
+        s: Four,
+        fields: MeshFields,
+        start: Vector,
+        radius: real,
+        way: real,
+        back: bool,
+        ends: Corners,
+        begins: Corners,
+    ) -> tuple[bool, bool, real, Vector]:
+        return deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins)
+
+    return shared(deepest_point, fastmath=STEADY) if meshes else function(deepest_point, fastmath=STEADY)
+
+
+@cache
+def push_elements(meshes: bool) -> Kernel:
+    """Kernel that keeps the deepest points of an element out of the colliders near it; as `push_particles`.
+
+    A contact keeps the weights of the point, from which the next search in the same substep starts.
+    """
+    respond_to_solid, deepest_point = response(meshes), search(meshes)
+
+    @kernel(fastmath=STEADY)
+    def push_element(
+        p,
+        items: Items,
+        contacts: Contacts,
+        colliders: Colliders,
+        poses: Poses,
+        fields: MeshFields,
+        particles: Particles,
+        margins: Margins,
+        h: real,
+        speed: real,
+        first: int,
+    ):
+        rate = ONE / h
+        x, predicted, velocities = particles.x, particles.predicted, particles.v
+        gone, ways, radii = margins.gone, margins.displacement, margins.radius
+        points = items.points[p]
+        i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+        row = np.int64(particles.group[i0]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
             if first:
-                memory[m, 0] = memory[m, 1] = memory[m, 2] = memory[m, 3] = ZERO
+                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
                 # what comes out must not depend on when an element was listed or passed over
-                memory[m, 8] = memory[m, 9] = memory[m, 10] = THIRD
+                contacts.weights[m] = THIRD, THIRD, THIRD
             far = max(gone[i0], max(gone[i1], gone[i2]))
-            if far < memory[m, 11]:
+            if far < contacts.bound[m]:
                 continue
-            p0, p1 = before[g, k], after[g, k]
-            s = (sizes[k, 0], sizes[k, 1], sizes[k, 2], sizes[k, 3])
+            p0, p1 = poses.before[row + k], poses.after[row + k]
+            kind, s = colliders.kind[k], colliders.size[k]
             least = min(radii[i0], min(radii[i1], radii[i2]))
-            law = law_of(mine, theirs, owners[i0], k)
+            law = law_of(margins.surface, colliders.surface, i0, k)
             for again in range(ROUNDS):
                 ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
                 begins = (
@@ -286,19 +336,18 @@ def push_elements(
                     into(p0, start_of(x, predicted, velocities, h, i2)),
                 )
                 way = max(ways[i0], max(ways[i1], ways[i2]))
-                if moves[k]:
+                if colliders.moves[k]:
                     way = max(
                         norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
                     )
-                kept = (memory[m, 8], memory[m, 9], memory[m, 10])
-                near, late, low, b = deepest(
-                    distance_and_normal, kinds[k], s, fields, kept, least, way, again == 0, ends, begins
+                near, late, low, b = deepest_point(
+                    kind, s, fields, contacts.weights[m], least, way, again == 0, ends, begins
                 )
-                memory[m, 11] = -ONE if near or again > 0 or moves[k] else low - far
+                contacts.bound[m] = -ONE if near or again > 0 or colliders.moves[k] else low - far
                 b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
                 w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
                 if again == 0:
-                    memory[m, 8], memory[m, 9], memory[m, 10] = b
+                    contacts.weights[m] = b
                 # what touches at a vertex is left to the vertex
                 if not near or w <= ZERO:
                     break
@@ -306,25 +355,26 @@ def push_elements(
                     if late:
                         continue
                     break
-                memory[m, 8], memory[m, 9], memory[m, 10] = b
-                hold = turn_back(p1, (memory[m, 1], memory[m, 2], memory[m, 3]))
+                contacts.weights[m] = b
                 reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
-                touches, correction, silent, n, push, hold, gap = respond(
-                    distance_and_normal, kinds[k], s, fields, blend(b, *begins), blend(b, *ends), reach, w, law,
-                    memory[m, 0], hold, rate * rate, h * speed
+                touches, correction, silent, n, push, hold, gap = respond_to_solid(
+                    kind, s, fields, blend(b, begins[0], begins[1], begins[2]), blend(b, ends[0], ends[1], ends[2]),
+                    reach, w, law, contacts.push[m], turn_back(p1, contacts.hold[m]), rate * rate, h * speed
                 )  # fmt: skip
                 if not touches:
                     if late:
                         continue
                     break
-                remember(memory, m, push, turn(p1, hold), turn(p1, n), gap)
+                remember(contacts, m, push, turn(p1, hold), turn(p1, n), gap)
                 correction, silent = turn(p1, correction), turn(p1, silent)
-                record(impulses, m, sub(correction, silent), rate / w)
+                record(contacts.impulse, m, sub(correction, silent), rate / w)
                 share(gone, ways, x, predicted, velocities, i0, b0, w, correction, silent, rate)
                 share(gone, ways, x, predicted, velocities, i1, b1, w, correction, silent, rate)
                 share(gone, ways, x, predicted, velocities, i2, b2, w, correction, silent, rate)
                 if not late and norm(correction) <= SMALL * reach:
                     break
+
+    return push_element
 
 
 @steady
@@ -338,40 +388,40 @@ def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rat
         move(x, predicted, velocities, i, part, correction, silent, rate)
 
 
-@steady
-def bounce_elements(
-    begin, end, items, offsets, solids, memory, impulses, elements, x, velocities, starts, owners, mine, groups, theirs,
-    before, after, gravity, weight, h
+@kernel(fastmath=STEADY)
+def bounce_element(
+    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
+    gx: real, gy: real, gz: real, weight: real, h: real
 ):  # fmt: skip
-    """Restitution of listed elements; arguments as of `bounce_particles`."""
-    pull = (gravity[0], gravity[1], gravity[2])
-    for p in range(begin, end):
-        e = np.int64(items[p])
-        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
-        g = groups[i0]
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
-            law = law_of(mine, theirs, owners[i0], k)
-            b = (memory[m, 8], memory[m, 9], memory[m, 10])
-            b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
-            w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
-            if memory[m, 0] <= ZERO or law[2] <= ZERO or w <= ZERO:
-                continue
-            point = blend(b, place(x, i0), place(x, i1), place(x, i2))
-            carried = scale(sub(point, out_of(before[g, k], into(after[g, k], point))), ONE / h)
-            start = blend(b, place(starts, i0), place(starts, i1), place(starts, i2))
-            now = blend(b, place(velocities, i0), place(velocities, i1), place(velocities, i2))
-            n = (memory[m, 4], memory[m, 5], memory[m, 6])
-            change = recoil(n, memory[m, 7], start, now, carried, law, pull, weight, h)
-            record(impulses, m, change, ONE / w)
-            kick(velocities, i0, x[i0, 3] * b0 / w, change)
-            kick(velocities, i1, x[i1, 3] * b1 / w, change)
-            kick(velocities, i2, x[i2, 3] * b2 / w, change)
+    """Restitution of an element; as `bounce_particle`."""
+    x, velocities, starts = particles.x, particles.v, margins.start_velocity
+    points = items.points[p]
+    i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+    row = np.int64(particles.group[i0]) * len(colliders)
+    for m in range(items.first[p], items.end[p]):
+        k = np.int64(contacts.solid[m])
+        law = law_of(margins.surface, colliders.surface, i0, k)
+        b = contacts.weights[m]
+        b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
+        w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+        if contacts.push[m] <= ZERO or law[2] <= ZERO or w <= ZERO:
+            continue
+        point = blend(b, place(x, i0), place(x, i1), place(x, i2))
+        carried = scale(sub(point, out_of(poses.before[row + k], into(poses.after[row + k], point))), ONE / h)
+        start = blend(b, starts[i0], starts[i1], starts[i2])
+        now = blend(b, velocities[i0], velocities[i1], velocities[i2])
+        n, gap = contacts.normal[m], contacts.gap[m]
+        change = recoil(n, gap, start, now, carried, law, (gx, gy, gz), weight, h)
+        record(contacts.impulse, m, change, ONE / w)
+        kick(velocities, i0, x[i0, 3] * b0 / w, change)
+        kick(velocities, i1, x[i1, 3] * b1 / w, change)
+        kick(velocities, i2, x[i2, 3] * b2 / w, change)
 
 
 @steady
 def kick(velocities, i, share, change):
     """Change the velocity of a vertex; one that is fixed is not written."""
     if share > ZERO:
-        for c in range(3):
-            velocities[i, c] += share * change[c]
+        velocities[i, 0] += share * change[0]
+        velocities[i, 1] += share * change[1]
+        velocities[i, 2] += share * change[2]

@@ -17,7 +17,9 @@ from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
 
 
-def encode_shapes(solids: Sequence[Shape], precision: type) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
+def encode_shapes(
+    solids: Sequence[Shape], precision: type
+) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
     """Shapes as arrays; a mesh that is given twice is built and held once.
 
     Args:

@@ -37,8 +37,8 @@ class MeshFields(Record, ragged=True):
     frames = Field(
         real,
         8,
-        doc="of each mesh: origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] (negative "
-        "for a solid), distance [m] under which the direction to the surface is rounding, unused",
+        doc="of each mesh: origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] "
+        "(negative for a solid), distance [m] under which the direction to the surface is rounding, unused",
     )
     extents = Field(np.int64, 8, doc="of each mesh: cells along x, y, z, first cell, first node, end of nodes, unused")
     cells = Field(np.uint32, 3, doc="triangle nearest to the centre, first node and end of the search")
@@ -146,7 +146,8 @@ def search(q, near, node, end, visits, boxes, links, triangles):
 def step_of(value, count):
     """Index of the cell that holds a coordinate, or of the last one on that side; 0 for NaN."""
     last = count - 1
-    return np.int64(value) if value > ZERO and value < last else (last if value >= last else last - last)
+    end = np.float32(last)
+    return np.int64(value) if value > ZERO and value < end else (last if value >= end else last - last)
 
 
 @steady
@@ -164,7 +165,8 @@ def cell_of(q, m, frames, extents):
         frames[m, 1] + frames[m, 3] * (np.float32(j) + HALF),
         frames[m, 2] + frames[m, 3] * (np.float32(k) + HALF),
     )
-    holds = x >= ZERO and y >= ZERO and z >= ZERO and x <= nx and y <= ny and z <= nz
+    inside = x <= np.float32(nx) and y <= np.float32(ny) and z <= np.float32(nz)
+    holds = x >= ZERO and y >= ZERO and z >= ZERO and inside
     return np.int64(extents[m, 3]) + (i * ny + j) * nz + k, centre, holds
 
 

@@ -6,32 +6,30 @@ could reach it. That is checked before every projection, so nothing is missed; e
 a step the margins double. All kernels write by particle or element: the lists do not depend on the threads.
 """
 
-import numba
 import numpy as np
 
-from shinari.contact.broad.grid import EXACT
+from shinari.compute import convert, function, kernel, real
+from shinari.compute.kernels import STEADY
 from shinari.contact.solid.collide import TWO, into, place, start_of
+from shinari.contact.solid.contact_list import NO_BIT, ONE_BIT, THIRD, WORD
+from shinari.contact.solid.records import Colliders, Elements, Ignored, Margins, Marks, Motion, Poses, Search, Sums
 from shinari.contact.solid.shapes import CONTAINER, LAST_UNBOUNDED, PLANE, box_distance
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.solver.particles import Clock, Groups, Particles
 
-THIRD = np.float32(1.0 / 3.0)
-WORD = 64
+# Particles in a block of sums.
+BLOCK = 2048
+QUARTER = np.float32(0.25)
 # A thread takes most of its items four or eight at a time, with an approximate root, and the rest one by one: what
 # decides whether there is a detection must not depend on that.
-length = numba.njit(**EXACT)(norm.py_func)
+length = function(norm.py_func, fastmath=frozenset())
 
 
 @steady
-def set_bit(masks, i, k):
-    """Mark solid k in row i."""
-    masks[i, k // WORD] |= np.uint64(1) << np.uint64(k % WORD)
-
-
-@steady
-def drift_of(reference, far, g, k, at):
-    """Twice the way that a solid is expected to go past a point until the end of the step; 0 for one at rest."""
-    return TWO * length(sub(into(far[g, k], at), into(reference[g, k], at)))
+def drift_of(reference, far, at):
+    """Twice the distance that a collider is expected to move past a point until the end of the step."""
+    return TWO * length(sub(into(far, at), into(reference, at)))
 
 
 @steady
@@ -47,161 +45,168 @@ def least_gap(kind, q, s, lows, highs, k):
     return np.sqrt(x * x + y * y + z * z)
 
 
-@steady
-def mark_particles(
-    begin, end, masks, places, margins, gone, ways, factor, dt, drop, x, predicted, velocities,
-    radii, owners, ignored, groups, moves, kinds, sizes, lows, highs, before, after, far, h
+@kernel(mixed=True)
+def advance_poses(at, poses: Poses, motion: Motion, colliders: Colliders, groups: Groups, clock: Clock):
+    """Take the pose of a moving collider at the end of a substep as that at the start of the next."""
+    count = len(colliders)
+    g, k = at // count, at % count
+    if not colliders.moves[k]:
+        return
+    poses.before[at] = poses.after[at]
+    row, like = (clock.substep[0] + 1) * count + k, poses.after[at, 0]
+    for c in range(9):
+        poses.after[at, c] = convert(motion.pose[row, c], like)
+    for c in range(3):
+        poses.after[at, 9 + c] = convert(motion.pose[row, 9 + c] - groups.origin[g, c], like)
+
+
+@kernel(mixed=True)
+def look_ahead(at, poses: Poses, motion: Motion, colliders: Colliders, groups: Groups):
+    """Keep the pose of a collider at a detection, and where it will be at the end of the step."""
+    count = len(colliders)
+    g, k = at // count, at % count
+    poses.reference[at], poses.far[at] = poses.after[at], poses.after[at]
+    if not colliders.moves[k]:
+        return
+    row, like = len(motion) - count + k, poses.far[at, 0]
+    for c in range(9):
+        poses.far[at, c] = convert(motion.pose[row, c], like)
+    for c in range(3):
+        poses.far[at, 9 + c] = convert(motion.pose[row, 9 + c] - groups.origin[g, c], like)
+
+
+@kernel
+def store_velocity(i, margins: Margins, particles: Particles):
+    """Keep the velocity at the start of the substep, for restitution."""
+    margins.start_velocity[i] = particles.v[i]
+
+
+@kernel
+def sum_squares(b, sums: Sums, particles: Particles):
+    """Sum of the squares of the speeds of a block of particles."""
+    total = 0.0
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, len(particles))):
+        v = particles.v[i]
+        total += np.float64(dot(v, v))
+    sums.squares[b] = total
+
+
+@kernel
+def begin_search(_, search: Search, sums: Sums, particles: Particles, fall: real):
+    """By how much speeds may change in a step: the fall [m/s], and a quarter of what they are in the mean."""
+    total = 0.0
+    for b in range(len(sums)):
+        total += sums.squares[b]
+    search.drop[0] = fall + QUARTER * np.sqrt(convert(total / len(particles), fall))
+
+
+@kernel
+def finish_search(_, search: Search):
+    """The lists are made; the next detection of the step uses twice the margins."""
+    search.stale[0] = 0
+    search.factor[0] = search.factor[0] + search.factor[0]
+    search.detections[0] += 1
+
+
+@kernel(fastmath=STEADY)
+def mark_particle(
+    i, marks: Marks, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses, ignored: Ignored,
+    search: Search, h: real, dt: real
 ):  # fmt: skip
-    """Set the margin of particles, remember where they are, and mark the solids near them."""
-    for i in range(begin, end):
-        g = groups[i]
-        now, start = place(x, i), start_of(x, predicted, velocities, h, i)
-        speed = max(length(place(velocities, i)), length(sub(now, start)) / h)
-        margin = factor * dt * (speed + drop) + radii[i]
-        stride = length(sub(now, start))
-        margins[i], gone[i], ways[i] = max(margin, stride), stride, stride
-        places[i, 0], places[i, 1], places[i, 2] = now
-        for word in range(masks.shape[1]):
-            masks[i, word] = np.uint64(0)
-        if x[i, 3] <= ZERO:
-            continue
-        for k in range(len(kinds)):
-            q = into(after[g, k], now)
-            bound = margins[i] + radii[i]
-            if moves[k]:
-                way = length(sub(q, into(before[g, k], start)))
-                bound = max(margin + drift_of(after, far, g, k, now), way) + radii[i]
-            if not ignored[owners[i], k] and least_gap(kinds[k], q, sizes[k], lows, highs, k) <= bound:
-                set_bit(masks, i, k)
+    """Set the margin of a particle, remember where it is, and mark the colliders near it."""
+    count = len(colliders)
+    words = (count + WORD - 1) // WORD
+    row, thing = np.int64(particles.group[i]) * count, np.int64(margins.thing[i]) * count
+    now, start = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i)
+    radius, stride = margins.radius[i], length(sub(now, start))
+    speed = max(length(particles.v[i]), stride / h)
+    margin = search.factor[0] * dt * (speed + search.drop[0]) + radius
+    margins.margin[i], margins.gone[i], margins.displacement[i] = max(margin, stride), stride, stride
+    margins.place[i] = now
+    free = particles.x[i, 3] > ZERO
+    for w in range(words):
+        bits = NO_BIT
+        for k in range(w * WORD, min(w * WORD + WORD, count) if free else 0):
+            q = into(poses.after[row + k], now)
+            bound = max(margin, stride) + radius
+            if colliders.moves[k]:
+                way = length(sub(q, into(poses.before[row + k], start)))
+                bound = max(margin + drift_of(poses.after[row + k], poses.far[row + k], now), way) + radius
+            gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
+            if not ignored.passes[thing + k] and gap <= bound:
+                bits |= ONE_BIT << np.uint64(k - w * WORD)
+        marks.word[i * words + w] = bits
 
 
-@steady
-def mark_elements(
-    begin, end, masks, elements, margins, x, predicted, velocities, radii, owners, ignored, groups,
-    moves, kinds, sizes, lows, highs, before, after, far, h
+@kernel(fastmath=STEADY)
+def mark_element(
+    e, marks: Marks, elements: Elements, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses,
+    ignored: Ignored, h: real
 ):  # fmt: skip
-    """Mark the solids near elements. A flat solid is left to their particles: one of them is always the deepest."""
-    for e in range(begin, end):
-        i0, i1, i2 = elements[e, 0], elements[e, 1], elements[e, 2]
-        for word in range(masks.shape[1]):
-            masks[e, word] = np.uint64(0)
-        if max(x[i0, 3], max(x[i1, 3], x[i2, 3])) <= ZERO:
-            continue
-        g = groups[i0]
-        x0, x1, x2 = place(x, i0), place(x, i1), place(x, i2)
-        s0 = start_of(x, predicted, velocities, h, i0)
-        s1 = start_of(x, predicted, velocities, h, i1)
-        s2 = start_of(x, predicted, velocities, h, i2)
-        centre = scale(add(x0, add(x1, x2)), THIRD)
-        extent = max(length(sub(x0, centre)), max(length(sub(x1, centre)), length(sub(x2, centre))))
-        margin = max(margins[i0], max(margins[i1], margins[i2]))
-        radius = max(radii[i0], max(radii[i1], radii[i2]))
-        for k in range(len(kinds)):
-            if kinds[k] <= LAST_UNBOUNDED or ignored[owners[i0], k]:
-                continue
-            q, q0, q1, q2 = (
-                into(after[g, k], centre), into(after[g, k], x0), into(after[g, k], x1), into(after[g, k], x2)
-            )  # fmt: skip
-            bound = margin + radius
-            if moves[k]:
-                way = max(
-                    length(sub(q0, into(before[g, k], s0))),
-                    max(length(sub(q1, into(before[g, k], s1))), length(sub(q2, into(before[g, k], s2)))),
-                )
-                drift = max(
-                    drift_of(after, far, g, k, x0), max(drift_of(after, far, g, k, x1), drift_of(after, far, g, k, x2))
-                )
-                bound = max(margin + drift, way) + radius
-            if least_gap(kinds[k], q, sizes[k], lows, highs, k) <= bound + extent:
-                set_bit(masks, e, k)
+    """Mark the colliders near an element. A flat one is left to its particles: one of them is always the deepest."""
+    count = len(colliders)
+    words = (count + WORD - 1) // WORD
+    points, x = elements.points[e], particles.x
+    i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+    free = max(x[i0, 3], max(x[i1, 3], x[i2, 3])) > ZERO
+    row, thing = np.int64(particles.group[i0]) * count, np.int64(margins.thing[i0]) * count
+    x0, x1, x2 = place(x, i0), place(x, i1), place(x, i2)
+    s0 = start_of(x, particles.predicted, particles.v, h, i0)
+    s1 = start_of(x, particles.predicted, particles.v, h, i1)
+    s2 = start_of(x, particles.predicted, particles.v, h, i2)
+    centre = scale(add(x0, add(x1, x2)), THIRD)
+    extent = max(length(sub(x0, centre)), max(length(sub(x1, centre)), length(sub(x2, centre))))
+    margin = max(margins.margin[i0], max(margins.margin[i1], margins.margin[i2]))
+    radius = max(margins.radius[i0], max(margins.radius[i1], margins.radius[i2]))
+    for w in range(words):
+        bits = NO_BIT
+        for k in range(w * WORD, min(w * WORD + WORD, count) if free else 0):
+            if colliders.kind[k] > LAST_UNBOUNDED and not ignored.passes[thing + k]:
+                after, bound = poses.after[row + k], margin + radius
+                if colliders.moves[k]:
+                    before, far = poses.before[row + k], poses.far[row + k]
+                    way = max(
+                        length(sub(into(after, x0), into(before, s0))),
+                        max(
+                            length(sub(into(after, x1), into(before, s1))),
+                            length(sub(into(after, x2), into(before, s2))),
+                        ),
+                    )
+                    drift = max(drift_of(after, far, x0), max(drift_of(after, far, x1), drift_of(after, far, x2)))
+                    bound = max(margin + drift, way) + radius
+                q = into(after, centre)
+                gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
+                if gap <= bound + extent:
+                    bits |= ONE_BIT << np.uint64(k - w * WORD)
+        marks.word[e * words + w] = bits
 
 
-@steady
-def any_strayed(
-    begin, end, places, margins, gone, ways, movers, x, predicted, velocities, groups, reference, before, after, far, h
+@kernel(fastmath=STEADY)
+def check_margin(i, margins: Margins, particles: Particles, search: Search, h: real):
+    """Measure how far a particle has gone, with its displacement in the substep; ask for a detection beyond its margin.
+
+    All particles that do write the same.
+    """
+    now, start = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i)
+    stride = length(sub(now, start))
+    gone = length(sub(now, margins.place[i])) + stride
+    margins.displacement[i], margins.gone[i] = stride, gone
+    if not (gone <= margins.margin[i]):
+        search.stale[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def check_moving(
+    i, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses, search: Search, h: real
 ):
-    """Measure how far particles have gone, with their way in the substep; True when one leaves its margin by it."""
-    strayed = False
-    for i in range(begin, end):
-        g = groups[i]
-        now, start, then = place(x, i), start_of(x, predicted, velocities, h, i), place(places, i)
-        ways[i] = length(sub(now, start))
-        gone[i] = length(sub(now, then)) + ways[i]
-        strayed |= not (gone[i] <= margins[i])
-        for m in range(len(movers)):
-            k = movers[m]
-            q, was = into(after[g, k], now), into(before[g, k], start)
-            past = length(sub(q, into(reference[g, k], then))) + length(sub(q, was))
-            strayed |= not (past <= margins[i] + drift_of(reference, far, g, k, then))
-    return strayed
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def strayed(
-    threads,
-    flags,
-    places,
-    margins,
-    gone,
-    ways,
-    movers,
-    x,
-    predicted,
-    velocities,
-    groups,
-    reference,
-    before,
-    after,
-    far,
-    h,
-):
-    """Whether any particle has left its margin; `flags` (threads,) is scratch."""
-    n = len(x)
-    if threads == 1:
-        return any_strayed(
-            0, n, places, margins, gone, ways, movers, x, predicted, velocities, groups, reference, before, after, far,
-            h
-        )  # fmt: skip
-    for t in numba.prange(threads):
-        flags[t] = any_strayed(
-            n * t // threads, n * (t + 1) // threads, places, margins, gone, ways, movers, x, predicted, velocities,
-            groups, reference, before, after, far, h
-        )  # fmt: skip
-    return flags[:threads].any()
-
-
-@numba.njit(cache=True, **STEADY)
-def count_marks(masks):
-    """Rows with a mark, and marks."""
-    rows = marks = 0
-    for i in range(len(masks)):
-        found = 0
-        for word in range(masks.shape[1]):
-            rest = masks[i, word]
-            while rest != np.uint64(0):
-                rest &= rest - np.uint64(1)
-                found += 1
-        rows += found > 0
-        marks += found
-    return rows, marks
-
-
-@numba.njit(cache=True, **STEADY)
-def list_marks(masks, items, offsets, solids):
-    """Rows with a mark, ascending; where the solids of each start; the solids of each, ascending."""
-    row = mark = 0
-    offsets[0] = 0
-    for i in range(len(masks)):
-        first = mark
-        for word in range(masks.shape[1]):
-            rest, k = masks[i, word], word * WORD
-            while rest != np.uint64(0):
-                if rest & np.uint64(1) != np.uint64(0):
-                    solids[mark] = k
-                    mark += 1
-                rest >>= np.uint64(1)
-                k += 1
-        if mark > first:
-            items[row] = i
-            row += 1
-            offsets[row] = mark
+    """Ask for a detection where a moving collider may have come nearer to a particle than its margin tells."""
+    now, start, then = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i), \
+        margins.place[i]  # fmt: skip
+    row = np.int64(particles.group[i]) * len(colliders)
+    for k in range(len(colliders)):
+        if colliders.moves[k]:
+            reference, far = poses.reference[row + k], poses.far[row + k]
+            q, was = into(poses.after[row + k], now), into(poses.before[row + k], start)
+            past = length(sub(q, into(reference, then))) + length(sub(q, was))
+            if not (past <= margins.margin[i] + drift_of(reference, far, then)):
+                search.stale[0] = 1

@@ -166,4 +166,17 @@ def surface_normal(kind, q, s, fields):
 @steady
 def distance_and_normal(kind, q, s, fields):
     """Both `distance` and `surface_normal`."""
-    return distance(kind, q, s, fields), surface_normal(kind, q, s, fields)
+    if kind == PLANE:
+        return dot(q, (s[0], s[1], s[2])) - s[3], (s[0], s[1], s[2])
+    if kind == SPHERE:
+        n, length = direction_and_length(q)
+        return length - s[0], n if length > ZERO else (n[0], n[1] + ONE, n[2])
+    if kind == CAPSULE:
+        n, length = direction_and_length(axis_offset(q, s))
+        return length - s[0], n if length > ZERO else (n[0] + ONE, n[1], n[2])
+    if kind == CYLINDER:
+        return cylinder(q, s)
+    if kind == CONE:
+        return cone(q, s)
+    d, n = box_distance(q, s), box_normal(q, s)
+    return (d, n) if kind == BOX else (-d, scale(n, -ONE))

@@ -1,135 +1,184 @@
 """Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
 
-import math
-
 import numpy as np
 
+from shinari.compute import Program
 from shinari.contact.family import Touches
-from shinari.contact.solid.collide import bounce_particles, push_particles
-from shinari.contact.solid.elements import bounce_elements, elements_of, push_elements
+from shinari.contact.solid.collide import bounce_particle, push_particles
+from shinari.contact.solid.contact_list import ContactList
+from shinari.contact.solid.elements import bounce_element, elements_of, push_elements
 from shinari.contact.solid.encode import bounds, encode_shapes
-from shinari.contact.solid.near import WORD, mark_elements, mark_particles, strayed
-from shinari.contact.solid.near_list import NearList
+from shinari.contact.solid.field import mesh_fields
+from shinari.contact.solid.near import (
+    BLOCK,
+    advance_poses,
+    begin_search,
+    check_margin,
+    check_moving,
+    finish_search,
+    look_ahead,
+    mark_element,
+    mark_particle,
+    store_velocity,
+    sum_squares,
+)
+from shinari.contact.solid.records import Colliders, Ignored, Margins, Motion, Poses, Search, Sums
 from shinari.contact.solid.shapes import LAST_UNBOUNDED
-from shinari.contact.solid.solid_kernels import sweep
 from shinari.model import Model
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
+from shinari.solver.particles import Clock, Groups, Particles
+from shinari.solver.system import System
 from shinari.state import State
 
-# A margin, in ways that a particle would go in a step.
+# A margin, in displacements of a particle in a step.
 AHEAD = 2.0
+# Items below which a part is not worth sharing.
+FEW, MANY = 64, 512
 
 
-class Solids:
-    """Colliders as arrays, with their poses at both ends of the substep, and what is near them.
+class Solids(System):
+    """Colliders of one simulation, with their poses at both ends of the substep, and the contacts with them.
 
     Attributes:
-        kinds: Kind of each shape, (K,).
-        sizes: Numbers of each shape, (K, 4).
+        colliders: The colliders.
         fields: Distance fields of the meshes among them.
-        surfaces: Friction, static friction, restitution and compliance [m/N] of each, (K, 4).
-        ignored: Which colliders each thing passes through, (T, K) bool.
-        before: Poses relative to each group at the start of the substep, (G, K, 12): matrix, position.
-        after: The same at its end.
-        detections: How often the lists were made in the last step.
+        pose_table: Their poses at both ends of the substep.
+        particle_list: Contacts of particles.
+        element_list: Contacts of triangles and segments, or None.
     """
 
-    def __init__(self, scene: Scene, model: Model, state: State, settings: Settings, predicted: np.ndarray) -> None:
-        self._model, self._state, self._settings, self._predicted = model, state, settings, predicted
-        real, colliders = model.real, model.colliders
-        shapes = [collider.shape for collider in colliders]
-        self.kinds, self.sizes, self.fields = encode_shapes(shapes, real)
-        corners = [bounds(shape) for shape in shapes]
-        self._lows = np.array([low for low, _ in corners], real)
-        self._highs = np.array([high for _, high in corners], real)
-        self.surfaces = np.array([collider.surface.numbers for collider in colliders], real)
-        names = [group.name for group in scene.groups]
-        self.ignored = np.array(
-            [[(min(n, c.name), max(n, c.name)) in scene.ignored for c in colliders] for n in names], bool
-        )
-        self.before = np.zeros((len(model.origins), len(colliders), 12), real)
-        self.after, self._far, self._reference = (np.zeros_like(self.before) for _ in range(3))
-        self._moves = np.array([c.motion is not None for c in colliders])
-        self._movers = np.flatnonzero(self._moves)
-        bounces = max(float(self.surfaces[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0.0
-        self._starts = np.zeros_like(state.v) if bounces else None
-        self._places = np.zeros_like(predicted)
-        self._margins, self._gone, self._ways = np.zeros((3, len(predicted)), real)
-        self._valid, self._factor, self._time = False, 1.0, 0.0
-        self._weight = float(np.linalg.norm(model.gravity))
-        self.detections = 0
+    touching = True
 
+    def __init__(
+        self,
+        scene: Scene,
+        model: Model,
+        state: State,
+        settings: Settings,
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
+    ) -> None:
+        self._model, self._state, self._settings = model, state, settings
+        self._particles, self._groups, self._clock = particles, groups, clock
+        precision, colliders, count = model.real, model.colliders, model.particle_count
+        shapes = [collider.shape for collider in colliders]
+        kinds, sizes, fields = encode_shapes(shapes, precision)
+        corners = [bounds(shape) for shape in shapes]
+        moves = np.array([c.motion is not None for c in colliders], bool)
+        self.colliders = Colliders(
+            precision,
+            kind=kinds,
+            size=sizes,
+            surface=np.array([collider.surface.numbers for collider in colliders], precision),
+            low=np.array([low for low, _ in corners], precision),
+            high=np.array([high for _, high in corners], precision),
+            moves=moves,
+        )
+        self.fields = mesh_fields(fields, precision)
+        names = [group.name for group in scene.groups]
+        passes = [(min(n, c.name), max(n, c.name)) in scene.ignored for n in names for c in colliders]
+        self._ignored = Ignored(passes=np.array(passes, bool))
+        self._movers = np.flatnonzero(moves)
+        self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
+        self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
+        self._margins = Margins.zeros(count, precision)
+        self._margins.bind(radius=model.radii, thing=model.owners)
+        self._margins.surface[...] = model.surfaces[model.owners]
+        self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // BLOCK))
+        self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
+        self._weight = float(np.linalg.norm(model.gravity))
         meshes = len(self.fields) > 0
-        words = -(-len(colliders) // WORD)
-        self._mark, push = sweep(mark_particles), sweep(push_particles, meshes=meshes)
-        count = model.particle_count
-        self._lists = [NearList(np.array([0, count]), np.zeros((count, words), np.uint64), None, push, real)]
-        elements, offsets = np.zeros((0, 3), np.uint32), np.zeros(1, np.int64)
-        if (self.kinds > LAST_UNBOUNDED).any():
-            elements, offsets = elements_of(scene, model)
+        points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
+        self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
+        # particles first: what is deep at a vertex does not hide what is deep beside it
+        self._push = [push_particles(meshes)]
+        self.element_list: ContactList | None = None
+        elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
-            self._mark_elements = sweep(mark_elements)
-            push = sweep(push_elements, meshes=meshes)
-            # particles first: what is deep at a vertex does not hide what is deep beside it
-            marks = np.zeros((len(elements), words), np.uint64)
-            self._lists.append(NearList(offsets, marks, elements, push, real))
+            self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
+            self._push.append(push_elements(meshes))
+        self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     @property
-    def particle_contacts(self) -> NearList:
-        """The contacts of particles."""
-        return self._lists[0]
+    def detections(self) -> int:
+        """How often the lists were made in the last step."""
+        return int(self._search.detections[0])
 
-    def begin(self, time: float) -> None:
-        """A step begins: set the poses at its time [s] as those at both ends of the substep."""
-        self._time, self._valid, self._factor, self.detections = time, False, AHEAD, 0
-        self._write(time, self.after)
-        self.before[...] = self.after
-        for near in self._lists:
-            near.forget()
+    @property
+    def after(self) -> np.ndarray:
+        """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
+        return self.pose_table.after.reshape(-1, len(self.colliders), 12)
 
-    def prepare(self, end: float, threads: int) -> None:
-        """Take the poses at the end of a substep as those at the start of the next, which ends at `end`."""
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
+        count, settings = len(self.colliders), self._settings
+        table = self._motion.pose.reshape(-1, count, 12)
+        positions, rotations = self.poses(time)
+        _write(table[0], positions, rotations)
+        self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._groups), 1))
+        self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
+        self.pose_table.before[...] = self.pose_table.after
         if len(self._movers):
-            self.before[...] = self.after
-            self._write(end, self.after)
-        if self._starts is not None:
-            self._starts[...] = self._state.v
+            for substep in range(settings.substeps):
+                _write(table[substep + 1], *self.poses(time + settings.substep * (substep + 1)))
+        self._search.stale[0], self._search.factor[0], self._search.detections[0] = 1, AHEAD, 0
+        for each in self._lists:
+            each.forget()
 
-    def project(self, threads: int, first: bool) -> float:
-        """Keep all free particles and elements out of all solids."""
-        model, real, settings = self._model, self._model.real, self._settings
-        if not self._valid or self._strayed(threads):
-            self._find(threads)
-        ways = (self._gone, self._ways, self._moves)
-        solids = (self.kinds, self.sizes, self.fields, self.surfaces, self.before, self.after)
-        for near in self._lists:
-            if near.count:
-                near.push(threads, *near.table, *ways, *near.elements, *self._motion, model.radii, model.owners,
-                          model.surfaces, model.groups, *solids, first, real(settings.substep),
-                          real(settings.depenetration_speed if first else 0.0))  # fmt: skip
-        return 0.0
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: poses at both of its ends."""
+        if len(self._movers):
+            records = self.pose_table, self._motion, self.colliders, self._groups, self._clock
+            p.launch(advance_poses, *records, count=len(self.pose_table))
+        if self._bounces:
+            p.launch(store_velocity, self._margins, self._particles, count=len(self._particles), grain=4096)
 
-    def settle(self, threads: int) -> None:
-        """Nothing to undo."""
+    def record_contacts(self, p: Program, first: bool) -> None:
+        """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
+        settings, count = self._settings, len(self._particles)
+        h, speed = settings.substep, settings.depenetration_speed if first else 0.0
+        moving = self._margins, self._particles
+        p.launch(check_margin, *moving, self._search, h, count=count, grain=2048)
+        if len(self._movers):
+            p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
+        with p.when((self._search.stale, 0)):
+            self._record_search(p)
+        for each, push in zip(self._lists, self._push, strict=True):
+            solids = self.colliders, self.pose_table, self.fields
+            arguments = each.items, each.contacts, *solids, self._particles, self._margins, h, speed, first
+            p.launch(push, *arguments, colours=each.colours.start, grain=FEW)
 
-    def bounce(self, threads: int) -> None:
-        """Restitution."""
-        if self._starts is None:
+    def _record_search(self, p: Program) -> None:
+        """List the colliders near particles and elements; contacts keep their state."""
+        settings, count = self._settings, len(self._particles)
+        h, dt = settings.substep, settings.dt
+        p.launch(look_ahead, self.pose_table, self._motion, self.colliders, self._groups, count=len(self.pose_table))
+        p.launch(sum_squares, self._sums, self._particles, count=len(self._sums), grain=8)
+        p.serial(begin_search, self._search, self._sums, self._particles, self._weight * dt)
+        solids = self._margins, self._particles, self.colliders, self.pose_table, self._ignored
+        p.launch(mark_particle, self.particle_list.marks, *solids, self._search, h, dt, count=count)
+        if self.element_list is not None:
+            elements = self.element_list.elements
+            p.launch(mark_element, self.element_list.marks, elements, *solids, h, count=len(elements))
+        for each in self._lists:
+            each.record_renew(p)
+        p.serial(finish_search, self._search)
+
+    def record_restitution(self, p: Program) -> None:
+        """Change velocities after impacts."""
+        if not self._bounces:
             return
-        model, real = self._model, self._model.real
-        here = (model.surfaces, model.groups, self.surfaces, self.before, self.after)
-        for near in self._lists:
-            if near.count:
-                body = bounce_elements if near.elements else bounce_particles
-                sweep(body)(threads, *near.table, *near.elements, self._state.x, self._state.v, self._starts,
-                            model.owners, *here, model.gravity.astype(real), real(self._weight),
-                            real(self._settings.substep))  # fmt: skip
+        gravity = *self._model.gravity, self._weight
+        for each, bounce in zip(self._lists, (bounce_particle, bounce_element), strict=False):
+            arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
+            p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step."""
-        return Touches.joined([near.touches() for near in self._lists])
+        return Touches.joined([each.touches() for each in self._lists])
 
     def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Positions (K, 3) [m] and rotations (K, 4), w x y z, at a time [s].
@@ -145,42 +194,9 @@ class Solids:
         ]
         return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
 
-    @property
-    def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self._state.x, self._predicted, self._state.v
 
-    def _strayed(self, threads: int) -> bool:
-        margins = (self._places, self._margins, self._gone, self._ways)
-        poses = (self._reference, self.before, self.after, self._far)
-        return strayed(threads, np.zeros(threads, np.bool_), *margins, self._movers, *self._motion, self._model.groups,
-                       *poses, self._model.real(self._settings.substep))  # fmt: skip
-
-    def _find(self, threads: int) -> None:
-        """List what is near which solid; what has pushed so far in the step is kept."""
-        model, real, settings = self._model, self._model.real, self._settings
-        self._reference[...] = self.after
-        self._far[...] = self.after
-        if len(self._movers):
-            self._write(self._time + settings.dt, self._far)
-        solids = (self.ignored, model.groups, self._moves, self.kinds, self.sizes, self._lows, self._highs,
-                  self.before, self.after, self._far, real(settings.substep))  # fmt: skip
-        # by how much speeds may change in a step: the fall, and a quarter of what they are in the mean
-        drop = self._weight * settings.dt + 0.25 * math.sqrt(3.0 * float(np.square(self._state.v).mean()))
-        particles = self._lists[0]
-        margins = (self._places, self._margins, self._gone, self._ways)
-        self._mark(threads, particles.all_colours, particles.marks, *margins, real(self._factor), real(settings.dt),
-                   real(drop), *self._motion, model.radii, model.owners, *solids)  # fmt: skip
-        if len(self._lists) > 1:
-            faces = self._lists[1]
-            self._mark_elements(threads, np.array([0, len(faces.marks)]), faces.marks, *faces.elements, self._margins,
-                                *self._motion, model.radii, model.owners, *solids)  # fmt: skip
-        for near in self._lists:
-            near.renew()
-        self._valid, self._factor = True, 2.0 * self._factor
-        self.detections += 1
-
-    def _write(self, time: float, poses: np.ndarray) -> None:
-        positions, rotations = self.poses(time)
-        for k, q in enumerate(rotations):
-            poses[:, k, :9] = rotation_matrix(q).ravel()
-        poses[:, :, 9:] = positions[None] - self._state.origins[:, None]
+def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:
+    """Write poses as matrices and positions, (K, 12)."""
+    for k, q in enumerate(rotations):
+        table[k, :9] = rotation_matrix(q).ravel()
+    table[:, 9:] = positions

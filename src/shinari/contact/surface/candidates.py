@@ -2,352 +2,449 @@
 
 Each particle gets a box around the way that it will go, in a frame that moves with the mean of all, and may go anywhere
 in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
-bridges its distance, when its things may meet, and when it is not joined. A few particles that leave their boxes get
+bridges its distance, when its objects may meet, and when it is not joined. A few particles that leave their boxes get
 new ones, and the pairs in which they take part are found anew.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numba
 import numpy as np
 
-from shinari.contact.broad.bvh import Tree
-from shinari.contact.buffers import grown
-from shinari.contact.keys import listed
+from shinari.build.ordering import hilbert_order
+from shinari.compute import Program, kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.bvh import Boxes, BoxPairs, Bvh, Overlaps, Queries
 from shinari.contact.surface.participants import Participants
-from shinari.contact.surface.proximity import gap_vector, pair_weights
-from shinari.maths.function import STEADY, inlined, steady
+from shinari.contact.surface.proximity import gap_vector, nearest_points
+from shinari.contact.surface.records import (
+    Candidates,
+    Filtered,
+    Joints,
+    Look,
+    Members,
+    Objects,
+    Paths,
+    Side,
+    Skin,
+    Table,
+)
+from shinari.contact.surface.row_table import RowTable
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
 from shinari.model import Model
 
 FAR = np.float32(1e30)
+INFINITY = np.float32(np.inf)
+# Two objects as one number: first KEY + second.
+KEY = 65536
+# Searches: all pairs; those of chosen rows of the one table; of chosen rows of the first table; of the second one.
+EVERY, OWN, FIRST, SECOND = range(4)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Candidates.
-
-    Attributes:
-        rows: Particles of each, (M, 4) uint32: point and triangle, or the ends of both edges.
-        edges: Whether each is two edges, (M,) bool.
-        gaps: Distance that each keeps [m], (M,).
-    """
-
-    rows: np.ndarray
-    edges: np.ndarray
-    gaps: np.ndarray
+def skin_of(model: Model, who: Participants) -> Skin:
+    """What contacts know of each particle."""
+    skin = Skin.zeros(model.particle_count, model.real)
+    skin.bind(radius=model.radii, thing=model.owners, arc=who.arcs, rest=who.rest)
+    skin.free[...] = model.inverse_masses > 0.0
+    return skin
 
 
-class Side:
-    """Points, edges or triangles, with their boxes."""
-
-    def __init__(self, table: np.ndarray, model: Model, who: Participants) -> None:
-        self.table = table
-        self._tree: Tree | None = None
-        self._owners = model.owners[table[:, 0]]
-        self._rest = (model.origins[model.groups[table]] + who.rest[table]).mean(axis=1)
-        self._real = model.real
-        self.low, self.high = np.zeros((len(table), 3), model.real), np.zeros((len(table), 3), model.real)
-
-    def place(self, radii: np.ndarray, low: np.ndarray, high: np.ndarray, regions: np.ndarray) -> None:
-        """Take the boxes from those of the particles, where they reach into the region of their thing."""
-        _row_boxes(self.table, self._owners, radii, low, high, regions, self.low, self.high)
-
-    def tree(self, threads: int) -> Tree:
-        """Tree of the boxes."""
-        if self._tree is None:
-            self._tree = Tree(self._rest, self._real)
-        self._tree.refit(self.low, self.high, threads)
-        return self._tree
+def objects_of(model: Model, who: Participants) -> Objects:
+    """The objects."""
+    count = len(who.members)
+    first, second = np.divmod(who.ignored, count)
+    members = [np.zeros(0, np.uint32) if each is None else each for each in who.members]
+    return Objects(
+        model.real,
+        ignored=np.sort(first * KEY + second),
+        takes_part=np.array([each is not None for each in who.members], bool),
+        alone=who.alone,
+        reach_along=who.reach_along,
+        surface=model.surfaces,
+        box=np.zeros((count, 6), model.real),
+        region=np.zeros((count, 6), model.real),
+        first_member=np.concatenate([[0], np.cumsum([len(each) for each in members])]),
+        member=np.concatenate(members).astype(np.uint32),
+    )
 
 
-class Candidates:
+class Elements:
+    """Points, edges or triangles, with a tree of their boxes."""
+
+    def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
+        self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
+        self.side = Side(points=np.ascontiguousarray(points[:, columns]), thing=model.owners[points[:, 0]])
+        rest = (model.origins[model.groups[points]] + who.rest[points]).mean(axis=1)
+        self.tree = Bvh(rest, model.real)
+        self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
+        # rows with a particle that is astray
+        self.flags, self.chosen = Offsets.zeros(len(points) + 1), Queries.zeros(len(points))
+        self.scan = Scan(self.flags)
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+
+class Meeting:
+    """Two tables of elements that may meet, and the searches for their pairs."""
+
+    def __init__(self, first: Elements, second: Elements) -> None:
+        self.first, self.second, own = first, second, first is second
+        every = second.tree.self_overlaps() if own else second.tree.overlaps(first.tree.boxes, first.order)
+        self.every = every, EVERY
+        some = second.tree.overlaps(first.tree.boxes, first.chosen)
+        self.some = [(some, OWN if own else FIRST, first)]
+        if not own:
+            self.some.append((first.tree.overlaps(second.tree.boxes, second.chosen), SECOND, second))
+
+
+class Finder:
     """Finds the candidates.
 
     Attributes:
-        low: Low corner of the box of each particle, without its radius, (N, 3).
-        high: High corner, (N, 3).
-        free: Which particles can move, (N,) bool.
-        absent: Particles that are not there and touch nothing, (K,): those that wait in an emitter.
+        skin: What contacts know of each particle.
+        objects: The objects.
+        paths: Displacements of the particles; their boxes are written here.
     """
 
-    def __init__(self, model: Model, who: Participants) -> None:
-        self._model, self._who = model, who
-        n, real = model.particle_count, model.real
-        self.low, self.high = np.zeros((n, 3), real), np.zeros((n, 3), real)
-        self.free = model.inverse_masses > 0.0
-        self.absent = np.zeros(0, np.int64)
-        self._inside = np.zeros(n, np.bool_)
-        self._regions = np.zeros((len(who.members), 6), real)
-        sides = [Side(table, model, who) for table in (who.points[:, None], who.triangles, who.edges, who.beads,
-                                                       who.segments)]  # fmt: skip
-        points, triangles, edges, beads, segments = sides
-        self._meetings = [(a, b) for a, b in ((points, triangles), (edges, edges), (beads, segments))
-                          if len(a.table) and len(b.table)]  # fmt: skip
-        self._sides = [side for side in sides if any(side in meeting for meeting in self._meetings)]
-        self._gaps: np.ndarray | None = None
-        self._keep: np.ndarray | None = None
-        self._things = np.zeros((len(who.members), 6), real)
-
-    def find(self, begin: np.ndarray, ways: tuple[np.ndarray, ...], stray: float, threads: int) -> Pairs:
-        """Find all pairs that can touch while every particle stays near its way.
-
-        Args:
-            begin: Where the particles are, in one frame, (N, 3).
-            ways: Places that they will pass, each (N, 3).
-            stray: How far a particle may stray from its way along each axis [m].
-            threads: Threads to use.
-        """
-        _boxes(np.arange(len(begin)), begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
-        self._find_regions()
-        _mark_inside(self.low, self.high, self._model.radii, self._regions, self._model.owners, self._inside)
-        return self._collect(begin, threads, ((a, b, self._all_of(a, b, threads)) for a, b in self._place_sides()))
-
-    def renew(
-        self, who: np.ndarray, begin: np.ndarray, ways: tuple[np.ndarray, ...], stray: float, threads: int
-    ) -> Pairs | None:
-        """Give some particles new boxes, and find the pairs in which they take part; None: find all pairs instead.
-
-        Args:
-            who: The particles, (K,).
-            begin: Where all particles are, (N, 3).
-            ways: Places that they will pass, each (N, 3).
-            stray: How far a particle may stray from its way along each axis [m].
-            threads: Threads to use.
-        """
-        _boxes(who, begin, ways[0], ways[-1], self._model.real(stray), self.low, self.high)
-        own = self._things[self._model.owners[who]]
-        if not self._inside[who].all() or (self.low[who] < own[:, :3]).any() or (self.high[who] > own[:, 3:]).any():
-            return None
-        chosen = np.zeros(len(begin), np.bool_)
-        chosen[who] = True
-        return self._collect(
-            begin, threads, ((a, b, self._some_of(a, b, chosen, threads)) for a, b in self._place_sides())
+    def __init__(self, model: Model, who: Participants, table: RowTable, skin: Skin, paths: Paths) -> None:
+        self.skin, self.paths, self.objects = skin, paths, objects_of(model, who)
+        offsets = who.neighbour_offsets.astype(np.int64)
+        self._joints = Joints(start=offsets, neighbour=who.neighbours)
+        self._things, self._table = len(who.members), table
+        tables = who.points[:, None], who.triangles, who.edges, who.beads, who.segments
+        points, triangles, edges, beads, segments = (
+            Elements(each, model, who) if len(each) else None for each in tables
         )
+        both = (points, triangles), (edges, edges), (beads, segments)
+        self._meetings = [Meeting(a, b) for a, b in both if a is not None and b is not None]
+        found = [each for meeting in self._meetings for each in (meeting.first, meeting.second)]
+        self._elements = list(dict.fromkeys(found))
+        self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
+        self._scan = Scan(self._flags)
 
-    def _place_sides(self) -> list[tuple[Side, Side]]:
-        for side in self._sides:
-            side.place(self._model.radii, self.low, self.high, self._regions)
-        return self._meetings
+    def record_find(self, p: Program, look: Look) -> None:
+        """Find all pairs that can touch while every particle stays near its way."""
+        count, records = len(self.skin), (self.paths, self.skin, self.objects)
+        p.launch(set_box, self.paths, look, count=count, grain=1024)
+        p.launch(set_object_box, *records, count=self._things, grain=1)
+        p.launch(find_region, self.objects, self._things, count=self._things, grain=16)
+        p.launch(mark_inside, *records, count=count, grain=2048)
+        self._record_boxes(p)
+        p.serial(start_candidates, self._table.table)
+        for meeting in self._meetings:
+            meeting.second.tree.record_refit(p)
+        for meeting in self._meetings:
+            overlaps, mode = meeting.every
+            overlaps.record(p, len(meeting.first))
+            self._record_filter(p, meeting, overlaps, mode)
 
-    @staticmethod
-    def _all_of(a: Side, b: Side, threads: int) -> np.ndarray:
-        tree = b.tree(threads)
-        return tree.self_overlaps(threads) if a is b else tree.overlaps(a.low, a.high, threads)
+    def record_boxes_of(self, p: Program, look: Look, who: Members, count: tuple[np.ndarray, int]) -> None:
+        """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
+        p.launch(renew_box, who, self.paths, self.skin, self.objects, look, count=count, grain=256)
 
-    @staticmethod
-    def _some_of(a: Side, b: Side, chosen: np.ndarray, threads: int) -> np.ndarray:
-        """Overlaps of rows with a chosen particle: those of the first side, and those of the second with the others."""
-        first = _with_any(a.table, chosen)
-        rows = np.flatnonzero(first)
-        raw = b.tree(threads).overlaps(a.low[rows], a.high[rows], threads)
-        pairs = np.stack([rows[raw[:, 0]], raw[:, 1].astype(np.int64)], axis=1)
-        if a is b:
-            return pairs[~first[pairs[:, 1]] | (pairs[:, 0] < pairs[:, 1])].astype(np.uint32)
-        rows = np.flatnonzero(_with_any(b.table, chosen))
-        raw = a.tree(threads).overlaps(b.low[rows], b.high[rows], threads)
-        others = np.stack([raw[:, 1].astype(np.int64), rows[raw[:, 0]]], axis=1)
-        return np.concatenate([pairs, others[~first[others[:, 0]]]]).astype(np.uint32)
+    def record_renew(self, p: Program) -> None:
+        """Find the pairs in which particles that are astray take part."""
+        self._record_boxes(p)
+        p.serial(start_candidates, self._table.table)
+        for each in self._elements:
+            each.tree.record_refit(p)
+            p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
+            each.scan.record(p, len(each))
+            p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
+        for meeting in self._meetings:
+            for overlaps, mode, queries in meeting.some:
+                overlaps.record(p, queries.scan.total)
+                self._record_filter(p, meeting, overlaps, mode)
 
-    def _collect(self, begin: np.ndarray, threads: int, found: Iterator[tuple[Side, Side, np.ndarray]]) -> Pairs:
-        model, who = self._model, self._who
-        rows, edges, gaps = [np.zeros((0, 4), np.uint32)], [np.zeros(0, np.bool_)], [np.zeros(0, model.real)]
-        for a, b, raw in found:
-            self._keep = grown(self._keep, len(raw), np.bool_)
-            self._gaps = grown(self._gaps, len(raw), model.real)
-            _filter(threads, raw, a.table, b.table, begin, model.radii, model.owners, self.low, self.high, self.free,
-                    who.alone, who.ignored, who.reach_along, who.arcs, who.neighbour_offsets, who.neighbours, who.rest,
-                    self._keep, self._gaps)  # fmt: skip
-            if len(self.absent):
-                self._keep[: len(raw)][np.isin(a.table[:, 0], self.absent)[raw[:, 0]]] = False
-            count = int(np.count_nonzero(self._keep[: len(raw)]))
-            rows.append(np.empty((count, 4), np.uint32))
-            gaps.append(np.empty(count, model.real))
-            edges.append(np.full(count, a.table.shape[1] == 2))
-            _gather(raw, a.table, b.table, self._keep, self._gaps, rows[-1], gaps[-1])
-        return Pairs(np.concatenate(rows), np.concatenate(edges), np.concatenate(gaps))
+    def _record_boxes(self, p: Program) -> None:
+        for each in self._elements:
+            records = each.side, self.skin, self.paths, self.objects, each.tree.boxes
+            p.launch(set_row_box, *records, count=len(each), grain=1024)
 
-    def _find_regions(self) -> None:
-        """Box of each thing in which it can meet another one or itself, (T, 6); empty where it can meet none."""
-        who, things = self._who, self._things
-        count = len(who.members)
-        things[:, :3], things[:, 3:] = np.inf, -np.inf
-        for k, members in enumerate(who.members):
-            if members is not None:
-                reach = self._model.radii[members].max()
-                things[k, :3] = self.low[members].min(axis=0) - reach
-                things[k, 3:] = self.high[members].max(axis=0) + reach
-        low, high = things[:, :3], things[:, 3:]
-        regions = self._regions
-        regions[:, :3], regions[:, 3:] = np.inf, -np.inf
-        for a in range(count):
-            near = np.flatnonzero((low[a] <= high).all(axis=1) & (low <= high[a]).all(axis=1))
-            for b in near:
-                if who.may_meet(a, int(b)):
-                    regions[a, :3] = np.minimum(regions[a, :3], np.maximum(low[a], low[b]))
-                    regions[a, 3:] = np.maximum(regions[a, 3:], np.minimum(high[a], high[b]))
-
-
-@numba.njit(cache=True, **STEADY)
-def _with_any(table, chosen):
-    """Which rows of a table have a chosen particle, (M,) bool."""
-    result = np.zeros(len(table), np.bool_)
-    for r in range(len(table)):
-        for k in range(table.shape[1]):
-            result[r] = result[r] or chosen[table[r, k]]
-    return result
+    def _record_filter(self, p: Program, meeting: Meeting, overlaps: Overlaps, mode: int) -> None:
+        """Add to the candidates the overlapping pairs that may touch."""
+        total, table, edges = overlaps.total, self._table, meeting.first.edges
+        sides = overlaps.pairs, meeting.first.side, meeting.second.side
+        self._scan.make_room(p, total)
+        p.require(self._filtered, total)
+        surface = self.paths, self.skin, self.objects, self._joints
+        p.launch(filter_pair, *sides, *surface, self._filtered, self._flags, edges, mode, count=total, grain=128)
+        self._scan.record(p, total)
+        p.copy(self._scan.total, (table.table.fresh, 0))
+        p.serial(reserve_candidates, table.table)
+        p.require(table.candidates, (table.table.room, 0))
+        lists = self._filtered, self._flags, table.candidates, table.table
+        p.launch(gather_pair, *sides, *lists, edges, mode, count=total, grain=1024)
+        p.copy((table.table.room, 0), (table.table.found, 0))
 
 
-@numba.njit(cache=True, **STEADY)
-def _boxes(who, begin, first, second, stray, low, high):
-    """Box of each of the particles `who` around three places that it passes."""
-    for i in who:
-        for c in range(3):
-            low[i, c] = min(begin[i, c], min(first[i, c], second[i, c])) - stray
-            high[i, c] = max(begin[i, c], max(first[i, c], second[i, c])) + stray
+# ---- boxes ----
 
 
-@numba.njit(cache=True, **STEADY)
-def _mark_inside(low, high, radii, regions, owners, inside):
-    """Mark the particles that are where their thing can meet another."""
-    for i in range(len(low)):
-        owner, r = owners[i], radii[i]
-        meets = True
-        for c in range(3):
-            meets = meets and low[i, c] - r <= regions[owner, 3 + c] and high[i, c] + r >= regions[owner, c]
-        inside[i] = meets
+@steady
+def box_of(i, paths, look):
+    """Box around three places that a particle passes."""
+    a, b = sub(paths.place[i], look.here[0]), sub(paths.goal[i], look.drift[0])
+    ahead, stray, v, mean = look.ahead[0], look.stray[0], paths.velocity[i], look.velocity[0]
+    c = b[0] + ahead * (v[0] - mean[0]), b[1] + ahead * (v[1] - mean[1]), b[2] + ahead * (v[2] - mean[2])
+    low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
+    high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
+    return (
+        (low[0] - stray, low[1] - stray, low[2] - stray),
+        (high[0] + stray, high[1] + stray, high[2] + stray),
+    )
 
 
-@numba.njit(cache=True, **STEADY)
-def _row_boxes(table, owners, radii, low, high, regions, row_low, row_high):
-    """Box of the particles of each row with their radii; empty where it is outside of the region of its thing.
+@kernel(fastmath=STEADY)
+def set_box(i, paths: Paths, look: Look):
+    """Set the box of a particle."""
+    paths.low[i], paths.high[i] = box_of(i, paths, look)
+
+
+@kernel(fastmath=STEADY)
+def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, look: Look):
+    """Set the box of a particle that is astray; all that leave the region that was looked at write the same."""
+    i = np.int64(who.particle[k])
+    low, high = box_of(i, paths, look)
+    paths.low[i], paths.high[i] = low, high
+    own = objects.box[skin.thing[i]]
+    out = low[0] < own[0] or low[1] < own[1] or low[2] < own[2]
+    out = out or high[0] > own[3] or high[1] > own[4] or high[2] > own[5]
+    if out or not paths.inside[i]:
+        look.some[0] = 0
+        look.every[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def set_object_box(t, paths: Paths, skin: Skin, objects: Objects):
+    """Box around the particles of an object and their radii."""
+    x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO
+    for m in range(objects.first_member[t], objects.first_member[t + 1]):
+        i = objects.member[m]
+        low, high = paths.low[i], paths.high[i]
+        x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
+        x1, y1, z1 = max(x1, high[0]), max(y1, high[1]), max(z1, high[2])
+        reach = max(reach, skin.radius[i])
+    objects.box[t] = x0 - reach, y0 - reach, z0 - reach, x1 + reach, y1 + reach, z1 + reach
+
+
+@kernel(fastmath=STEADY)
+def find_region(a, objects: Objects, things: int):
+    """Box of an object in which it can meet another one or itself; empty where it can meet none."""
+    x0, y0, z0, x1, y1, z1 = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY
+    p = objects.box[a]
+    for b in range(things):
+        q = objects.box[b]
+        near = p[0] <= q[3] and p[1] <= q[4] and p[2] <= q[5] and q[0] <= p[3] and q[1] <= p[4] and q[2] <= p[5]
+        if near and may_meet(a, b, objects):
+            x0, y0, z0 = min(x0, max(p[0], q[0])), min(y0, max(p[1], q[1])), min(z0, max(p[2], q[2]))
+            x1, y1, z1 = max(x1, min(p[3], q[3])), max(y1, min(p[4], q[4])), max(z1, min(p[5], q[5]))
+    objects.region[a] = x0, y0, z0, x1, y1, z1
+
+
+@kernel(fastmath=STEADY)
+def mark_inside(i, paths: Paths, skin: Skin, objects: Objects):
+    """Mark a particle that is where its object can meet another."""
+    region, r, low, high = objects.region[skin.thing[i]], skin.radius[i], paths.low[i], paths.high[i]
+    paths.inside[i] = (
+        low[0] - r <= region[3] and low[1] - r <= region[4] and low[2] - r <= region[5]
+        and high[0] + r >= region[0] and high[1] + r >= region[1] and high[2] + r >= region[2]
+    )  # fmt: skip
+
+
+@kernel(fastmath=STEADY)
+def set_row_box(r, side: Side, skin: Skin, paths: Paths, objects: Objects, boxes: Boxes):
+    """Box of the particles of an element with their radii; empty where it is outside of the region of its object.
 
     A long edge may lie in the region when none of its ends does.
     """
-    for r in range(len(table)):
-        owner, meets = owners[r], True
-        for c in range(3):
-            a, b = FAR, -FAR
-            for k in range(table.shape[1]):
-                i = table[r, k]
-                a, b = min(a, low[i, c] - radii[i]), max(b, high[i, c] + radii[i])
-            row_low[r, c], row_high[r, c] = a, b
-            meets = meets and a <= regions[owner, 3 + c] and b >= regions[owner, c]
-        for c in range(3):
-            row_low[r, c] = row_low[r, c] if meets else FAR
-            row_high[r, c] = row_high[r, c] if meets else -FAR
+    i, j, k = side.points[r]
+    a, b, c, p, q, s = skin.radius[i], skin.radius[j], skin.radius[k], paths.low[i], paths.low[j], paths.low[k]
+    low = (
+        min(p[0] - a, min(q[0] - b, s[0] - c)), min(p[1] - a, min(q[1] - b, s[1] - c)),
+        min(p[2] - a, min(q[2] - b, s[2] - c))
+    )  # fmt: skip
+    p, q, s = paths.high[i], paths.high[j], paths.high[k]
+    high = (
+        max(p[0] + a, max(q[0] + b, s[0] + c)), max(p[1] + a, max(q[1] + b, s[1] + c)),
+        max(p[2] + a, max(q[2] + b, s[2] + c))
+    )  # fmt: skip
+    region = objects.region[side.thing[r]]
+    meets = low[0] <= region[3] and low[1] <= region[4] and low[2] <= region[5]
+    meets = meets and high[0] >= region[0] and high[1] >= region[1] and high[2] >= region[2]
+    if not meets:
+        low, high = (FAR + ZERO * a, FAR + ZERO * a, FAR + ZERO * a), (ZERO * a - FAR, ZERO * a - FAR, ZERO * a - FAR)
+    boxes.low[r], boxes.high[r] = low, high
 
 
-@numba.njit(cache=True, **STEADY)
-def _gather(raw, first, second, keep, gaps, rows, kept_gaps):
-    """Write the particles and gaps of the pairs that are kept."""
-    at = 0
-    split = first.shape[1]
-    for r in range(len(raw)):
-        if keep[r]:
-            for k in range(split):
-                rows[at, k] = first[raw[r, 0], k]
-            for k in range(4 - split):
-                rows[at, split + k] = second[raw[r, 1], k]
-            kept_gaps[at] = gaps[r]
-            at += 1
+@kernel
+def choose_row(r, side: Side, paths: Paths, flags: Offsets):
+    """Choose an element with a particle that is astray."""
+    flags.start[r] = chosen(side, r, paths)
 
 
-@inlined
-def joined(i, j, offsets, neighbours):
+@steady
+def chosen(side, r, paths):
+    """Whether a particle of an element is astray."""
+    i, j, k = side.points[r]
+    return paths.astray[i] or paths.astray[j] or paths.astray[k]
+
+
+@kernel
+def list_chosen(r, flags: Offsets, queries: Queries):
+    """List an element that is chosen."""
+    if flags.start[r + 1] > flags.start[r]:
+        queries.box[flags.start[r]] = r
+
+
+# ---- pairs ----
+
+
+@shared
+def ignore_each_other(key: int, objects: Objects) -> bool:
+    """Whether two objects ignore each other."""
+    low, high = 0, len(objects)
+    while low < high:
+        middle = (low + high) // 2
+        if objects.ignored[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(objects) and objects.ignored[low] == key
+
+
+@steady
+def may_meet(a, b, objects):
+    """Whether two objects, or an object and itself, may touch through edges and triangles."""
+    if not (objects.takes_part[a] and objects.takes_part[b]):
+        return False
+    if a == b:
+        return not objects.alone[a]
+    return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
+
+
+@shared(fastmath=STEADY)
+def strangers(i: int, j: int, skin: Skin, objects: Objects) -> bool:
+    """Whether the objects of two particles may meet, and, along a rope, at these places."""
+    a, b = np.int64(skin.thing[i]), np.int64(skin.thing[j])
+    if a != b:
+        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
+    along, reach = abs(skin.arc[i] - skin.arc[j]), objects.reach_along[a]
+    return not objects.alone[a] and min(along, reach[1] - along) >= reach[0]
+
+
+@shared
+def joined(i: int, j: int, joints: Joints) -> bool:
     """Whether two particles are one, or share an edge or a row."""
     found = i == j
-    for k in range(offsets[i], offsets[i + 1]):
-        found = found or neighbours[k] == j
+    for k in range(joints.start[i], joints.start[i + 1]):
+        found = found or joints.neighbour[k] == j
     return found
 
 
-@inlined
-def strangers(i, j, owners, alone, ignored, reach_along, arcs):
-    """Whether the things of two particles may meet, and, along a rope, at these places."""
-    a, b = np.int64(owners[i]), np.int64(owners[j])
-    if a != b:
-        return not listed(min(a, b) * len(alone) + max(a, b), ignored)
-    along = abs(arcs[i] - arcs[j])
-    return not alone[a] and min(along, reach_along[a, 1] - along) >= reach_along[a, 0]
-
-
-@inlined
+@steady
 def way_between(edges, x, i0, i1, i2, i3):
-    """Vector between the nearest points of a point and a triangle, or of two edges, at positions x (N, 3)."""
-    o = (x[i0, 0], x[i0, 1], x[i0, 2])
-    a = sub((x[i1, 0], x[i1, 1], x[i1, 2]), o)
-    b = sub((x[i2, 0], x[i2, 1], x[i2, 2]), o)
-    c = sub((x[i3, 0], x[i3, 1], x[i3, 2]), o)
-    return gap_vector(pair_weights(edges, a, b, c), a, b, c)
+    """Vector between the nearest points of a point and a triangle, or of two edges, at positions x."""
+    o = x[i0]
+    a, b, c = sub(x[i1], o), sub(x[i2], o), sub(x[i3], o)
+    return gap_vector(nearest_points(edges, a, b, c), a, b, c)
 
 
-@inlined
-def lowest(n, low, high, i):
-    """Least n . x in the box of a particle."""
+@steady
+def lowest(n, low, high):
+    """Least n . x in a box."""
     return (
-        n[0] * (low[i, 0] if n[0] > ZERO else high[i, 0])
-        + n[1] * (low[i, 1] if n[1] > ZERO else high[i, 1])
-        + n[2] * (low[i, 2] if n[2] > ZERO else high[i, 2])
+        n[0] * (low[0] if n[0] > ZERO else high[0])
+        + n[1] * (low[1] if n[1] > ZERO else high[1])
+        + n[2] * (low[2] if n[2] > ZERO else high[2])
     )
 
 
 @steady
-def filter_range(
-    begin, end, raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
-    neighbours, rest, keep, gaps
-):  # fmt: skip
-    """Which of the overlapping pairs may touch, and the distance that each keeps."""
-    edges = first.shape[1] == 2
-    for r in range(begin, end):
-        keep[r] = False
-        p, q = raw[r, 0], raw[r, 1]
-        i0, i3 = first[p, 0], second[q, second.shape[1] - 1]
-        i1 = first[p, 1] if edges else second[q, 0]
-        i2 = second[q, 0] if edges else second[q, 1]
-        j = second[q, 0]
-        shared = i0 == i2 or i0 == i3 or (i0 == i1 and not edges) or (edges and (i1 == i2 or i1 == i3))  # noqa: SIM109
-        if shared or not (free[i0] or free[i1] or free[i2] or free[i3]):
-            continue
-        meet = strangers(i0, j, owners, alone, ignored, reach_along, arcs)
-        if edges:
-            meet = meet and strangers(i0, i3, owners, alone, ignored, reach_along, arcs)
-            meet = meet and strangers(i1, i2, owners, alone, ignored, reach_along, arcs)
-            meet = meet and strangers(i1, i3, owners, alone, ignored, reach_along, arcs)
-        if not meet:
-            continue
-        gap = radii[i0] + radii[j]
-        # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
-        way = way_between(edges, places, i0, i1, i2, i3)
-        n = scale(way, reciprocal(norm(way)))
-        m = neg(n)
-        above = min(lowest(n, low, high, i0), lowest(n, low, high, i1)) if edges else lowest(n, low, high, i0)
-        below = min(lowest(m, low, high, i2), lowest(m, low, high, i3))
-        below = below if edges else min(below, lowest(m, low, high, i1))
-        if above + below > gap:
-            continue
-        near = joined(i0, i2, offsets, neighbours) or joined(i0, i3, offsets, neighbours)
-        k = i2 if edges else i0
-        near = near or joined(i1, k, offsets, neighbours) or (edges and joined(i1, i3, offsets, neighbours))
-        if near:
-            if owners[i0] != owners[j]:
-                continue
-            # neighbours of one sheet keep the distance that they have at rest where it is less
-            gap = min(gap, norm(way_between(edges, rest, i0, i1, i2, i3)))
-        keep[r] = gap > ZERO
-        gaps[r] = gap
+def pair_of(r, pairs, mode):
+    """Elements of a pair of boxes: of the first table, and of the second."""
+    p, q = pairs.boxes[r]
+    return (np.int64(q), np.int64(p)) if mode == SECOND else (np.int64(p), np.int64(q))
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def _filter(
-    threads, raw, first, second, places, radii, owners, low, high, free, alone, ignored, reach_along, arcs, offsets,
-    neighbours, rest, keep, gaps
+@steady
+def points_of(p, q, first, second, edges):
+    """Particles of a pair of elements."""
+    a, b = first.points[p], second.points[q]
+    return (
+        np.int64(a[0]),
+        np.int64(a[1] if edges else b[0]),
+        np.int64(b[0] if edges else b[1]),
+        np.int64(b[1] if edges else b[2]),
+    )
+
+
+@kernel(fastmath=STEADY)
+def filter_pair(
+    r, pairs: BoxPairs, first: Side, second: Side, paths: Paths, skin: Skin, objects: Objects, joints: Joints,
+    filtered: Filtered, flags: Offsets, edges: bool, mode: int
 ):  # fmt: skip
-    """See `filter_range`; on so many threads."""
-    count = len(raw)
-    for t in numba.prange(threads):
-        filter_range(
-            count * t // threads, count * (t + 1) // threads, raw, first, second, places, radii, owners, low, high,
-            free, alone, ignored, reach_along, arcs, offsets, neighbours, rest, keep, gaps
-        )  # fmt: skip
+    """Whether an overlapping pair may touch, and the distance that it keeps."""
+    flags.start[r] = 0
+    p, q = pair_of(r, pairs, mode)
+    i0, i1, i2, i3 = points_of(p, q, first, second, edges)
+    j = i2 if edges else i1
+    # a pair of two chosen elements is found from both
+    if mode == OWN and p >= q and chosen(second, q, paths):
+        return
+    if mode == SECOND and chosen(first, p, paths):
+        return
+    apart = i0 != i2 and i0 != i3 and ((i1 != i2 and i1 != i3) if edges else i0 != i1)
+    if not apart or skin.absent[i0] or not (skin.free[i0] or skin.free[i1] or skin.free[i2] or skin.free[i3]):
+        return
+    if not strangers(i0, j, skin, objects):
+        return
+    if edges and not (
+        strangers(i0, i3, skin, objects) and strangers(i1, i2, skin, objects) and strangers(i1, i3, skin, objects)
+    ):
+        return
+    gap = skin.radius[i0] + skin.radius[j]
+    # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
+    way = way_between(edges, paths.place, i0, i1, i2, i3)
+    n = scale(way, reciprocal(norm(way)))
+    m, low, high = neg(n), paths.low, paths.high
+    above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
+    other = lowest(n if edges else m, low[i1], high[i1])
+    above, below = min(above, other) if edges else above, below if edges else min(below, other)
+    if above + below > gap:
+        return
+    k = i2 if edges else i0
+    near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
+    near = near or (edges and joined(i1, i3, joints))
+    if near:
+        if skin.thing[i0] != skin.thing[j]:
+            return
+        # neighbours of one sheet keep the distance that they have at rest where it is less
+        gap = min(gap, norm(way_between(edges, skin.rest, i0, i1, i2, i3)))
+    filtered.gap[r] = gap
+    flags.start[r] = gap > ZERO
+
+
+@kernel
+def start_candidates(_, table: Table):
+    """There are none yet."""
+    table.found[0] = 0
+
+
+@kernel
+def reserve_candidates(_, table: Table):
+    """Room for those of a search."""
+    table.room[0] = table.found[0] + table.fresh[0]
+
+
+@kernel
+def gather_pair(
+    r, pairs: BoxPairs, first: Side, second: Side, filtered: Filtered, flags: Offsets, candidates: Candidates,
+    table: Table, edges: bool, mode: int
+):  # fmt: skip
+    """Write a pair that is kept."""
+    if flags.start[r + 1] > flags.start[r]:
+        at = table.found[0] + flags.start[r]
+        p, q = pair_of(r, pairs, mode)
+        candidates.points[at] = points_of(p, q, first, second, edges)
+        candidates.edges[at], candidates.gap[at] = edges, filtered.gap[r]

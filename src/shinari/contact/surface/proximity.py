@@ -10,10 +10,13 @@ precision keeps the digits of short distances.
 
 import numpy as np
 
+from shinari.compute import real, shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 
 PARALLEL = np.float32(1e-6)
+Vector = tuple[real, real, real]
 
 
 @steady
@@ -81,6 +84,12 @@ def pair_weights(edges, a, b, c):
         return ONE - s, s, t - ONE, -t
     u, v, w = triangle_weights(a, b, c)
     return u - u + ONE, -u, -v, -w
+
+
+@shared(fastmath=STEADY)
+def nearest_points(edges: bool, a: Vector, b: Vector, c: Vector) -> tuple[real, real, real, real]:
+    """`pair_weights`, compiled once."""
+    return pair_weights(edges, a, b, c)
 
 
 @steady

@@ -1,132 +1,158 @@
-"""The contact rows of a step: their arrays, which grow when pairs are found in the middle of it."""
+"""The contact rows of a step: which are in use, and those that are replaced in the middle of it."""
 
-import numba
 import numpy as np
 
-from shinari.contact.buffers import grown
+from shinari.compute import Program, kernel
+from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.blocks import BlockColours, Claims
 from shinari.contact.family import Touches
-from shinari.contact.surface.blocks import colour_blocks
-from shinari.contact.surface.candidates import Pairs
-from shinari.maths.function import STEADY
-
-BLOCK = 64
-REALS = {"gaps": (), "weights": (4,), "normals": (3,), "shifts": (), "starts": (), "distances": (), "approach": (),
-         "multipliers": (), "bases": (), "impulses": (3,), "times": ()}  # fmt: skip
+from shinari.contact.surface.records import BlockOverlaps, Candidates, Look, Paths, Places, Rows, Skin, Table
+from shinari.contact.surface.rows import BLOCK
+from shinari.maths.vec3 import ZERO
 
 
 class RowTable:
-    """Arrays of rows, by name; see `shinari.contact.surface.rows` for what they hold.
+    """Rows, and what they have pushed.
 
     Attributes:
-        count: Rows.
-        order: Blocks of rows by colour, (B,).
-        offsets: Where each colour starts, (C + 1,).
+        rows: The rows; the first `table.rows` are in use.
+        table: How many there are.
+        colours: Their blocks by colour.
+        overlaps: The largest overlap in each block.
+        candidates: Pairs that the next rows are made of; the first `table.found` count.
+        fresh: The rows that were written last.
     """
 
-    def __init__(self, real: type, free: np.ndarray) -> None:
-        self._types: dict[str, tuple] = {name: (real, *columns) for name, columns in REALS.items()}
-        self._types |= {"indices": (np.uint32, 4), "edges": (np.bool_,), "active": (np.bool_,)}
-        self._buffers = {name: np.zeros((0, *columns), kind) for name, (kind, *columns) in self._types.items()}
-        self._free = free
-        self._unused = np.zeros(0, np.int64)
-        self._kept: list[Touches] = []
-        self.count = 0
-        self.order, self.offsets = np.zeros(0, np.int64), np.zeros(1, np.int64)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def get(self, *names: str) -> list[np.ndarray]:
-        """Arrays of all rows."""
-        return [self._buffers[name][: self.count] for name in names]
+    def __init__(self, skin: Skin, precision: type) -> None:
+        self.rows, self.table = Rows.zeros(0, precision), Table.zeros(1, precision)
+        self._claims = Claims(free=skin.free, taken=np.zeros(len(skin), np.uint64))
+        self.colours, self.overlaps = BlockColours(self.rows, self._claims, BLOCK), BlockOverlaps.zeros(0, precision)
+        self.candidates, self.fresh = Candidates.zeros(0, precision), Places.zeros(0)
+        self._retired, self._unused, self._kept = Places.zeros(0), Places.zeros(0), Rows.zeros(0, precision)
+        self._flags = Offsets.zeros(1)
+        self._scan = Scan(self._flags)
 
     def clear(self) -> None:
         """Forget all rows, and what they have pushed."""
-        self.count = 0
-        self._unused = np.zeros(0, np.int64)
-        self._kept = []
+        for array in self.table.arrays.values():
+            array[...] = 0
+        self.colours.turn.colours[0] = self.colours.turn.blocks[0] = 0
 
-    def fill(self, pairs: Pairs) -> None:
-        """Take these rows instead of all others; none is active yet, and their distances are not known."""
-        self._keep(np.arange(self.count))
-        self.count = 0
-        self._unused = np.zeros(0, np.int64)
-        self._write(pairs)
-
-    def exchange(self, particles: np.ndarray, pairs: Pairs) -> np.ndarray:
-        """Take these rows instead of those of some particles, (N,) bool; the places of the new rows, (K,)."""
-        indices, gaps, active = self.get("indices", "gaps", "active")
-        retired = _retire(indices, particles, gaps, active)
-        self._keep(retired)
-        self._unused = np.concatenate([self._unused, retired])
-        return self._write(pairs)
+    def record_exchange(self, p: Program, paths: Paths, look: Look) -> None:
+        """Take the candidates as rows instead of those of particles that are astray, or of all; none is active yet."""
+        rows, table, retired = self.rows, self.table, self._retired
+        self._scan.make_room(p, (table.rows, 0))
+        p.launch(retire, rows, paths, look, self._flags, count=(table.rows, 0), grain=1024)
+        self._scan.record(p, (table.rows, 0))
+        p.copy(self._scan.total, (table.retired, 0))
+        p.require(retired, (table.retired, 0))
+        p.launch(list_retired, self._flags, retired, count=(table.rows, 0), grain=4096)
+        p.serial(count_pushed, table, retired, rows)
+        p.require(self._kept, (table.room, 0))
+        p.serial(keep_pushed, table, retired, rows, self._kept)
+        p.serial(count_unused, table, look)
+        p.require(self._unused, (table.room, 0))
+        p.launch(append_unused, table, retired, self._unused, count=(table.retired, 0), grain=4096)
+        p.serial(count_rows, table)
+        p.require(rows, (table.room, 0))
+        p.require(self.fresh, (table.found, 0))
+        records = self.candidates, table, self._unused, self.fresh, rows
+        p.launch(write_row, *records, count=(table.found, 0), grain=512)
+        p.serial(finish_rows, table)
+        self.colours.record_colour(p, (table.rows, 0))
+        p.require(self.overlaps, (self.colours.turn.blocks, 0))
 
     def touches(self) -> Touches:
         """The rows that have pushed."""
-        self._keep(np.arange(self.count))
-        self._kept = [Touches.joined(self._kept)]
-        return self._kept[0]
-
-    def _write(self, pairs: Pairs) -> np.ndarray:
-        reused = self._unused[: len(pairs.rows)]
-        self._unused = self._unused[len(pairs.rows) :]
-        begin, extra = self.count, len(pairs.rows) - len(reused)
-        self.count += extra
-        for name, (kind, *columns) in self._types.items():
-            old = self._buffers[name]
-            new = grown(old, self.count, kind, *columns)
-            if new is not old:
-                new[:begin] = old[:begin]
-                self._buffers[name] = new
-        places = np.concatenate([reused, np.arange(begin, self.count)])
-        given = {"indices": pairs.rows, "edges": pairs.edges, "gaps": pairs.gaps, "active": False, "impulses": 0.0,
-                 "bases": -np.inf, "multipliers": 0.0}  # fmt: skip
-        for name, values in given.items():
-            if len(reused):
-                self._buffers[name][places] = values
-            else:
-                self._buffers[name][begin : self.count] = values
-        self.order, self.offsets = colour_blocks(self.get("indices")[0], self._free, BLOCK)
-        return places
-
-    def _keep(self, places: np.ndarray) -> None:
-        """Put away what these rows have pushed, before they are forgotten."""
-        indices, weights, normals, impulses = self.get("indices", "weights", "normals", "impulses")
-        pushed = places[_nonzero(impulses, places)]
-        if len(pushed):
-            self._kept.append(
-                Touches(
-                    indices[pushed],
-                    weights[pushed].astype(np.float64),
-                    np.full(len(pushed), -1),
-                    normals[pushed].astype(np.float64),
-                    impulses[pushed].astype(np.float64),
-                )
-            )
-            impulses[pushed] = 0.0
+        counts = self.table.kept[0], self.table.rows[0]
+        return Touches.joined([_pushed(*each) for each in zip((self._kept, self.rows), counts, strict=True)])
 
 
-@numba.njit(cache=True, **STEADY)
-def _retire(indices, particles, gaps, active):
-    """Let the rows of some particles push no more; their places."""
-    places = np.empty(len(indices), np.int64)
-    count = 0
-    for r in range(len(indices)):
-        own = (particles[indices[r, 0]] or particles[indices[r, 1]] or particles[indices[r, 2]]
-               or particles[indices[r, 3]])  # fmt: skip
-        if own and gaps[r] >= 0:
-            gaps[r] = -1
-            active[r] = False
-            places[count] = r
-            count += 1
-    return places[:count].copy()
+def _pushed(rows: Rows, count: np.int64) -> Touches:
+    on = np.flatnonzero((rows.impulse[:count] != 0.0).any(axis=1))
+    double = np.float64
+    weights, normals, impulses = rows.weights[on], rows.normal[on], rows.impulse[on]
+    none = np.full(len(on), -1)
+    return Touches(rows.points[on], weights.astype(double), none, normals.astype(double), impulses.astype(double))
 
 
-@numba.njit(cache=True, **STEADY)
-def _nonzero(impulses, places):
-    """Which of these rows have pushed, (K,) bool."""
-    result = np.empty(len(places), np.bool_)
-    for k in range(len(places)):
-        r = places[k]
-        result[k] = impulses[r, 0] != 0 or impulses[r, 1] != 0 or impulses[r, 2] != 0
-    return result
+@kernel
+def retire(r, rows: Rows, paths: Paths, look: Look, flags: Offsets):
+    """Let a row push no more if one of its particles is astray, or if all pairs are found anew."""
+    i0, i1, i2, i3 = rows.points[r]
+    own = look.every[0] != 0 or paths.astray[i0] or paths.astray[i1] or paths.astray[i2] or paths.astray[i3]
+    if own and rows.gap[r] >= ZERO:
+        rows.gap[r], rows.active[r] = np.float32(-1.0), False
+        flags.start[r] = 1
+    else:
+        flags.start[r] = 0
+
+
+@kernel
+def list_retired(r, flags: Offsets, retired: Places):
+    """List a row that was retired."""
+    if flags.start[r + 1] > flags.start[r]:
+        retired.row[flags.start[r]] = r
+
+
+@kernel
+def count_pushed(_, table: Table, retired: Places, rows: Rows):
+    """Room for the retired rows that have pushed."""
+    room = table.kept[0]
+    for k in range(table.retired[0]):
+        p = rows.impulse[retired.row[k]]
+        room += p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
+    table.room[0] = room
+
+
+@kernel
+def keep_pushed(_, table: Table, retired: Places, rows: Rows, kept: Rows):
+    """Keep for the report of the step what the retired rows have pushed."""
+    at = table.kept[0]
+    for k in range(table.retired[0]):
+        r = retired.row[k]
+        p = rows.impulse[r]
+        if p[0] != ZERO or p[1] != ZERO or p[2] != ZERO:
+            kept.points[at], kept.weights[at], kept.normal[at] = rows.points[r], rows.weights[r], rows.normal[r]
+            kept.impulse[at], rows.impulse[r] = p, (ZERO, ZERO, ZERO)
+            at += 1
+    table.kept[0] = at
+
+
+@kernel
+def count_unused(_, table: Table, look: Look):
+    """Room for the rows that are not used; when all pairs are found anew the table is empty."""
+    if look.every[0]:
+        table.rows[0], table.unused[0], table.retired[0] = 0, 0, 0
+    table.room[0] = table.unused[0] + table.retired[0]
+
+
+@kernel
+def append_unused(k, table: Table, retired: Places, unused: Places):
+    """Let the next rows use a retired one."""
+    unused.row[table.unused[0] + k] = retired.row[k]
+
+
+@kernel
+def count_rows(_, table: Table):
+    """Rows that are not used are written first, then new ones."""
+    table.unused[0] += table.retired[0]
+    table.room[0] = table.rows[0] + max(table.found[0] - table.unused[0], 0)
+
+
+@kernel
+def write_row(k, candidates: Candidates, table: Table, unused: Places, fresh: Places, rows: Rows):
+    """Make a row of a candidate; it is not active, and its distance is not known."""
+    free = table.unused[0]
+    r = unused.row[free - 1 - k] if k < free else table.rows[0] + k - free
+    fresh.row[k] = r
+    rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
+    rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO
+    rows.base[r] = np.float32(-np.inf)
+
+
+@kernel
+def finish_rows(_, table: Table):
+    """The candidates are rows now."""
+    table.rows[0], table.fresh[0] = table.room[0], table.found[0]
+    table.unused[0] = max(table.unused[0] - table.found[0], 0)

@@ -160,8 +160,18 @@ def set_wall(e, walls: Walls, geoms: GeomArrays, frames: Frames, poses: Poses):
     walls.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (w[0] != ZERO or w[1] != ZERO or w[2] != ZERO)
 
 
-@steady
-def beside_walls(g, at, found, reaches, geoms, frames, motion, apart, walls):
+@shared(fastmath=STEADY)
+def beside_walls(
+    g: int,
+    at: int,
+    found: Found,
+    reaches: Reaches,
+    geoms: GeomArrays,
+    frames: Frames,
+    motion: Motion,
+    apart: Apart,
+    walls: Walls,
+) -> int:
     """List the half spaces that the box of a geom reaches, wider by what its frame may go; all that move.
 
     Arguments and result as of `search`; only colliders have no end, and they have the largest numbers.

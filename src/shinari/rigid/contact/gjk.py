@@ -13,8 +13,11 @@ of a tetrahedron only the three triangles at the new corner matter.
 
 import numpy as np
 
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.rigid.contact.poses import Vector
 from shinari.rigid.contact.support import lowest_pair
 
 MOST_STEPS = 48
@@ -38,8 +41,8 @@ def on_segment(p, q):
     return t, dot(at, at)
 
 
-@steady
-def on_triangle(p, q, r):
+@shared(fastmath=STEADY)
+def on_triangle(p: Vector, q: Vector, r: Vector) -> tuple[float, float, float, float]:
     """Weights of the corners in the point of a triangle that is nearest to the origin, and the squared distance."""
     n = cross(sub(q, p), sub(r, p))
     squared = dot(n, n)

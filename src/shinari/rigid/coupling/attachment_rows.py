@@ -15,131 +15,121 @@ beyond the unit circle: a light body with ten heavy particles welded to it gaine
 sweep is symmetric in the norm of the masses, s lies between 0 and 1, and |z|^2 = s.
 """
 
-import numba
 import numpy as np
 
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
 from shinari.contact.solid.collide import place, start_of
-from shinari.maths.function import STEADY, steady
+from shinari.maths.function import steady
 from shinari.maths.polar import solve_symmetric
 from shinari.maths.quaternion import rotate
-from shinari.maths.vec3 import ONE, ZERO, norm
-from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
-from shinari.rigid.coupling.response import begin_turns, finish_turns, give_back, yielding
-from shinari.rigid.motion import quaternion, symmetric_times, vector
+from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
+from shinari.rigid.coupling.records import Turns
+from shinari.rigid.coupling.response import apply_reaction, effective_inverse_mass
+from shinari.rigid.frames import Frames
+from shinari.rigid.motion import symmetric_times
+from shinari.solver.particles import Groups, Particles
 
 # Newton steps of a row that keeps a distance: its line turns little in a substep.
 NEWTON = 3
 
 
-@steady
-def apply(x, i, push, fx, fq, fx0, inverse_mass, inverse_inertia, impulses, torques, moved, b, arm, rate):
-    """Push a particle, and the body the other way."""
-    w = x[i, 3]
-    if w > ZERO:
-        x[i, 0] += w * push[0]
-        x[i, 1] += w * push[1]
-        x[i, 2] += w * push[2]
-    still = (ZERO * push[0], ZERO * push[0], ZERO * push[0])
-    give_back(fx, fq, fx0, inverse_mass, inverse_inertia, impulses, torques, moved, b, arm, push, still, rate)
+class AttachmentRows(Record):
+    """Attachments of particles to bodies, M rows."""
+
+    particle = Field(np.int64)
+    body = Field(np.int64)
+    place = Field(np.float64, 3, unit="m", doc="place in the axes of the body's frame")
+    length = Field(np.float64, unit="m", doc="distance to keep; 0: held there")
+    compliance = Field(np.float64, unit="m/N")
+    limit = Field(np.float64, unit="N", doc="force above which it breaks")
+    broken = Field(np.bool_)
+    multiplier = Field(np.float64, 3, unit="kg m", doc="push on the particle in this substep")
+
+
+class Breaks(Record):
+    """One row."""
+
+    broke = Field(np.int64, doc="whether an attachment has broken since this was set to 0")
 
 
 @steady
-def hold_push(error, w, inverse_mass, inverse_inertia, b, arm, soft, multiplier):
+def move_particle(particles, i, push):
+    """Apply a push to a particle."""
+    x = particles.x[i]
+    if x[3] > ZERO:
+        particles.x[i, 0] = x[0] + x[3] * push[0]
+        particles.x[i, 1] = x[1] + x[3] * push[1]
+        particles.x[i, 2] = x[2] + x[3] * push[2]
+
+
+@steady
+def hold_push(error, w, frames, b, arm, soft, multiplier):
     """Push that brings the three rows C + alpha lambda / h^2 to zero: (w + B + alpha / h^2) P = -(C + ...)."""
-    one, zero = ONE + ZERO * w, ZERO * w
-    x = cross(symmetric_times(inverse_inertia, b, cross(arm, (one, zero, zero))), arm)
-    y = cross(symmetric_times(inverse_inertia, b, cross(arm, (zero, one, zero))), arm)
-    z = cross(symmetric_times(inverse_inertia, b, cross(arm, (zero, zero, one))), arm)
-    own = w + inverse_mass[b] + soft
+    inverse_inertia = frames.inverse_inertia
+    x = cross(symmetric_times(inverse_inertia, b, cross(arm, (1.0, 0.0, 0.0))), arm)
+    y = cross(symmetric_times(inverse_inertia, b, cross(arm, (0.0, 1.0, 0.0))), arm)
+    z = cross(symmetric_times(inverse_inertia, b, cross(arm, (0.0, 0.0, 1.0))), arm)
+    own = w + frames.inverse_mass[b] + soft
     wanted = sub(scale(multiplier, -soft), error)
     push, least = solve_symmetric((x[0] + own, y[1] + own, z[2] + own), (y[2], x[2], x[1]), wanted)
     good = least > ZERO
-    return push[0] if good else zero, push[1] if good else zero, push[2] if good else zero
+    return push[0] if good else 0.0, push[1] if good else 0.0, push[2] if good else 0.0
 
 
-@numba.njit(cache=True, **STEADY)
+@steady
+def place_on_body(rows, m, x, q):
+    """Where the place of a row is in the world."""
+    return add(x, rotate(q, rows.place[m]))
+
+
+@kernel(fastmath=STEADY)
 def solve_attachments(
-    particles, bodies, places, lengths, compliances, broken, multipliers, x, predicted, velocities, groups, origins, fx,
-    fq, fx0, fq0, inverse_mass, inverse_inertia, moments, fw, frame_impulses, before, moved, torques, first, h
+    _, rows: AttachmentRows, particles: Particles, groups: Groups, frames: Frames, turns: Turns, first: np.int64,
+    h: float
 ):  # fmt: skip
-    """Solve all attachments once.
-
-    Args:
-        particles: Particle of each, (M,).
-        bodies: Its body, (M,).
-        places: Place in the axes of the body's frame [m], (M, 3).
-        lengths: Distance to keep [m], (M,); 0: held there.
-        compliances: Compliance [m/N], (M,).
-        broken: Which have let go, (M,).
-        multipliers: Push on the particle in this substep [kg m], (M, 3); changed.
-        x: Positions and inverse mass, (N, 4); changed.
-        predicted: Predicted positions, (N, 3).
-        velocities: Velocities of the prediction, (N, 3).
-        groups: Group of each particle, (N,).
-        origins: Origins of the groups, (G, 3) float64.
-        fx: Origins of the frames; changed.
-        fq: Quaternions of the frames; changed.
-        fx0: Origins at the start of the substep.
-        fq0: Quaternions at the start of the substep.
-        inverse_mass: Of the frames, (F,).
-        inverse_inertia: Of the frames, (F, 6).
-        moments: Of the frames, (F, 3).
-        fw: Angular velocities at the start of the substep, (F, 3).
-        frame_impulses: What the frames received in this step, (F, 6).
-        before: Scratch, (F, 4).
-        moved: Scratch, (F, 2).
-        torques: Scratch, (F, 3).
-        first: Whether it is the first iteration of the substep.
-        h: Substep [s].
-    """
-    rate = ONE / h
-    begin_turns(before, fq, torques, moved)
-    count = len(particles)
+    """Solve all attachments once; `first` is 1 in the first iteration of a substep."""
+    rate, still = ONE / h, (0.0, 0.0, 0.0)
+    count = len(rows)
     for turn in range(2 * count):
         # there and back: see above
         m = turn if turn < count else 2 * count - 1 - turn
-        i, b = np.int64(particles[m]), bodies[m]
-        w = np.float64(x[i, 3])
-        if first and turn < count:
-            multipliers[m, 0] = multipliers[m, 1] = multipliers[m, 2] = ZERO
-        if broken[m] or not w + inverse_mass[b] > ZERO:
+        i, b = rows.particle[m], rows.body[m]
+        w = np.float64(particles.x[i, 3])
+        if first != 0 and turn < count:
+            rows.multiplier[m] = 0.0, 0.0, 0.0
+        if rows.broken[m] or not w + frames.inverse_mass[b] > ZERO:
             continue
-        origin, local = vector(origins, groups[i]), vector(places, m)
-        soft = compliances[m] * rate * rate
-        start = add(origin, start_of(x, predicted, velocities, h, i))
-        if lengths[m] <= ZERO:
-            arm = sub(start, vector(fx0, b))
-            there = add(vector(fx, b), rotate(quaternion(fq, b), local))
-            push = hold_push(sub(add(origin, place(x, i)), there), w, inverse_mass, inverse_inertia, b, arm, soft,
-                             vector(multipliers, m))  # fmt: skip
-            apply(x, i, push, fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b, arm, rate)
-            for c in range(3):
-                multipliers[m, c] += push[c]
-            continue
-        arm = rotate(quaternion(fq0, b), local)
-        line, _ = direction_and_length(sub(start, add(vector(fx0, b), arm)))
-        give = w + yielding(inverse_mass, inverse_inertia, b, arm, line)
-        for _ in range(NEWTON):
-            there = add(vector(fx, b), rotate(quaternion(fq, b), local))
-            now, length = direction_and_length(sub(add(origin, place(x, i)), there))
-            slope = dot(now, line)
-            if not slope > ZERO:
-                break
-            pull = dot(line, vector(multipliers, m))
-            size = -(length - lengths[m] + soft * pull) / (slope * give + soft)
-            push = scale(line, size)
-            apply(x, i, push, fx, fq, fx0, inverse_mass, inverse_inertia, frame_impulses, torques, moved, b, arm, rate)
-            for c in range(3):
-                multipliers[m, c] += push[c]
-    finish_turns(before, fq, fq0, moments, fw, torques, h)
+        origin = groups.origin[particles.group[i]]
+        soft, length = rows.compliance[m] * rate * rate, rows.length[m]
+        start = add(origin, start_of(particles.x, particles.predicted, particles.v, h, i))
+        held = length <= ZERO
+        arm = sub(start, frames.x0[b]) if held else rotate(frames.q0[b], rows.place[m])
+        line, give = (0.0, 1.0, 0.0), 0.0
+        if not held:
+            line = direction_and_length(sub(start, add(frames.x0[b], arm)))[0]
+            give = w + effective_inverse_mass(frames, b, arm, line)
+        for _step in range(1 if held else NEWTON):
+            there = place_on_body(rows, m, frames.x[b], frames.q[b])
+            error = sub(add(origin, place(particles.x, i)), there)
+            if held:
+                push = hold_push(error, w, frames, b, arm, soft, rows.multiplier[m])
+            else:
+                now, distance = direction_and_length(error)
+                slope = dot(now, line)
+                if not slope > ZERO:
+                    break
+                pull = dot(line, rows.multiplier[m])
+                push = scale(line, -(distance - length + soft * pull) / (slope * give + soft))
+            move_particle(particles, i, push)
+            apply_reaction(frames, turns, b, arm, push, still, rate)
+            rows.multiplier[m] = add(rows.multiplier[m], push)
 
 
-@numba.njit(cache=True, **STEADY)
-def let_go(broken, multipliers, limits, h):
-    """Rows whose force is above their limit let go; whether any did."""
-    any_broke = False
-    for m in range(len(broken)):
-        if not broken[m] and norm(vector(multipliers, m)) > limits[m] * h * h:
-            broken[m] = True
-            any_broke = True
-    return any_broke
+@kernel
+def break_attachments(_, rows: AttachmentRows, breaks: Breaks, h: float):
+    """Break the rows whose force is above their limit."""
+    for m in range(len(rows)):
+        if not rows.broken[m] and norm(rows.multiplier[m]) > rows.limit[m] * h * h:
+            rows.broken[m] = True
+            breaks.broke[0] = 1

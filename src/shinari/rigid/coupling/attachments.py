@@ -5,14 +5,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.rigid.coupling.attachment_rows import let_go, solve_attachments
+from shinari.compute import Program
+from shinari.rigid.coupling.attachment_rows import AttachmentRows, Breaks, break_attachments, solve_attachments
+from shinari.rigid.coupling.records import Turns
+from shinari.rigid.coupling.response import begin_turn, end_turn
 from shinari.rigid.frames import Frames
 from shinari.scene.motion import rotation_matrix
+from shinari.solver.particles import Groups, Particles
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
@@ -49,9 +55,9 @@ class AttachmentModel:
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray) -> "Attachments":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Attachments":
         """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
-        return Attachments(self, model, state, settings, predicted)
+        return Attachments(self, model, state, settings, work.predicted)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None, and the elastic energy of what has a compliance [J]."""
@@ -82,48 +88,65 @@ class AttachmentModel:
         return world - state.body_positions[self.bodies] - np.einsum("mrc,mc->mr", turns, self.described)
 
 
-class Attachments:
-    """Attachments bound to the arrays of one simulation; a part of the step, see `shinari.solver.part`."""
+class Attachments(System):
+    """Attachments bound to the arrays of one simulation; a part of the step, see `shinari.solver.part`.
+
+    Attributes:
+        rows: What never changes.
+    """
 
     def __init__(
         self, rows: AttachmentModel, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray
     ) -> None:
-        self.rows = rows
-        self._model, self._state, self._settings, self._predicted = model, state, settings, predicted
+        self.rows, parts, real = rows, state.parts, model.real
+        self._state, self._h = state, settings.substep
+        self._particles = Particles(real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
+        self._groups = Groups(real, origin=state.origins)
+        self._rows = AttachmentRows(
+            np.float64,
+            particle=rows.particles,
+            body=rows.bodies,
+            place=rows.places,
+            length=rows.lengths,
+            compliance=rows.compliances,
+            limit=rows.limits,
+            broken=parts[BROKEN],
+            multiplier=parts[MULTIPLIERS],
+        )
+        self._breaks = Breaks.zeros(1)
         self._frames: Frames | None = None
-        self.loosened = False
 
     def join(self, frames: Frames) -> None:
         """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
-        self._frames = frames
-        self._scratch = (frames.q.copy(), np.zeros((len(frames.x), 2)), np.zeros_like(frames.x))
+        self._frames, self._turns = frames, Turns.zeros(len(frames))
+
+    @property
+    def loosened(self) -> bool:
+        """Whether an attachment has broken since this was set to False."""
+        return bool(self._breaks.broke[0])
+
+    @loosened.setter
+    def loosened(self, broke: bool) -> None:
+        self._breaks.broke[0] = broke
 
     @property
     def held(self) -> np.ndarray:
-        """Particles and the bodies that hold them, (H, 2): what has let go is left out."""
+        """Particles and the bodies that hold them, (H, 2), without broken attachments."""
         on = ~self._state.parts[BROKEN]
         return np.stack([self.rows.particles[on], self.rows.bodies[on]], axis=1).astype(np.int64)
 
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve all attachments once."""
-        rows, model, state, frames = self.rows, self._model, self._state, self._frames
+    def record_project(self, p: Program, first: bool) -> None:
+        """Record that all attachments are solved once."""
+        frames, turns = self._frames, self._turns
         assert frames is not None
-        solve_attachments(
-            rows.particles, rows.bodies, rows.places, rows.lengths, rows.compliances, state.parts[BROKEN],
-            state.parts[MULTIPLIERS], state.x, self._predicted, state.v, model.groups, state.origins, frames.x,
-            frames.q, frames.x0, frames.q0, frames.inverse_mass, frames.inverse_inertia, frames.moments,
-            frames.w, frames.impulses, *self._scratch, first, self._settings.substep
-        )  # fmt: skip
+        p.launch(begin_turn, frames, turns, count=len(frames))
+        p.serial(solve_attachments, self._rows, self._particles, self._groups, frames, turns, int(first), self._h)
+        p.launch(end_turn, frames, turns, self._h, count=len(frames))
 
-    def finish(self, threads: int) -> None:
-        """Let go of what pulls too hard."""
-        parts = self._state.parts
+    def record_finish(self, p: Program) -> None:
+        """Record that attachments break whose force is above their limit."""
         if np.isfinite(self.rows.limits).any():
-            broke = let_go(parts[BROKEN], parts[MULTIPLIERS], self.rows.limits, self._settings.substep)
-            self.loosened = self.loosened or broke
+            p.serial(break_attachments, self._rows, self._breaks, self._h)
 
 
 def build_attachments(scene: "Scene", slots: np.ndarray) -> AttachmentModel:

@@ -5,111 +5,123 @@ velocity that brought it in has to go too, or it would stay for ever: what touch
 it is stopped by an impulse that both share.
 """
 
-import numba
 import numpy as np
 
-from shinari.contact.solid.collide import law_of, place, recoil, record
+from shinari.compute import kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.contact.solid.collide import law_of, place, recoil
 from shinari.contact.solid.elements import blend, kick
-from shinari.maths.function import STEADY, steady
-from shinari.maths.vec3 import ONE, ZERO
-from shinari.rigid.contact.vectors import add, cross, direction_and_length, dot, scale, sub
-from shinari.rigid.coupling.response import yielding
-from shinari.rigid.motion import quaternion, spin_of, vector, velocity_at
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
+from shinari.rigid.contact.fields import Four
+from shinari.rigid.contact.poses import Vector
+from shinari.rigid.coupling.records import Contacts, Counts, Gravity, Items, Margins, PieceTable, Turns
+from shinari.rigid.coupling.response import effective_inverse_mass
+from shinari.rigid.coupling.sweeps import record_impulse
+from shinari.rigid.frames import Frames
+from shinari.rigid.motion import spin_of
+from shinari.solver.particles import Groups, Particles
 
 
 @steady
-def strike(fq, fv, fw, inverse_mass, moments, frame_impulses, b, arm, impulse):
-    """Let an impulse act at an arm of a body."""
-    if inverse_mass[b] > ZERO:
+def apply_impulse(frames, b, arm, impulse):
+    """Change the velocities of a body by an impulse at an arm."""
+    if frames.inverse_mass[b] > ZERO:
         moment = cross(arm, impulse)
-        turn = spin_of(quaternion(fq, b), moments, b, moment)
+        frames.v[b] = add(frames.v[b], scale(impulse, frames.inverse_mass[b]))
+        frames.w[b] = add(frames.w[b], spin_of(frames.q[b], frames.moments, b, moment))
         for c in range(3):
-            fv[b, c] += inverse_mass[b] * impulse[c]
-            fw[b, c] += turn[c]
-            frame_impulses[b, c] += impulse[c]
-            frame_impulses[b, 3 + c] += moment[c]
+            frames.impulses[b, c] += impulse[0] if c == 0 else (impulse[1] if c == 1 else impulse[2])
+            frames.impulses[b, 3 + c] += moment[0] if c == 0 else (moment[1] if c == 1 else moment[2])
 
 
-@steady
-def rebound(n, gap, w, b, arm, start, now, fv, fw, fv0, fw0, inverse_mass, inverse_inertia, law, gravity, weight, h):
+@shared(fastmath=STEADY)
+def rebound(
+    frames: Frames,
+    turns: Turns,
+    b: int,
+    arm: Vector,
+    n: Vector,
+    gap: float,
+    w: float,
+    start: Vector,
+    now: Vector,
+    law: Four,
+    gravity: Vector,
+    h: float,
+) -> Vector:
     """Impulse on a point by restitution, or that stops it; (0, 0, 0) where it leaves.
 
     Both fall, so the point approaches by gravity only as far as one of the two is not pushed by it.
+
+    Args:
+        frames: The frames.
+        turns: Their velocities at the start of the substep.
+        b: The frame.
+        arm: From its origin to the point [m].
+        n: Normal.
+        gap: Gap at the start of the substep [m].
+        w: Inverse mass of the point [1/kg].
+        start: Its velocity at the start of the substep [m/s].
+        now: Its velocity [m/s].
+        law: Friction, static friction, restitution and compliance of the pair.
+        gravity: Acceleration [m/s^2].
+        h: Substep [s].
     """
-    one = ONE if w > ZERO else ZERO * w
-    other = ONE if inverse_mass[b] > ZERO else ZERO * w
-    pull = scale(gravity, one - other)
-    still = (ZERO * w, ZERO * w, ZERO * w)
-    approach = sub(start, velocity_at(fv0, fw0, b, arm))
-    speed = sub(now, velocity_at(fv, fw, b, arm))
-    change = recoil(n, gap, approach, speed, still, law, pull, weight, h) if law[2] > ZERO else still
-    rest = max(-dot(n, add(speed, change)), ZERO)
+    one, other = 1.0 if w > ZERO else 0.0, 1.0 if frames.inverse_mass[b] > ZERO else 0.0
+    still = (0.0, 0.0, 0.0)
+    approach = sub(start, add(turns.start_v[b], cross(turns.start_w[b], arm)))
+    speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
+    change = still
+    if law[2] > ZERO:
+        change = recoil(n, gap, approach, speed, still, law, scale(gravity, one - other), norm(gravity), h)
+    rest = max(-dot(n, add(speed, change)), 0.0)
     change = add(change, scale(n, rest))
-    along, speed = direction_and_length(change)
-    give = w + yielding(inverse_mass, inverse_inertia, b, arm, along)
-    return scale(along, speed / give if give > ZERO else ZERO * speed)
+    along, size = direction_and_length(change)
+    give = w + effective_inverse_mass(frames, b, arm, along)
+    return scale(along, size / give if give > ZERO else 0.0)
 
 
-@numba.njit(cache=True, **STEADY)
-def bounce_particles(
-    items, offsets, solids, memory, impulses, x, velocities, starts, owners, mine, groups, origins, piece_frames,
-    theirs, fx, fq, fv, fw, fv0, fw0, inverse_mass, inverse_inertia, moments, frame_impulses, gravity, weight, h
+@kernel(fastmath=STEADY)
+def bounce_items(
+    _, counts: Counts, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
+    pieces: PieceTable, frames: Frames, turns: Turns, gravity: Gravity, h: float
 ):  # fmt: skip
-    """Restitution of listed particles.
+    """Restitution of listed items."""
+    for m in range(counts.contacts[0]):
+        k = contacts.piece[m]
+        p0, p1, p2 = items.points[contacts.item[m]]
+        i0, i1, i2 = np.int64(p0), np.int64(p1), np.int64(p2)
+        law = law_of(margins.surface, pieces.surface, i0, k)
+        if contacts.push[m] <= ZERO or law[3] > ZERO:
+            continue
+        b, weights = pieces.frame[k], contacts.weights[m]
+        b0 = weights[0]
+        b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
+        b2 = 0.0 if i1 == i2 else weights[2]
+        w0, w1, w2 = particles.x[i0, 3] * b0, particles.x[i1, 3] * b1, particles.x[i2, 3] * b2
+        w = w0 * b0 + w1 * b1 + w2 * b2
+        point = blend(weights, place(particles.x, i0), place(particles.x, i1), place(particles.x, i2))
+        arm = sub(add(groups.origin[particles.group[i0]], point), frames.x[b])
+        before = margins.start_velocity
+        start = blend(weights, place(before, i0), place(before, i1), place(before, i2))
+        now = blend(weights, place(particles.v, i0), place(particles.v, i1), place(particles.v, i2))
+        impulse = rebound(frames, turns, b, arm, contacts.normal[m], contacts.gap[m], w, start, now, law,
+                          gravity.acceleration[0], h)  # fmt: skip
+        kick(particles.v, i0, w0, impulse)
+        kick(particles.v, i1, w1, impulse)
+        kick(particles.v, i2, w2, impulse)
+        apply_impulse(frames, b, arm, scale(impulse, -ONE))
+        record_impulse(contacts, m, impulse, 1.0)
 
-    Arguments as of `shinari.rigid.coupling.push.push_particles`; `starts` (N, 3), `fv0` and `fw0` (F, 3) are the
-    velocities at the start of the substep.
-    """
-    pull = (gravity[0], gravity[1], gravity[2])
-    for p in range(len(items)):
-        i = np.int64(items[p])
-        w = np.float64(x[i, 3])
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
-            b = piece_frames[k]
-            law = law_of(mine, theirs, owners[i], k)
-            if memory[m, 0] <= ZERO or law[3] > ZERO:
-                continue
-            n = (memory[m, 4], memory[m, 5], memory[m, 6])
-            arm = sub(add(vector(origins, groups[i]), place(x, i)), vector(fx, b))
-            impulse = rebound(n, memory[m, 7], w, b, arm, vector(starts, i), vector(velocities, i), fv, fw, fv0, fw0,
-                              inverse_mass, inverse_inertia, law, pull, weight, h)  # fmt: skip
-            kick(velocities, i, w, impulse)
-            strike(fq, fv, fw, inverse_mass, moments, frame_impulses, b, arm, scale(impulse, -ONE))
-            record(impulses, m, impulse, ONE)
+
+@kernel
+def note_velocity(i, margins: Margins, particles: Particles):
+    """Keep the velocity of a particle at the start of the substep."""
+    margins.start_velocity[i] = particles.v[i]
 
 
-@numba.njit(cache=True, **STEADY)
-def bounce_elements(
-    items, offsets, solids, memory, impulses, elements, x, velocities, starts, owners, mine, groups, origins,
-    piece_frames, theirs, fx, fq, fv, fw, fv0, fw0, inverse_mass, inverse_inertia, moments, frame_impulses, gravity,
-    weight, h
-):  # fmt: skip
-    """Restitution of listed elements; arguments as of `bounce_particles`."""
-    pull = (gravity[0], gravity[1], gravity[2])
-    for p in range(len(items)):
-        e = np.int64(items[p])
-        i0, i1, i2 = np.int64(elements[e, 0]), np.int64(elements[e, 1]), np.int64(elements[e, 2])
-        for m in range(offsets[p], offsets[p + 1]):
-            k = np.int64(solids[m])
-            b = piece_frames[k]
-            law = law_of(mine, theirs, owners[i0], k)
-            if memory[m, 0] <= ZERO or law[3] > ZERO:
-                continue
-            weights = (memory[m, 8], memory[m, 9], memory[m, 10])
-            b0 = weights[0]
-            b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
-            b2 = ZERO * weights[2] if i1 == i2 else weights[2]
-            w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
-            point = add(vector(origins, groups[i0]), blend(weights, place(x, i0), place(x, i1), place(x, i2)))
-            arm = sub(point, vector(fx, b))
-            start = blend(weights, vector(starts, i0), vector(starts, i1), vector(starts, i2))
-            now = blend(weights, vector(velocities, i0), vector(velocities, i1), vector(velocities, i2))
-            n = (memory[m, 4], memory[m, 5], memory[m, 6])
-            impulse = rebound(n, memory[m, 7], w, b, arm, start, now, fv, fw, fv0, fw0, inverse_mass, inverse_inertia,
-                              law, pull, weight, h)  # fmt: skip
-            kick(velocities, i0, x[i0, 3] * b0, impulse)
-            kick(velocities, i1, x[i1, 3] * b1, impulse)
-            kick(velocities, i2, x[i2, 3] * b2, impulse)
-            strike(fq, fv, fw, inverse_mass, moments, frame_impulses, b, arm, scale(impulse, -ONE))
-            record(impulses, m, impulse, ONE)
+@kernel
+def note_motion(b, frames: Frames, turns: Turns):
+    """Keep the velocities of a frame at the start of the substep."""
+    turns.start_v[b], turns.start_w[b] = frames.v[b], frames.w[b]

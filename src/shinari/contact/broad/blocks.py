@@ -1,0 +1,186 @@
+"""Colours for rows that change all the time: blocks of consecutive rows instead of single ones.
+
+A block runs on one thread, in order; two blocks of one colour share no point that can move. That takes one look at
+each row: every point keeps a word of the colours that its blocks have taken. Blocks that find no colour become a colour
+each.
+
+    colours = BlockColours(rows, claims, 64)         # rows.points: the points of each row; claims.free: which can move
+    colours.record_colour(p, (count, 0))
+    colours.record_sweep(p, solve_block, rows, points)
+
+    @kernel
+    def solve_block(k, blocks: Blocks, turn: Turn, rows: Rows, points: Points):
+        begin, end = rows_of_block(k, blocks, turn)
+        for r in range(begin, end):
+            ...
+"""
+
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+
+from shinari.compute import Field, Kernel, Program, Record, function, kernel
+from shinari.compute.program import Cell
+
+COLOURS = 63
+# Blocks for which it is worth waking one more thread.
+SHARE = 4
+
+
+class Claims(Record):
+    """Points that rows share, one row each."""
+
+    free = Field(np.bool_, doc="whether it can move")
+    taken = Field(np.uint64, doc="bit for each colour that a block with it has")
+
+
+class Blocks(Record):
+    """Blocks of consecutive rows."""
+
+    colour = Field(np.int64)
+    order = Field(np.int64, doc="blocks, colour after colour")
+
+
+class Starts(Record):
+    """Where each colour starts among the ordered blocks, and the end."""
+
+    first = Field(np.int64)
+
+
+class Turn(Record):
+    """One row: numbers of rows, blocks and colours, and the colour whose turn it is."""
+
+    rows = Field(np.int64)
+    block = Field(np.int64, doc="rows in a block")
+    blocks = Field(np.int64)
+    colours = Field(np.int64)
+    edges = Field(np.int64, doc="colours and one")
+    colour = Field(np.int64, doc="the colour whose turn it is")
+    first = Field(np.int64, doc="its first block in the order")
+    count = Field(np.int64, doc="its blocks")
+
+
+@function
+def rows_of_block(k, blocks, turn):
+    """First row, and last row + 1, of block k of the colour whose turn it is."""
+    begin = blocks.order[turn.first[0] + k] * turn.block[0]
+    return begin, min(begin + turn.block[0], turn.rows[0])
+
+
+@kernel
+def count_blocks(_, turn: Turn):
+    """Blocks that the rows fill."""
+    turn.blocks[0] = (turn.rows[0] + turn.block[0] - 1) // turn.block[0]
+    turn.colours[0] = 0
+
+
+@kernel
+def release_claims(i, claims: Claims):
+    """No block has taken a point."""
+    claims.taken[i] = np.uint64(0)
+
+
+@cache
+def first_fit(rows_type: type[Record]) -> Kernel:
+    """Kernel that gives each block the lowest colour that none of its free points has seen."""
+    width = rows_type.fields["points"].shape[0]
+
+    @kernel
+    def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, turn: Turn):
+        one, extra, most = np.uint64(1), COLOURS, 0
+        for b in range(turn.blocks[0]):
+            begin, end = b * turn.block[0], min((b + 1) * turn.block[0], turn.rows[0])
+            seen = np.uint64(0)
+            for r in range(begin, end):
+                for k in range(width):
+                    i = rows.points[r, k]
+                    seen |= claims.taken[i] if claims.free[i] else np.uint64(0)
+            colour = 0
+            while colour < COLOURS and (seen >> np.uint64(colour)) & one != np.uint64(0):
+                colour += 1
+            if colour == COLOURS:
+                colour = extra
+                extra += 1
+            else:
+                bit = one << np.uint64(colour)
+                for r in range(begin, end):
+                    for k in range(width):
+                        claims.taken[rows.points[r, k]] |= bit
+            blocks.colour[b] = colour
+            most = max(most, colour + 1)
+        turn.colours[0], turn.edges[0] = most, most + 1
+
+    return fit_blocks
+
+
+@kernel
+def order_blocks(_, blocks: Blocks, starts: Starts, turn: Turn):
+    """Sort the blocks by colour; within a colour they keep their order."""
+    for c in range(turn.colours[0] + 1):
+        starts.first[c] = 0
+    for b in range(turn.blocks[0]):
+        starts.first[blocks.colour[b]] += 1
+    total = 0
+    for c in range(turn.colours[0] + 1):
+        count = starts.first[c]
+        starts.first[c] = total
+        total += count
+    for b in range(turn.blocks[0]):
+        colour = blocks.colour[b]
+        blocks.order[starts.first[colour]] = b
+        starts.first[colour] += 1
+    for c in range(turn.colours[0], 0, -1):
+        starts.first[c] = starts.first[c - 1]
+    starts.first[0] = 0
+
+
+@kernel
+def take_turn(_, starts: Starts, turn: Turn):
+    """It is the turn of a colour."""
+    colour = turn.colour[0]
+    turn.first[0] = starts.first[colour]
+    turn.count[0] = starts.first[colour + 1] - turn.first[0]
+
+
+class BlockColours:
+    """Colours of the blocks of a list of rows.
+
+    Args:
+        rows: The rows, with a field `points`.
+        claims: The points.
+        block: Rows in a block.
+
+    Attributes:
+        turn: Numbers of rows, blocks and colours.
+        blocks: The blocks.
+        starts: Where each colour starts.
+    """
+
+    def __init__(self, rows: Record, claims: Claims, block: int) -> None:
+        precision = rows.precision
+        self._rows, self._claims = rows, claims
+        self.turn = Turn.zeros(1, precision)
+        self.turn.block[0] = block
+        self.blocks, self.starts = Blocks.zeros(64, precision), Starts.zeros(2 * COLOURS, precision)
+
+    def record_colour(self, p: Program, count: Cell) -> None:
+        """Record the colouring of the first `count` rows."""
+        turn = self.turn
+        p.copy(count, (turn.rows, 0))
+        p.serial(count_blocks, turn)
+        p.require(self.blocks, (turn.blocks, 0))
+        p.launch(release_claims, self._claims, count=len(self._claims), grain=8192)
+        p.serial(first_fit(type(self._rows)), self._rows, self._claims, self.blocks, turn)
+        p.require(self.starts, (turn.edges, 0))
+        p.serial(order_blocks, self.blocks, self.starts, turn)
+
+    def record_sweep(self, p: Program, sweep: Kernel, *records: Any) -> None:
+        """Record a launch for the blocks of each colour, one colour after another.
+
+        The kernel gets the number of the block within its colour, `blocks`, `turn` and the given records.
+        """
+        turn = self.turn
+        with p.loop((turn.colours, 0), index=(turn.colour, 0)):
+            p.serial(take_turn, self.starts, turn)
+            p.launch(sweep, self.blocks, turn, *records, count=(turn.count, 0), grain=SHARE)

@@ -1,0 +1,169 @@
+"""Records of contacts between particles as balls."""
+
+import numpy as np
+
+from shinari.compute import Field, Record, real
+
+# Balls that one item of a sum takes: the same whatever the number of threads.
+CHUNK = 512
+
+
+class Members(Record):
+    """Balls that take part, ascending by particle, P rows."""
+
+    particle = Field(np.uint32)
+    radius = Field(real, unit="m")
+    owner = Field(np.uint16, doc="object")
+    free = Field(np.bool_, doc="whether it can move")
+    before = Field(real, 3, unit="m/s", doc="velocity as the substep began")
+    margin = Field(real, unit="m", doc="how far it may stray from the mean motion until the next detection")
+    path = Field(real, 3, unit="m", doc="of a fast ball: displacement in the substep beside the mean motion; else zero")
+    fast = Field(np.bool_, doc="whether it goes so far in a substep that its pairs are those on its path")
+    seen = Field(real, 3, unit="m", doc="position when idle objects were last found far apart")
+
+
+class MemberPoints(Record):
+    """Members in the world: the same memory as the points of a grid in double precision, P rows."""
+
+    at = Field(np.float64, 4, unit="m", doc="position, and radius with margin")
+
+
+class Order(Record):
+    """Points of a grid in the order of its cells: the same memory as there."""
+
+    index = Field(np.uint32)
+
+
+class Objects(Record):
+    """Objects of the scene, T rows."""
+
+    alone = Field(np.bool_, doc="whether its own particles pass through each other")
+    surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
+    scaling = Field(np.float64, unit="1/m", doc="rate at which masses fall with the height")
+
+
+class SpecialPairs(Record):
+    """Pairs of members that keep another distance than the sum of their radii: each stands with its smaller member."""
+
+    partner = Field(np.uint32, doc="larger member, ascending for each member")
+    distance = Field(real, unit="m", doc="0 where it is left out")
+
+
+class Bodies(Record):
+    """Members in the order of the rows, P rows; those of a detection come first."""
+
+    at = Field(real, 8, doc="position [m], inverse mass [1/kg], displacement in the substep [m], not used")
+    displacement = Field(real, 3, unit="m", doc="displacement in the substep as the sweep began")
+    member = Field(np.uint32)
+    particle = Field(np.uint32)
+    owner = Field(np.uint16, doc="object")
+    group = Field(np.uint16)
+    margin = Field(real, unit="m")
+    origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
+    factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
+
+
+class Shifts(Record):
+    """Origins of the groups relative to a place near all of them, G rows."""
+
+    shift = Field(real, 3, unit="m")
+
+
+class RowBodies(Record):
+    """Rows: pairs of bodies that may touch before the next detection, M rows."""
+
+    points = Field(np.uint32, 2)
+
+
+class Rows(Record):
+    """What rows keep and do, M rows."""
+
+    keep = Field(real, unit="m", doc="distance that it keeps")
+    law = Field(real, 3, doc="friction, static friction and compliance [m/N] of both surfaces together")
+    silent = Field(real, unit="m", doc="what overlapped when the step began; infinite before it touches; not of grains")
+    push = Field(real, unit="kg m", doc="multiplier: of the substep; of grains also the first guess of the next one")
+    hold = Field(real, 3, unit="kg m", doc="friction on the first body; of grains only")
+    impulse = Field(real, 3, unit="N s", doc="on the first body, summed over the step")
+    normal = Field(real, 3, doc="from the second body to the first, when it last pushed")
+
+
+class PairDistances(Record):
+    """Pairs of balls that are close, as many as the pair search finds."""
+
+    keep = Field(real, unit="m", doc="distance that it keeps; 0: no row")
+
+
+class Known(Record):
+    """Rows that pushed, when rows are found anew or a step ends; those of a particle stand together."""
+
+    particles = Field(np.uint32, 2)
+    push = Field(real, 4, unit="kg m", doc="multiplier, and friction on the first")
+    normal = Field(real, 3)
+
+
+class KnownRanges(Record):
+    """Where the known rows of each particle stand, P rows."""
+
+    first = Field(np.int64)
+    last = Field(np.int64)
+
+
+class Kept(Record):
+    """Impulses of rows that were forgotten during the step."""
+
+    particles = Field(np.uint32, 2)
+    normal = Field(real, 3)
+    impulse = Field(real, 3, unit="N s")
+
+
+class Chunks(Record):
+    """What chunks of members or bodies add up, a row each."""
+
+    sum = Field(np.float64, 3)
+    square = Field(np.float64)
+    largest = Field(np.float64)
+    least = Field(np.float64)
+    flag = Field(np.int64)
+
+
+class Control(Record):
+    """One row: what decides about detections, and what they start from."""
+
+    left = Field(np.int64, doc="substeps that are left, with this one")
+    first = Field(np.int64, doc="whether the substep is the first")
+    last = Field(np.int64, doc="whether it is the last")
+    found = Field(np.int64, doc="whether there are rows of this step")
+    idle = Field(np.int64, doc="whether no two objects can meet soon")
+    active = Field(np.int64, doc="whether they can")
+    wake = Field(np.int64, doc="whether idle objects have come near in this substep")
+    search = Field(np.int64, doc="whether rows have to be found")
+    renew = Field(np.int64, doc="whether the rows of the last substep go on")
+    resume = Field(np.int64, doc="whether rows that are found go on with what they pushed in this substep")
+    done = Field(np.int64, doc="whether no body has left its margin in this sweep")
+    detections = Field(np.int64, doc="in this step")
+    bodies = Field(np.int64, doc="bodies of the last detection: all, or none when the state is not finite")
+    rows = Field(np.int64, doc="rows of the last detection")
+    known = Field(np.int64, doc="known rows")
+    kept = Field(np.int64, doc="kept impulses")
+    kept_before = Field(np.int64)
+    fast = Field(np.int64, doc="whether the last detection had fast balls: its rows hold for one substep")
+    slow = Field(np.int64, doc="whether it had none")
+    fast_balls = Field(np.int64, doc="how many")
+    few = Field(np.int64, doc="whether these are compared with all others")
+    slices = Field(np.int64, doc="of the time of the substep")
+    slice = Field(np.int64)
+    gathered = Field(np.int64, doc="pairs found so far")
+    gathered_before = Field(np.int64)
+    too_strong = Field(np.int64, doc="whether masses scaled by height differ by too much")
+    spread = Field(np.float64, doc="exponent by which they differ")
+    middle = Field(np.float64, doc="mean of the largest and the least exponent")
+    room = Field(np.float64, unit="m", doc="how far idle members may go until they may meet")
+    growth = Field(np.float64, doc="factor on the least margin")
+    mean = Field(np.float64, 3, unit="m/s", doc="mean velocity of the members")
+    drift = Field(np.float64, 3, unit="m", doc="displacement by the mean motion, from the detection to this substep")
+    moved = Field(np.float64, 3, unit="m", doc="the same with this substep")
+    fast_margin = Field(np.float64, unit="m", doc="balls with larger margins are fast")
+    ahead = Field(np.float64, unit="s", doc="time that margins look ahead")
+    least = Field(np.float64, unit="m", doc="margin for the motion of the others")
+    rounding = Field(np.float64, unit="m", doc="of positions")
+    escape = Field(np.float64, unit="m", doc="how far what overlapped may come out in this sweep")

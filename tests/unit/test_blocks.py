@@ -1,0 +1,65 @@
+"""Colours of blocks of rows."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shinari.compute import Field, Program, Record, kernel
+from shinari.contact.broad.blocks import BlockColours, Blocks, Claims, Turn, rows_of_block
+
+BLOCK = 64
+
+
+class Links(Record):
+    points = Field(np.uint32, 2)
+    solved = Field(np.int64)
+
+
+@kernel
+def solve_block(k, blocks: Blocks, turn: Turn, links: Links, log: Claims):
+    begin, end = rows_of_block(k, blocks, turn)
+    for r in range(begin, end):
+        links.solved[r] += 1 + turn.colour[0]
+
+
+def coloured(points: np.ndarray, free: np.ndarray) -> tuple[BlockColours, Links]:
+    links: Any = Links.zeros(len(points))
+    links.points[...] = points
+    claims = Claims.zeros(len(free))
+    claims.free[...] = free
+    colours = BlockColours(links, claims, BLOCK)
+    p = Program()
+    colours.record_colour(p, len(points))
+    colours.record_sweep(p, solve_block, links, claims)
+    p.run(2)
+    return colours, links
+
+
+def test_blocks_of_a_colour_share_no_free_point_and_all_are_there():
+    rng = np.random.default_rng(1)
+    rows = np.sort(rng.integers(0, 4000, (9000, 1)), axis=0) + rng.integers(1, 40, (9000, 2))
+    free = rng.random(4100) > 0.1
+    colours, links = coloured(rows, free)
+    count = int(colours.turn.colours[0])
+    order, offsets = colours.blocks.order[: colours.turn.blocks[0]], colours.starts.first[: count + 1]
+    assert sorted(order) == list(range(-(-len(rows) // BLOCK)))
+    assert offsets[-1] == len(order)
+    for colour, (begin, end) in enumerate(itertools.pairwise(offsets)):
+        seen: set[int] = set()
+        assert (np.diff(order[begin:end]) > 0).all()
+        for block in order[begin:end]:
+            own = {int(p) for p in rows[block * BLOCK : (block + 1) * BLOCK].ravel() if free[p]}
+            assert not seen & own
+            seen |= own
+            assert (links.solved[block * BLOCK : (block + 1) * BLOCK] == 1 + colour).all()
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 5, 63, 64, 200])
+def test_blocks_that_find_no_colour_are_one_each(blocks):
+    """All rows share a point; more blocks than there are bits in a word."""
+    colours, links = coloured(np.tile([0, 1], (BLOCK * blocks, 1)), np.ones(2, bool))
+    assert colours.turn.colours[0] == blocks
+    assert (np.diff(colours.starts.first[: blocks + 1]) == 1).all()
+    assert sorted(links.solved) == sorted(np.repeat(np.arange(blocks) + 1, BLOCK))
