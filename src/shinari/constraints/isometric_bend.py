@@ -31,7 +31,7 @@ import numpy as np
 from shinari.constraints.dihedral import face_areas
 from shinari.constraints.registry import register
 from shinari.maths.function import function
-from shinari.maths.vec3 import add, direction_and_positive_length, scale, sub
+from shinari.maths.vec3 import add, direction_and_length, scale, sub
 
 
 @function
@@ -39,7 +39,7 @@ def evaluate(x, p):
     """Resists the fold of two triangles whose edges keep their lengths."""
     # sum K = 0: differences keep the digits that positions far from the origin would lose
     side = add(scale(sub(x[2], x[0]), p[2]), scale(sub(x[3], x[0]), p[3]))
-    n, length = direction_and_positive_length(add(scale(sub(x[1], x[0]), p[1]), side))
+    n, length = direction_and_length(add(scale(sub(x[1], x[0]), p[1]), side))
     return length - p[4], (scale(n, p[0]), scale(n, p[1]), scale(n, p[2]), scale(n, p[3]))
 
 

@@ -219,7 +219,7 @@ def side_of(wanted: int, left: np.float64, rank: int, one: int, other: int) -> i
         return wanted
     while side in (one, other) or not is_prime(side):
         side += 1
-    return side
+    return int(side)
 
 
 @function
