@@ -107,11 +107,11 @@ def _solid_angle(q, triangles, i):
     return 2.0 * np.arctan2(dot(a, cross(b, c)), x * y * z + dot(a, b) * z + dot(b, c) * x + dot(c, a) * y)
 
 
-Vector = tuple[np.float64, np.float64, np.float64]
+Vector = tuple[float, float, float]
 
 
 @shared(fastmath=STEADY)
-def winding_number(q: Vector, triangles: Triangles, leaves: Leaves, dipoles: Dipoles) -> np.float64:
+def winding_number(q: Vector, triangles: Triangles, leaves: Leaves, dipoles: Dipoles) -> float:
     """Winding number of one point."""
     count = len(leaves) - 1
     angle, node = 0.0, 1
