@@ -198,9 +198,8 @@ class Workspace:
             from shinari.rigid.coupling.body_particles import BodyParticles
 
             held = None if self.held is None else self.held.held
-            self.contacts.append(
-                BodyParticles(self._scene, model, state, settings, self.predicted, self.bodies.frames, held)
-            )
+            records = self.particles, self.groups, self.bodies.frames
+            self.contacts.append(BodyParticles(self._scene, model, state, settings, *records, held))
         if self.contacts:
             lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
             self.contacts += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]
