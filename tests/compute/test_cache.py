@@ -95,16 +95,21 @@ import mmap
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute import Field, Program, Record, kernel, real, shared
 
 
 class Points(Record):
     x = Field(real)
 
 
+@shared
+def half(x: real) -> real:
+    return x * np.float32(0.5)
+
+
 def maker(k):
     def body(i, points: Points):
-        points.x[i] = points.x[i] * np.float32(1.25 + k) + np.float32(0.1 * k + 0.3)
+        points.x[i] = half(points.x[i]) * np.float32(1.25 + k) + np.float32(0.1 * k + 0.3)
 
     return kernel(body)
 
@@ -122,7 +127,7 @@ for k in range(24):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mappings that reserve no memory")
 def test_objects_are_loaded_wherever_memory_is_free(tmp_path):
-    """Code and constants of an object are at most 2 GiB apart, also where large mappings lie in between."""
+    """Code reaches its constants and the functions that it calls, also where large mappings lie in between."""
     script = tmp_path / "scattered.py"
     script.write_text(SCATTERED)
     environment = {**os.environ, "SHINARI_CACHE_DIR": str(tmp_path / "cache"), "SHINARI_COMPILE_PROCESSES": "1"}
