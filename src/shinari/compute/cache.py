@@ -149,8 +149,8 @@ _addresses: dict[str, int] = {}
 def reference(symbol: str) -> str:
     """Name by which other object code calls a symbol.
 
-    It is not the symbol itself: the linker would reach what it has loaded itself by a jump of at most 2 GiB. A name that
-    it does not know it reaches by an address of 64 bits.
+    It is not the symbol itself: the linker would reach what it has loaded itself by a jump of at most 2 GiB. It reaches
+    a name that it does not know by an address of 64 bits.
     """
     return f"far_{symbol}"
 
