@@ -6,13 +6,13 @@ import numba
 import numpy as np
 import pytest
 import trimesh
+from shinari.solver.segment import Segment
 
 import shinari as sn
 from shinari.fluid import boundary_points, walls
 from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
 from shinari.fluid.wall_kernels import Clearances
 from shinari.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
-from shinari.solver.segment import Segment
 
 SAMPLINGS = [(k, d, h) for k in (SPIKY, SPLINE, POLY6) for d in (2, 3) for h in (2.0, 2.5, 3.0)]
 SPACING = 0.02

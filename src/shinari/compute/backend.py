@@ -427,7 +427,7 @@ def _lower_call(shared: Shared, precision: type) -> None:
 
     @lowering.lower(shared, *kinds)
     def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        symbol = shared.native(precision).symbol
+        symbol = shared.native(precision).reference
         value = context.get_value_type(sig.return_type) if sig.return_type != types.void else ir.VoidType()
         kind = ir.FunctionType(value, [argument.type for argument in args])
         result = builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), args)

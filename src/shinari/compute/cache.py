@@ -114,13 +114,22 @@ def order(natives: "Iterable[Native]") -> "list[Native]":
 _addresses: dict[str, int] = {}
 
 
+def reference(symbol: str) -> str:
+    """Name by which other object code calls a symbol.
+
+    It is not the symbol itself: the linker would reach what it has loaded itself by a jump of at most 2 GiB. It reaches
+    a name that it does not know by an address of 64 bits.
+    """
+    return f"far_{symbol}"
+
+
 def link(symbol: str, data: bytes) -> int:
     """Load object code into the process; its symbol can be called from then on, from other object code, too."""
     engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
     address = engine.get_function_address(symbol)
-    llvm.add_symbol(symbol, address)
+    llvm.add_symbol(reference(symbol), address)
     _addresses[symbol] = address
     return address
 

@@ -101,6 +101,13 @@ class Native:
         return self._address != 0
 
     @property
+    def reference(self) -> str:
+        """Name by which other object code calls it, see `shinari.compute.cache.reference`."""
+        from shinari.compute.cache import reference
+
+        return reference(self.symbol)
+
+    @property
     def address(self) -> int:
         """Address of the machine code, which is loaded, or compiled and loaded, at the first call."""
         if not self._address:
@@ -294,7 +301,7 @@ def dependencies(python_function: Callable, precision: type, seen: set[int] | No
         if isinstance(value, Function):
             texts += [str(sorted(value.fastmath)), *dependencies(value.python_function, precision, seen)]
         elif isinstance(value, Shared):
-            texts.append(value.native(precision).symbol)
+            texts.append(value.native(precision).reference)
         elif isinstance(value, (bool, int, float, tuple, str, np.generic)):
             texts.append(f"{name}={value!r}")
         elif hasattr(value, "is_primitive"):

@@ -14,6 +14,7 @@ from shinari.compute import Field, Program, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.bvh import Boxes, Bvh, Leaves, Nodes, Places, touch
+from shinari.contact.keys import Keys, contains
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.rigid.contact.geoms import GeomArrays, Geoms
@@ -61,12 +62,6 @@ class Walls(Record):
     moving = Field(np.bool_)
 
 
-class Apart(Record):
-    """Frames that never touch."""
-
-    key = Field(np.int64, doc="first * frames + second, ascending")
-
-
 class Found(Record):
     """Geoms that may touch each geom and have a larger number, geom by geom."""
 
@@ -97,11 +92,7 @@ def first_from(key, keys, count):
 def may_touch(f, e, frames, apart):
     """Whether two frames may touch each other."""
     free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
-    if free and len(apart) > 0:
-        key = min(f, e) * len(frames) + max(f, e)
-        at = first_from(key, apart.key, len(apart))
-        free = not (at < len(apart) and apart.key[at] == key)
-    return free
+    return free and not contains(apart, min(f, e) * len(frames) + max(f, e))
 
 
 @kernel(fastmath=STEADY)
@@ -169,7 +160,7 @@ def beside_walls(
     geoms: GeomArrays,
     frames: Frames,
     motion: Motion,
-    apart: Apart,
+    apart: Keys,
     walls: Walls,
 ) -> int:
     """List the half spaces that the box of a geom reaches, wider by what its frame may go; all that move.
@@ -204,7 +195,7 @@ def search(
     geoms: GeomArrays,
     frames: Frames,
     motion: Motion,
-    apart: Apart,
+    apart: Keys,
 ) -> int:
     """List the geoms of larger numbers whose boxes meet that of a geom on their paths.
 
@@ -219,7 +210,7 @@ def search(
         geoms: The geoms.
         frames: The frames.
         motion: Their paths.
-        apart: Frames that never touch.
+        apart: Keys first * frames + second of frames that never touch.
 
     Returns:
         How many there are.
@@ -262,7 +253,7 @@ def search(
 @kernel(fastmath=STEADY)
 def count_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Apart, walls: Walls
+    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
     """Count the geoms near a geom."""
     n = 0
@@ -275,7 +266,7 @@ def count_near(
 @kernel(fastmath=STEADY)
 def list_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Apart, walls: Walls
+    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
     """List the geoms near a geom, sorted."""
     begin, end = offsets.start[g], offsets.start[g + 1]
@@ -429,7 +420,7 @@ class BroadPhase:
         self._reaches.geom[...] = bounded
         self._walls: Walls = Walls.zeros(len(walls), np.float64)
         self._walls.geom[...], self._walls.local[...] = walls, geoms.shapes.size[walls]
-        self._apart = Apart(np.float64, key=geoms.apart)
+        self._apart = Keys(np.float64, key=geoms.apart)
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
         self._near, self._merged = Offsets.zeros(len(geoms) + 1), Offsets.zeros(len(geoms) + 1)
         self._scans = Scan(self._near), Scan(self._merged)

@@ -9,6 +9,8 @@ the nearest triangle exactly.
 A point counts only if the direction into the other shape lies in the normal cone of what sticks out.
 """
 
+from typing import Any
+
 import numpy as np
 
 from shinari.compute import shared
@@ -54,7 +56,8 @@ def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields
             d = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] - p[3]
             if d > most:
                 most, best = d, i
-        return most, (shapes.planes[best, 0], shapes.planes[best, 1], shapes.planes[best, 2])
+        n: Any = shapes.planes[best]
+        return most, (n[0], n[1], n[2])
     if kind in (MESH, MESH_SHEET):
         return mesh_distance(q, np.int64(shapes.size[y, 0]), reach, fields)
     return analytic_distance(kind, q, shapes.size[y], fields)

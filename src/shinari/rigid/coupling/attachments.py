@@ -57,7 +57,7 @@ class AttachmentModel:
 
     def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Attachments":
         """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
-        return Attachments(self, model, state, settings, work.predicted)
+        return Attachments(self, state, settings, work.particles, work.groups)
 
     def energy(self, model: "Model", state: "State") -> tuple[float, float]:
         """None, and the elastic energy of what has a compliance [J]."""
@@ -96,12 +96,10 @@ class Attachments(System):
     """
 
     def __init__(
-        self, rows: AttachmentModel, model: "Model", state: "State", settings: "Settings", predicted: np.ndarray
+        self, rows: AttachmentModel, state: "State", settings: "Settings", particles: Particles, groups: Groups
     ) -> None:
-        self.rows, parts, real = rows, state.parts, model.real
-        self._state, self._h = state, settings.substep
-        self._particles = Particles(real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
-        self._groups = Groups(real, origin=state.origins)
+        self.rows, parts = rows, state.parts
+        self._state, self._h, self._particles, self._groups = state, settings.substep, particles, groups
         self._rows = AttachmentRows(
             np.float64,
             particle=rows.particles,

@@ -9,6 +9,7 @@ import numpy as np
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.family import Touches
+from shinari.contact.keys import Keys
 from shinari.contact.solid.elements import elements_of
 from shinari.fluid.waiting import waiting
 from shinari.model import Model
@@ -40,7 +41,6 @@ from shinari.rigid.coupling.records import (
     Contacts,
     Counts,
     Gravity,
-    Held,
     Items,
     Margins,
     Passes,
@@ -94,7 +94,7 @@ class ContactList:
         self.items: Items = Items.zeros(count, np.float64)
         self.items.points[...], self.items.object[...] = points, objects[points[:, 0]]
         rows, shapes = _pairs_of(held, None if whole else points, pieces.frames)
-        self.held = Held(np.float64, key=np.unique(rows * pieces.count + shapes).astype(np.int64))
+        self.held = Keys(np.float64, key=np.unique(rows * pieces.count + shapes).astype(np.int64))
         self.contacts: Contacts = Contacts.zeros(0, np.float64)
         self.old: Contacts = Contacts.zeros(0, np.float64)
         self.counts: Counts = Counts.zeros(1, np.float64)
@@ -126,7 +126,8 @@ class BodyParticles(System):
         model: Model,
         state: State,
         settings: Settings,
-        predicted: np.ndarray,
+        particles: Particles,
+        groups: Groups,
         frames: Frames,
         held: np.ndarray | None = None,
     ) -> None:
@@ -137,7 +138,8 @@ class BodyParticles(System):
             model: Its model.
             state: Its state.
             settings: Settings.
-            predicted: Predicted positions in solver order, (N, 3).
+            particles: The particles.
+            groups: Their groups.
             frames: The frames; the first ones are the bodies.
             held: Particles in solver order and bodies that they are attached to, (H, 2): they never touch.
         """
@@ -145,8 +147,7 @@ class BodyParticles(System):
         real, count = model.real, model.particle_count
         self._pieces = pieces = pieces_of(scene.bodies)
         self._table, self._fields = piece_table(pieces), body_fields(tuple(pieces.fields))
-        self._particles = Particles(real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
-        self._groups = Groups(real, origin=state.origins)
+        self._particles, self._groups = particles, groups
         self._margins: Margins = Margins.zeros(count, real)
         self._margins.radius[...], self._margins.object[...] = model.radii, model.owners
         self._margins.surface[...] = model.surfaces[model.owners]

@@ -11,6 +11,7 @@ import numpy as np
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
+from shinari.contact.keys import Keys, contains
 from shinari.contact.solid.collide import place, start_of
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
@@ -22,7 +23,6 @@ from shinari.rigid.coupling.records import (
     Candidates,
     Contacts,
     Counts,
-    Held,
     Items,
     Margins,
     Passes,
@@ -200,14 +200,6 @@ def has_pushed(contacts, m):
     return p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
 
 
-@steady
-def is_held(item, k, pieces, held):
-    """Whether an item is attached to the body of a piece."""
-    key = item * len(pieces) + k
-    at = first_from(key, held.key, len(held))
-    return at < len(held) and held.key[at] == key
-
-
 @kernel(fastmath=STEADY)
 def measure_item(e, items: Items, margins: Margins, particles: Particles, groups: Groups):
     """Where an item is, and how far pieces are near it."""
@@ -229,7 +221,7 @@ def list_item(
     items: Items,
     boxes: Boxes,
     candidates: Candidates,
-    held: Held,
+    held: Keys,
     pieces: PieceTable,
     frames: Frames,
     contacts: Contacts,
@@ -244,7 +236,7 @@ def list_item(
         items: The items.
         boxes: Candidates of each object.
         candidates: Pieces that may be near.
-        held: Items that are attached to bodies.
+        held: Keys item * pieces + piece of items that are attached to the bodies of pieces.
         pieces: The pieces.
         frames: The frames.
         contacts: Receives the contacts.
@@ -266,7 +258,7 @@ def list_item(
         near, known = False, was == here
         if k == here and (free or frames.inverse_mass[pieces.frame[k]] > ZERO):
             near = is_near(point, reach + pieces.margin[k], k, pieces, frames)
-            near = near and not (len(held) > 0 and is_held(e, k, pieces, held))
+            near = near and not contains(held, e * len(pieces) + k)
         if near or (known and has_pushed(old, o)):
             if at >= 0:
                 m = at + n
@@ -287,7 +279,7 @@ def list_item(
 
 @kernel
 def count_item(
-    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Held, pieces: PieceTable,
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
     frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
 ):  # fmt: skip
     """Count the contacts of an item."""
@@ -296,7 +288,7 @@ def count_item(
 
 @kernel
 def fill_item(
-    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Held, pieces: PieceTable,
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
     frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
 ):  # fmt: skip
     """List the contacts of an item."""

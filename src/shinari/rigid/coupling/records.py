@@ -107,12 +107,6 @@ class Candidates(Record):
     piece = Field(np.int64)
 
 
-class Held(Record):
-    """Items that are attached to bodies."""
-
-    key = Field(np.int64, doc="item * pieces + piece, ascending")
-
-
 class Contacts(Record):
     """Contacts of items with pieces, sorted by item, then by piece."""
 
