@@ -2,6 +2,7 @@
 #   make demo   the main job: simulate a cloth from a mesh file and write the result
 #   make test   everything that CI checks
 # make fuzz SECONDS=3600 tries random scenes and wrong arguments for so long
+# make wheel  builds a wheel with compiled kernels into out/wheel
 # and make docs builds the documentation into out/docs
 PYTHON ?= python3
 SECONDS ?= 60
@@ -12,7 +13,7 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench bounds fuzz clean tests
+.PHONY: demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -45,6 +46,27 @@ $(EXAMPLES): | $(TEST)
 
 verify: $(TEST)
 	$(BIN)/shinari verify
+
+# a wheel with the kernels of all scenes and constraints of the package, for the processors of the last ten years
+wheel: $(TEST)
+	rm -rf out/warm out/wheel src/shinari/compute/objects
+	SHINARI_CACHE_DIR=$(CURDIR)/out/warm $(BIN)/shinari warm
+	cp -r out/warm/objects src/shinari/compute/objects
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir out/wheel .
+	rm -rf src/shinari/compute/objects
+
+# the wheel in an environment of its own, without a cache: two scenes compile nothing; for another processor, all
+try-wheel: wheel
+	rm -rf out/try && $(BIN)/python -m venv out/try
+	out/try/bin/python -m pip install --quiet --disable-pip-version-check out/wheel/*.whl
+	cd out/try && bin/python -P $(CURDIR)/tests/try_wheel.py
+
+# the execution layer with the oldest Numba that is supported
+contract: $(BIN)/python
+	rm -rf out/oldest && $(BIN)/python -m venv out/oldest
+	out/oldest/bin/python -m pip install --quiet --disable-pip-version-check pytest . \
+	    "$$(sed -n 's/^ *"\(numba\)>=\([0-9.]*\)",$$/\1==\2.*/p' pyproject.toml)"
+	out/oldest/bin/python -m pytest -q -p no:cacheprovider tests/compute
 
 fuzz: $(TEST)
 	SHINARI_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q tests/property

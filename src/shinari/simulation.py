@@ -7,25 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from shinari.build.model import build_model
+from shinari.compute.threads import processors
 from shinari.contact.family import Touches
 from shinari.contact.report import Contacts, report
 from shinari.contact.start import warn_of_overlaps
-from shinari.contact.surface.surfaces import Surfaces
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
 from shinari.live.changes import Changes
-from shinari.live.grab_rows import GrabSystem
 from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
-from shinari.maths.threads import require_threads
 from shinari.point_values import PointAnswers
-from shinari.rehearsal import rehearsal
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -35,7 +31,7 @@ from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
-from shinari.solver.step import step
+from shinari.solver.step import record_step, step
 from shinari.solver.tearing import elements_left, faces_left, shown_left
 from shinari.solver.volume_answers import VolumeAnswers
 from shinari.solver.workspace import Workspace
@@ -107,7 +103,6 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         sleeping: bool = False,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
-        require_threads()
         self.settings = Settings(
             dt=dt,
             substeps=substeps,
@@ -128,18 +123,17 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         self.scene = self.described = scene
         self._table = None
         self._revision = scene.revision
-        with rehearsal(scene, self.settings, _rehearse):
-            self.model = build_model(scene, self.settings)
-            self.state = start(self.model, scene)
-            self.state.coloured = sweep == "gauss-seidel"
-            self._grabs: list[Grab] = []
-            self._bind()
-            warn_of_overlaps(scene, self.model)
-            if self.model.rigid is not None:
-                # imported here: a scene without bodies does not wait for their kernels
-                from shinari.rigid.contact.overlaps import warn_of_body_overlaps
+        self.model = build_model(scene, self.settings)
+        self.state = start(self.model, scene)
+        self.state.coloured = sweep == "gauss-seidel"
+        self._grabs: list[Grab] = []
+        self._bind()
+        warn_of_overlaps(scene, self.model)
+        if self.model.rigid is not None:
+            # imported here: a scene without bodies does not wait for their kernels
+            from shinari.rigid.contact.overlaps import warn_of_body_overlaps
 
-                warn_of_body_overlaps(self.model.rigid)
+            warn_of_body_overlaps(self.model.rigid)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._left_over = 0.0
@@ -161,18 +155,12 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         check.count("simulation", "count", count, least=0)
         if self.scene.revision != self._revision:
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
-        require_threads()
-        before = numba.get_num_threads()
-        numba.set_num_threads(self.threads)
-        try:
-            self._take_steps(count)
-        finally:
-            numba.set_num_threads(before)
+        self._take_steps(count)
 
     @property
     def threads(self) -> int:
         """Threads that a step uses: those asked for, or as many as have enough rows to be worth waking."""
-        most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+        most = processors()
         if self.settings.threads is not None:
             return min(self.settings.threads, most)
         work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
@@ -190,7 +178,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
     def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
         try:
-            return step(self.model, self.state, self._work, self.settings)
+            return step(self.state, self._work, self.settings, self.threads)
         except MemoryError as error:
             # what the step has taken is given back before the state is bound anew
             traceback.clear_frames(error.__traceback__)
@@ -462,8 +450,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
     def _bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
-        self._work = Workspace(self.described, self.model, self.state, self.settings)
-        self._work.grabs = [GrabSystem(self._work, self._grabs, self.settings)]
+        self._work = Workspace(self.described, self.model, self.state, self.settings, self._grabs)
+        self._work.prepare(record_step)
 
     def _diverged(self, before: dict[str, np.ndarray]) -> None:
         """Report where the state left the finite numbers, after putting the last good one back."""
@@ -492,17 +480,3 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             values[...] = 0.0
         state.take(before)
         self._bind()
-
-
-def _rehearse(scene: Scene, arguments: dict[str, Any]) -> None:
-    """Take steps of a small scene, first in contact and then apart, so that its kernels are compiled."""
-    simulation = Simulation(scene, **arguments)
-    simulation.step(2)
-    for family in simulation._work.contacts:
-        if isinstance(family, Surfaces):
-            family.few = np.inf
-    # some leave their ways, so that their contacts alone are found anew
-    simulation.state.velocities[1::4] += 5.0
-    bodies = simulation.state.body_positions
-    bodies[:, 1] += np.arange(1, len(bodies) + 1)
-    simulation.step(2)

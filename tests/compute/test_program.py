@@ -217,6 +217,17 @@ def test_a_launch_needs_a_count_or_colours():
         Program().launch(push, Cells.zeros(1), 1, count=(np.zeros(1, np.int32), 0))
 
 
+@kernel
+def number(i, points: Points):
+    points.x[i] = i
+
+
+def test_a_kernel_runs_once_over_all_items():
+    points = Points.zeros(1000, np.float64)
+    run_once(number, points, count=1000, threads=2, grain=100)
+    assert np.array_equal(points.x, np.arange(1000.0))
+
+
 def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
     """The message names the list, and the next run begins anew."""
     log, items, cells = Cells.zeros(8), List.zeros(0), Cells.zeros(1)
@@ -233,14 +244,3 @@ def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
     assert p.run()
     assert log.value[0] == 3
     assert len(items) == 1200
-
-
-@kernel
-def number(i, points: Points):
-    points.x[i] = i
-
-
-def test_a_kernel_runs_once_over_all_items():
-    points = Points.zeros(1000, np.float64)
-    run_once(number, points, count=1000, threads=2, grain=100)
-    assert np.array_equal(points.x, np.arange(1000.0))

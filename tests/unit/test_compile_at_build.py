@@ -16,6 +16,7 @@ from numba.core.dispatcher import Dispatcher
 
 import shinari as sn
 from shinari import rehearsal
+from shinari.compute import progress
 from shinari.maths import compile_log
 
 STEPS = 40
@@ -193,8 +194,8 @@ def test_loaded_kernels_count_and_short_work_says_nothing(caplog):
 
 def test_quiet_commands_say_nothing_and_others_do_again(caplog):
     caplog.set_level(logging.INFO, "shinari")
-    with compile_log.quietly():
-        compile_log.logger.info("compiling")
-    with compile_log.quietly(False):
-        compile_log.logger.info("compiling loudly")
+    with progress.quietly():
+        progress.logger.info("compiling")
+    with progress.quietly(False):
+        progress.logger.info("compiling loudly")
     assert [record.message for record in caplog.records] == ["compiling loudly"]

@@ -14,8 +14,10 @@ import pytest
 
 import shinari as sn
 from shinari.build.array_cache import load_arrays, store_arrays
+from shinari.compute import files
+from shinari.compute.files import write_whole
 from shinari.maths import kernel_cache
-from shinari.maths.kernel_cache import KernelFiles, write_whole
+from shinari.maths.kernel_cache import KernelFiles
 
 DAMAGES = {
     "emptied": lambda data: b"",
@@ -58,7 +60,7 @@ def nothing_told(monkeypatch):
     """The warning comes once in a process; each test here is to see it."""
     import threading
 
-    monkeypatch.setattr(kernel_cache, "_told", threading.Event())
+    monkeypatch.setattr(files, "_warned", threading.Event())
 
 
 def run(folder: Path, script: str = SCENE, **environment: str) -> tuple[list[str], str]:

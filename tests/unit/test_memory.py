@@ -151,15 +151,14 @@ def test_a_step_without_memory_keeps_the_last_good_state(make, little, monkeypat
 
 
 def test_an_allocation_that_fails_is_told_as_what_it_is(monkeypatch):
-    """Limits that nobody asked about are met in the middle of a step."""
+    """Limits that nobody asked about are met in a step."""
     scene, _ = boxes()
     sim = sn.Simulation(scene, threads=1)
     sim.step()
     before = seen(sim.state)
     assert sim._work.bodies is not None
-    bodies = sim._work.bodies
     with monkeypatch.context() as patch:
-        patch.setattr(bodies, "project", lambda threads, first: np.zeros(2**55))
+        patch.setattr(sim._work.bodies, "begin", lambda time, ends: np.zeros(2**55))
         with pytest.raises(sn.MemoryLimitError, match=r"simulation: step: memory ran out in frame 2: Unable to alloc"):
             sim.step()
     assert sim.state.frame == 1

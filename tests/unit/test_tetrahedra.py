@@ -372,7 +372,7 @@ def digest(result):
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
     from shinari.build.tetrahedra import wild as tetra_wild
-    from shinari.solver.rendered import _writable_folder
+    from shinari.compute.files import _writable_folder
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

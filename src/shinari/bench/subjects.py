@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shinari.bench.sheet import DT, STIFFNESS, Case
+from shinari.compute import Program
 from shinari.errors import FileError, require
 
 # pyPBD multiplies its bending energy, not a fold, by this; it is the value of its own examples. Time does not depend on
@@ -48,6 +49,9 @@ class Ours:
             hierarchy=case.hierarchy,
         )
         self._threads = case.threads
+        self._sweep = Program()
+        for rows in self.simulation._work.solvers:
+            rows.record_project(self._sweep, True)
 
     def step(self) -> None:
         """Advance by dt."""
@@ -55,7 +59,7 @@ class Ours:
 
     def sweep(self) -> None:
         """Solve every row once."""
-        self.simulation._work.project[True](self._threads)
+        self._sweep.run(self._threads)
 
     def positions(self) -> np.ndarray:
         """Positions [m], (N, 3)."""
@@ -63,9 +67,6 @@ class Ours:
 
     def facts(self) -> dict[str, Any]:
         """Rows and colours by type, and the threading layer."""
-        from numba import get_num_threads
-        from numba.np.ufunc.parallel import threading_layer
-
         import shinari
 
         blocks = self.simulation.model.blocks.items()
@@ -73,8 +74,7 @@ class Ours:
             "version": shinari.__version__,
             "rows": {name: block.row_count for name, block in blocks},
             "colours": {name: len(block.offsets) - 1 for name, block in blocks},
-            "threads": get_num_threads(),
-            "layer": threading_layer(),
+            "threads": self.simulation.threads,
         }
 
 

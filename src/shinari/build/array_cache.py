@@ -11,11 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shinari.compute.files import cache_folder, read_verified, remove, warn_of_cache, write_verified
 from shinari.compute.kernels import toolchain
-from shinari.maths.kernel_cache import remove, tell_of_cache, write_whole
-from shinari.solver.rendered import cache_folder
-
-_SUM = hashlib.sha256().digest_size
 
 
 def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.ndarray] | None:
@@ -26,20 +23,15 @@ def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.nd
         parts: Everything that they are made from.
         code: Source or version of what made them.
     """
-    try:
-        path = _path(kind, parts, code)
-        data = path.read_bytes()
-    except OSError:
+    path = _path(kind, parts, code)
+    if (content := read_verified(path)) is None:
         return None
     try:
-        content, total = data[:-_SUM], data[-_SUM:]
-        if hashlib.sha256(content).digest() != total:
-            raise ValueError("another sum")
         stream, arrays = io.BytesIO(content), []
         while stream.tell() < len(content):
             arrays.append(np.load(stream, allow_pickle=False))
     except (ValueError, EOFError):
-        tell_of_cache(path.parent, f"{path.name} is damaged; such files are deleted and made anew")
+        warn_of_cache(path.parent, f"{path.name} is damaged; such files are deleted and made anew")
         remove(path)
         return None
     return arrays
@@ -50,11 +42,7 @@ def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequ
     stream = io.BytesIO()
     for array in arrays:
         np.save(stream, array, allow_pickle=False)
-    content = stream.getvalue()
-    try:
-        write_whole(_path(kind, parts, code), content + hashlib.sha256(content).digest())
-    except OSError as error:
-        tell_of_cache(error.filename or kind, f"cannot be written ({error.strerror}); the next process makes it anew")
+    write_verified(_path(kind, parts, code), stream.getvalue())
 
 
 def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:

@@ -90,7 +90,8 @@ def incidence(indices: NDArray[np.integer], particle_count: int) -> tuple[NDArra
     Raises:
         ValueError: A wrong shape, or an index outside of the particles.
     """
-    return counting_sort(_checked(indices, particle_count).ravel(), particle_count)[::-1]
+    order, offsets = counting_sort(_checked(indices, particle_count).ravel(), particle_count)
+    return offsets, order
 
 
 def _checked(indices: NDArray[np.integer], particle_count: int) -> NDArray[np.int64]:

@@ -145,7 +145,7 @@ def _apex(length, to_a, to_b):
 
 
 @shared(fastmath=EXACT)
-def _through(vertices: Vertices, a: int, b: int, c: int, to_a: np.float64, to_b: np.float64, method: int) -> np.float64:
+def _through(vertices: Vertices, a: int, b: int, c: int, to_a: float, to_b: float, method: int) -> float:
     """Distance of c by way of the inside of the edge a b, whose ends are at known distances; infinite if there is none.
 
     The triangle is laid flat with the edge on the x axis and c above. The source is put below it where its distances to

@@ -46,6 +46,7 @@ COMMANDS = {
     "bench": "Measure speed and memory.",
     "info": "Say what is in a scene, mesh, result or checkpoint.",
     "schema": "Print the JSON schema of scene files.",
+    "warm": "Compile kernels ahead of time.",
     "doctor": "Say what this machine has and whether all works.",
 }
 """Commands and what they do; one without its file is left out."""

@@ -44,14 +44,15 @@ def look() -> tuple[dict[str, Any], list[str]]:
     import numpy as np
 
     import shinari
-    from shinari.solver.rendered import kernel_folder
+    from shinari.compute import cache
 
     warnings = []
     layer = _threading_layer()
     if layer == "workqueue":
         warnings.append("the threading layer is workqueue, the slowest one by far; install tbb, or libgomp for OpenMP")
-    folder = kernel_folder()
+    folder = cache.folder()
     count, size = _contents(folder)
+    shipped, shipped_size = _contents(cache.SHIPPED)
     if not folder.is_relative_to(Path.home()) and "SHINARI_CACHE_DIR" not in os.environ:
         warnings.append(f"kernels are kept in {folder}; when that is temporary every process compiles anew")
     extras = {name: _version(distribution) for name, (_, distribution) in EXTRAS.items()}
@@ -68,8 +69,11 @@ def look() -> tuple[dict[str, Any], list[str]]:
         "threading_layer": layer,
         "threads": int(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
         "processors": os.cpu_count(),
+        "kernel_target": cache.processor(),
         "kernel_cache": str(folder),
         "cached_kernels": f"{count} files, {size / 1e6:.1f} MB",
+        "shipped_kernels": f"{shipped} files, {shipped_size / 1e6:.1f} MB",
+        "kernels_used": _origins(),
         "extras": extras,
     }
     return facts, warnings
@@ -116,6 +120,19 @@ def _threading_layer() -> str:
         return str(numba.threading_layer())  # type: ignore[attr-defined]
     except ValueError:
         return "unknown"
+
+
+def _origins() -> dict[str, int]:
+    """How many kernels of the self check came from where."""
+    from shinari.compute import cache, compiling
+
+    compiled = set(compiling.compiled)
+    shipped = sum(path.parent == cache.SHIPPED for path in cache.loaded.values())
+    return {
+        "compiled now": len(compiled),
+        "from the cache": len(cache.loaded) - shipped - len(compiled),
+        "shipped": shipped,
+    }
 
 
 def _contents(folder: Path) -> tuple[int, int]:

@@ -70,7 +70,7 @@ def run(
     if resume is not None and changes:
         raise SceneError(f"run: {next(iter(changes))}: cannot change when a checkpoint is resumed")
     from shinari.cli.running import execute, tell
-    from shinari.maths.compile_log import quietly
+    from shinari.compute.progress import quietly
     from shinari.scene import check
 
     duration = None if duration is None else check.number("run", "duration", duration, least=0.0)

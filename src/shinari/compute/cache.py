@@ -5,11 +5,8 @@ are searched in turn: that of the user, then the one that comes with the package
 that is damaged counts as missing.
 """
 
-import hashlib
 import os
 import platform
-import sys
-import tempfile
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 
-from shinari.compute import bounds
+from shinari.compute import bounds, files
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
@@ -30,8 +27,13 @@ _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 
 SHIPPED = Path(__file__).parent / "objects"
 LOCK = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # a child has none of the threads that hold it
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 loaded: dict[str, Path] = {}
 """Symbols that this process loaded, and from where."""
+_unwritten: dict[str, bytes] = {}
+"""Object code that could not be written."""
 
 
 @cache
@@ -54,58 +56,24 @@ def processor() -> str:
 
 def folder() -> Path:
     """Folder of the object files of this user."""
-    return cache_folder("objects")
-
-
-def cache_folder(kind: str) -> Path:
-    """Folder for what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
-
-    A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
-    """
-    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache(), kind)
-
-
-def _user_cache() -> str:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return str(Path(base) / "shinari")
-
-
-@cache
-def _writable_folder(wanted: str, kind: str) -> Path:
-    place = Path(wanted) / kind
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            return place
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-"))
+    return files.cache_folder("objects")
 
 
 def read(symbol: str) -> tuple[bytes, Path] | None:
     """The object code of a symbol and its file; None when there is none, or a damaged one."""
+    if symbol in _unwritten:
+        return _unwritten[symbol], Path()
     for place in (folder(), SHIPPED):
         path = place / f"{symbol}.o"
-        try:
-            data = path.read_bytes()
-        except OSError:
-            continue
-        if hashlib.sha256(data[:-32]).digest() == data[-32:]:
-            return data[:-32], path
-        path.unlink(missing_ok=True)
+        if (data := files.read_verified(path)) is not None:
+            return data, path
     return None
 
 
 def write(symbol: str, data: bytes) -> None:
-    """Keep the object code of a symbol; a file appears whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=folder(), suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data + hashlib.sha256(data).digest())
-    Path(temporary).replace(folder() / f"{symbol}.o")
+    """Keep the object code of a symbol; on a full or read-only disk for this process only."""
+    if not files.write_verified(folder() / f"{symbol}.o", data):
+        _unwritten[symbol] = data
 
 
 def load(natives: "Iterable[Native]") -> None:

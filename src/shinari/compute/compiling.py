@@ -2,16 +2,21 @@
 
 Threads would wait for each other at Numba's lock; processes do not. A forked child inherits the kernels as they are,
 closures and functions of notebooks included, writes object files and ends. Where the system has no fork, or a child
-fails, this process compiles what is left.
+fails or hangs, this process compiles what is left.
 """
 
+import contextlib
 import os
+import select
+import signal
 import sys
+import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from shinari.compute import cache
+from shinari.compute.progress import Progress
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
@@ -19,8 +24,9 @@ if TYPE_CHECKING:
 # Kernels that a process takes at a time: neighbours share callees.
 AT_A_TIME = 3
 
-listeners: list[Callable[[int, int], None]] = []
-"""Called with kernels compiled and kernels to compile, whenever one is done."""
+# A child that compiles nothing for so long hangs [s]: it was forked while another thread held a lock.
+HANGS = 120.0
+
 compiled: list[str] = []
 """Symbols that were compiled for this process."""
 
@@ -34,16 +40,16 @@ def compile_missing(missing: "Iterable[Native]") -> None:
     from shinari.compute import backend
 
     natives = sorted(missing, key=lambda native: (native.source.python_function.__module__ or "", native.symbol))
-    _tell(0, len(natives))
-    done = 0
+    progress = Progress(len(natives))
     if len(natives) > 1 and _processes() > 1:
-        done = _compile_in_children(natives)
+        _compile_in_children(natives, progress)
     for native in natives:
         if cache.read(native.symbol) is None:
+            progress.tell(progress.done)
             cache.write(native.symbol, backend.compile_object(native))
-            done += 1
-            _tell(done, len(natives))
+            progress.tell(progress.done + 1)
         compiled.append(native.symbol)
+    progress.finish()
 
 
 def _processes() -> int:
@@ -55,13 +61,8 @@ def _processes() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _tell(done: int, total: int) -> None:
-    for listener in listeners:
-        listener(done, total)
-
-
-def _compile_in_children(natives: "list[Native]") -> int:
-    """Compile in forked children; returns how many they compiled. Children that fail leave their share undone."""
+def _compile_in_children(natives: "list[Native]", progress: Progress) -> None:
+    """Compile in forked children; those that fail leave their share undone."""
     tasks = [natives[k : k + AT_A_TIME] for k in range(0, len(natives), AT_A_TIME)]
     count = min(_processes(), len(natives))
     if len(tasks) < count:
@@ -74,14 +75,22 @@ def _compile_in_children(natives: "list[Native]") -> int:
     children = [_fork(tasks, take, said) for _ in range(count)]
     os.close(take)
     os.close(said)
-    done = 0
-    while news := os.read(heard, 1024):
-        done += len(news)
-        _tell(done, len(natives))
+    last = time.perf_counter()
+    while True:
+        if select.select([heard], [], [], 0.5)[0]:
+            if not (news := os.read(heard, 1024)):
+                break
+            progress.tell(progress.done + len(news))
+            last = time.perf_counter()
+        elif time.perf_counter() - last > HANGS:
+            for child in children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            break
+        progress.tell(progress.done)
     os.close(heard)
     for child in children:
         os.waitpid(child, 0)
-    return done
 
 
 def _fork(tasks: "list[list[Native]]", take: int, said: int) -> int:

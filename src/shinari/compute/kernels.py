@@ -135,8 +135,9 @@ class Shared:
         self._natives: dict[type, Native] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it as plain Python."""
-        return self.python_function(*arguments)
+        """Run it as plain Python; see `Function`."""
+        with np.errstate(all="ignore"):
+            return self.python_function(*map(_doubles, arguments))
 
     def native(self, precision: type) -> Native:
         """Its machine code at a precision."""
@@ -175,7 +176,8 @@ class Kernel:
     def __call__(self, item: int, *arguments: Any) -> Any:
         """Run the body for one item as plain Python."""
         plain = [PlainRecord(value) if isinstance(value, Record) else value for value in arguments]
-        return self.python_function(item, *plain)
+        with np.errstate(all="ignore"):
+            return self.python_function(item, *plain)
 
     def native(self, precision: type) -> Native:
         """Its machine code at a precision."""

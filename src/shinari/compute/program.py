@@ -13,7 +13,7 @@ Counts and conditions are numbers, or cells `(array, index)` of int64 arrays tha
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -315,3 +315,10 @@ def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = 
     if count < 2 * grain:
         threads = 1
     p.run(team().size if threads is None else threads)
+
+
+def run_recorded(record: Callable[..., None], *arguments: Any, threads: int = 1) -> bool:
+    """Run what a function records, once: `record(program, *arguments)`."""
+    p = Program()
+    record(p, *arguments)
+    return p.run(threads)

@@ -163,6 +163,13 @@ def _counter() -> int:
     return ctypes.CFUNCTYPE(ctypes.c_int64)(read_cycles.native(np.float32).address)()
 
 
+def processors() -> int:
+    """Processors that this process may use; `SHINARI_NUM_THREADS` lowers it."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("SHINARI_NUM_THREADS", "")
+    return min(int(wanted), count) if wanted.isdigit() and int(wanted) > 0 else count
+
+
 _team: Team | None = None
 
 
@@ -170,5 +177,5 @@ def team() -> Team:
     """The team of this process; a forked child gets one of its own."""
     global _team
     if _team is None or _team._process != os.getpid():
-        _team = Team(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+        _team = Team(processors())
     return _team

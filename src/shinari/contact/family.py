@@ -1,41 +1,8 @@
-"""What the families of contacts have in common: when a step calls them, and what they tell about the contacts."""
+"""Contacts that pushed in the last step, as all systems tell them."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-
-
-class Family(Protocol):
-    """Contacts of one family, such as those of particles with solids."""
-
-    def begin(self, time: float) -> None:
-        """A step begins at a time [s]: forget the last impulses; carry nothing over that is no state."""
-        ...
-
-    def prepare(self, end: float, threads: int) -> None:
-        """A substep begins that ends at a time [s]: before the prediction, after forces have changed the velocities."""
-        ...
-
-    def project(self, threads: int, first: bool) -> float:
-        """Solve every contact once; `first` in the first iteration of a substep.
-
-        Returns:
-            The largest overlap that it found, as part of the distance to keep; 0 when it needs no more turns.
-        """
-        ...
-
-    def settle(self, threads: int) -> None:
-        """All iterations are done: undo what must not happen, such as a crossing; positions do not change after it."""
-        ...
-
-    def bounce(self, threads: int) -> None:
-        """The velocities of the substep are known: restitution."""
-        ...
-
-    def touches(self) -> "Touches":
-        """The contacts that pushed in the last step."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from shinari.compute import Field, Program, Record, function, kernel, real
+from shinari.compute.kernels import STEADY
 from shinari.contact.broad.bvh import Tree
 from shinari.contact.surface.participants import Participants, participants
 from shinari.contact.surface.proximity import pair_distance
 from shinari.contact.surface.rows import TANGLED
 from shinari.errors import ContactWarning
-from shinari.maths.function import STEADY, steady
-from shinari.maths.vec3 import ZERO, cross, dot, norm, sub
+from shinari.maths.vec3 import ONE, ZERO, cross, dot, norm, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
 
@@ -188,8 +188,8 @@ def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Ov
         if len(lines) == 0 or len(faces) == 0:
             continue
         raw = _candidates(lines, faces, places, float(TANGLED) if own else 1.0)
-        depths, pierced = np.empty(len(raw)), np.empty(len(raw), np.bool_)
-        _compare(raw, lines, faces, x, radii, places.free, joint, own, depths, pierced)
+        found = _compare(raw, lines, faces, places, joint, own)
+        depths, pierced = found.depth, found.pierced
         hits = raw[pierced]
         edges += len(np.unique(hits[:, 0]))
         triangles += len(np.unique(hits[:, 1]))
@@ -230,28 +230,51 @@ def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
     return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
 
 
-@steady
-def point(x, i):
-    """Position of a particle."""
-    return x[i, 0], x[i, 1], x[i, 2]
+class Lines(Record):
+    """Lines, L rows."""
+
+    particles = Field(np.uint32, 2)
 
 
-@steady
+class Faces(Record):
+    """Faces, F rows."""
+
+    particles = Field(np.uint32, 3)
+
+
+class Particles(Record):
+    """Particles where they were put, N rows."""
+
+    x = Field(real, 3, unit="m")
+    radius = Field(real, unit="m", doc="half thickness")
+    free = Field(np.bool_, doc="whether it can move")
+    joint = Field(np.bool_, doc="whether it is near a joint of both objects")
+
+
+class Comparisons(Record):
+    """Pairs of a line and a face, K rows."""
+
+    pair = Field(np.uint32, 2)
+    depth = Field(real, unit="m", doc="how deep they overlap; 0: none that counts")
+    pierced = Field(np.bool_, doc="whether the line pierces the face")
+
+
+@function(fastmath=STEADY)
 def pierces(p, q, a, b, c, least):
     """Whether a line goes through a triangle and its ends are at least so far from the plane, on both sides."""
     ap, aq = sub(p, a), sub(q, a)
     normal = cross(sub(b, a), sub(c, a))
     size = norm(normal)
     above, below = dot(normal, ap), dot(normal, aq)
-    way = sub(q, p)
+    line = sub(q, p)
     pa, pb, pc = sub(a, p), sub(b, p), sub(c, p)
-    s0, s1, s2 = dot(way, cross(pa, pb)), dot(way, cross(pb, pc)), dot(way, cross(pc, pa))
+    s0, s1, s2 = dot(line, cross(pa, pb)), dot(line, cross(pb, pc)), dot(line, cross(pc, pa))
     through = (s0 >= ZERO and s1 >= ZERO and s2 >= ZERO) or (s0 <= ZERO and s1 <= ZERO and s2 <= ZERO)
     limit = least * size
     return through and size > ZERO and min(above, below) < -limit and max(above, below) > limit
 
 
-@steady
+@function(fastmath=STEADY)
 def line_face_distance(p, q, a, b, c):
     """Distance of a line and a face that it does not pierce [m]."""
     pq, pa, pb, pc = sub(q, p), sub(a, p), sub(b, p), sub(c, p)
@@ -260,36 +283,39 @@ def line_face_distance(p, q, a, b, c):
     return min(ends, sides)
 
 
-@numba.njit(cache=True, **STEADY)
-def _compare(raw, lines, faces, x, radii, free, joint, own, depths, pierced):
-    """How deep lines and faces overlap, and whether they intersect.
+@kernel(fastmath=STEADY)
+def compare_pair(r, comparisons: Comparisons, lines: Lines, faces: Faces, particles: Particles, own: np.int64):
+    """How deep a line and a face overlap, and whether they intersect.
 
-    Args:
-        raw: Pairs of a line and a face, (K, 2).
-        lines: Their particles, (L, 2).
-        faces: Their particles, (F, 3).
-        x: Positions [m], (N, 3).
-        radii: Half thicknesses [m], (N,).
-        free: Which particles can move, (N,): pairs of which none can are passed over.
-        joint: Particles near a joint of both things, (N,): lines and faces that both have one are passed over.
-        own: Both belong to one thing: only what has no distance counts.
-        depths: Filled with the depths [m], (K,); 0: none that counts.
-        pierced: Filled with whether the line pierces the face, (K,).
+    Pairs of which no particle can move are passed over, and those that both have a particle near a joint. `own`: both
+    belong to one object, and only what has no distance counts.
     """
-    for r in range(len(raw)):
-        i, j = lines[raw[r, 0], 0], lines[raw[r, 0], 1]
-        k0, k1, k2 = faces[raw[r, 1], 0], faces[raw[r, 1], 1], faces[raw[r, 1], 2]
-        depths[r], pierced[r] = 0.0, False
-        shared = i in (k0, k1, k2) or j in (k0, k1, k2)
-        tied = (joint[i] or joint[j]) and (joint[k0] or joint[k1] or joint[k2])
-        if shared or tied or not (free[i] or free[j] or free[k0] or free[k1] or free[k2]):
-            continue
-        p, q, a, b, c = point(x, i), point(x, j), point(x, k0), point(x, k1), point(x, k2)
-        gap = radii[i] + radii[k0]
-        if k1 != k2 and pierces(p, q, a, b, c, ROUNDING * gap):
-            depths[r], pierced[r] = gap, True
-            continue
-        depth = gap - line_face_distance(p, q, a, b, c)
-        least = (1.0 - TANGLED) * gap if own else ROUNDING * gap
-        if depth >= least:
-            depths[r] = depth
+    a, b = comparisons.pair[r]
+    i, j = lines.particles[a]
+    k0, k1, k2 = faces.particles[b]
+    free, joint, x = particles.free, particles.joint, particles.x
+    gap = particles.radius[i] + particles.radius[k0]
+    shared = i == k0 or i == k1 or i == k2 or j == k0 or j == k1 or j == k2
+    tied = (joint[i] or joint[j]) and (joint[k0] or joint[k1] or joint[k2])
+    compared = not shared and not tied and (free[i] or free[j] or free[k0] or free[k1] or free[k2])
+    depth, pierced = ZERO * gap, False
+    if compared:
+        pierced = k1 != k2 and pierces(x[i], x[j], x[k0], x[k1], x[k2], ROUNDING * gap)
+        least = (ONE - TANGLED) * gap if own != 0 else ROUNDING * gap
+        depth = gap if pierced else gap - line_face_distance(x[i], x[j], x[k0], x[k1], x[k2])
+        depth = depth if pierced or depth >= least else ZERO * gap
+    comparisons.depth[r], comparisons.pierced[r] = depth, pierced
+
+
+def _compare(
+    raw: np.ndarray, lines: np.ndarray, faces: np.ndarray, places: Places, joint: np.ndarray, own: bool
+) -> Comparisons:
+    """How deep the pairs (K, 2) of lines (L, 2) and faces (F, 3) overlap; `joint` as of `_around_joints`."""
+    comparisons: Comparisons = Comparisons.zeros(len(raw), np.float64)
+    comparisons.pair[...] = raw
+    tables = Lines(particles=np.ascontiguousarray(lines)), Faces(particles=np.ascontiguousarray(faces))
+    particles = Particles(np.float64, x=places.x, radius=places.radii, free=places.free, joint=joint)
+    p = Program()
+    p.launch(compare_pair, comparisons, *tables, particles, int(own), count=len(raw))
+    p.run()
+    return comparisons

@@ -16,6 +16,7 @@ from shinari.errors import FluidWarning
 from shinari.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.motion import rotation_matrix
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shinari.state import State
 
 
-class Emission:
+class Emission(System):
     """The emitters and sinks of one simulation."""
 
     def __init__(self, scene: "Scene", fluids: FluidModel, model: "Model", state: "State") -> None:
@@ -38,7 +39,7 @@ class Emission:
         ]
         self._regions = [_Region(sink, len(particles)) for sink in fluids.sinks]
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]: take away what is in a sink, then let out what has left its nozzle.
 
         Warns:

@@ -25,7 +25,7 @@ from shinari.fluid.pressure import clear_solve, densities, displacements, stiffn
 from shinari.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
 from shinari.fluid.search import Search
 from shinari.solver.particles import Clock, Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -76,7 +76,7 @@ class Boundary(Protocol):
         ...
 
 
-class Fluid:
+class Fluid(System):
     """The fluids of one simulation.
 
     Attributes:
@@ -142,8 +142,7 @@ class Fluid:
     def bind_boundaries(self, boundaries: list[Boundary]) -> None:
         """Let the fluids lie against other boundaries; what was recorded is forgotten."""
         self.boundaries = boundaries
-        self._solves = {first: Segment(lambda p, first=first: self.record_project(p, first)) for first in (True, False)}
-        self._finishes, self._measures = Segment(self.record_finish), Segment(self._record_densities)
+        self._measures: Program | None = None
 
     @property
     def origin(self) -> np.ndarray:
@@ -160,8 +159,8 @@ class Fluid:
         """What kernels read that sum over neighbours."""
         return self.rows, self.neighbours, self.offsets
 
-    def begin(self, ends: np.ndarray) -> None:
-        """A step begins whose substeps have these ends [s]."""
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins at a time [s]; its substeps have these ends [s]."""
         self.solve.stale[0] = 1
         self.solve.moving[0] = len(ends) > 0
         active = np.flatnonzero(self.state.parts[ACTIVE])
@@ -187,7 +186,7 @@ class Fluid:
         with p.repeat(MOST_ITERATIONS, until=(self.solve.done, 0)):
             self._record_iteration(p)
 
-    def record_finish(self, p: Program) -> None:
+    def record_velocities(self, p: Program) -> None:
         """Keep pressures and densities; let viscosity and the like change the velocities."""
         p.launch(publish, self.rows, self.members, self.pressure_scale, count=self.count)
         if self.effects:
@@ -263,24 +262,13 @@ class Fluid:
         for boundary in self.boundaries:
             boundary.check()
 
-    # ---- until the whole step is one program ----
-
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
-
-    def project(self, threads: int, first: bool) -> None:
-        """Run `record_project`."""
-        if not self._solves[first](threads):
-            self.check()
-
-    def finish(self, threads: int) -> None:
-        """Run `record_finish`."""
-        self._finishes(threads)
-
     def measured(self, threads: int) -> np.ndarray:
         """Relative densities where the particles are before the first step, (P,); the state stays as it is."""
-        self.begin(np.zeros(0))
-        if not self._measures(threads):
+        self.begin(0.0, np.zeros(0))
+        if self._measures is None:
+            self._measures = Program()
+            self._record_densities(self._measures)
+        if not self._measures.run(threads):
             self.check()
         result = np.zeros(len(self.model.particles))
         count = self.solve.count[0]

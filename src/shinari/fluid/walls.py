@@ -78,7 +78,7 @@ class Walls:
         smoothing = fluid.model.smoothing
         if solids is not None:
             # densities can be asked for before the first step
-            solids.begin(fluid.state.frame * fluid.settings.dt)
+            solids.begin(fluid.state.frame * fluid.settings.dt, np.zeros(0))
         pieces = None if frames is None else _pieces_of(scene)
         shapes, self._colliders = [collider.shape for collider in model.colliders], len(model.colliders)
         names = [collider.name for collider in model.colliders]

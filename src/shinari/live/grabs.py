@@ -34,12 +34,12 @@ the time that the grab is given for it. What is let go keeps its velocity: a gra
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.live.grab_rows import GrabRows
+from shinari.live.grab_system import NOTHING
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
@@ -47,22 +47,12 @@ from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
     from shinari.model import Model
+    from shinari.rigid.frames import Frames
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
+    from shinari.solver.particles import Groups, Particles
     from shinari.solver.workspace import Workspace
     from shinari.state import State
-
-
-class Held(Protocol):
-    """What a grab holds."""
-
-    def place(self) -> np.ndarray:
-        """Where it is now, in the world [m], (3,)."""
-        ...
-
-    def describe(self, rows: GrabRows, g: int) -> None:
-        """Say in a row what it is."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -107,19 +97,31 @@ class Grab:
     and going on from them (`Simulation.restore`) does not end it.
 
     Attributes:
-        thing: Name of the thing.
-        index: Particle within the thing, or None of a body.
+        thing: Name of the object.
+        index: Particle within the object, or None of a body.
         spring: How it is held.
-        work: Work done on the thing in the last step [J].
+        work: Work done on the object in the last step [J].
+        slot: The particle in solver order, or -1.
+        body: The body, or -1.
+        local: The place on the body in the axes of its frame [m], (3,).
     """
 
     def __init__(
-        self, thing: str, index: int | None, held: Held, place: np.ndarray, spring: "Spring", grabs: "list[Grab]"
+        self,
+        thing: str,
+        index: int | None,
+        spring: Spring,
+        place: np.ndarray,
+        grabs: "list[Grab]",
+        *,
+        slot: int = NOTHING,
+        body: int = NOTHING,
+        local: np.ndarray | None = None,
     ) -> None:
-        self.thing, self.index, self.spring = thing, index, spring
-        self._held, self._grabs = held, grabs
+        self.thing, self.index, self.spring, self._grabs = thing, index, spring, grabs
+        self.slot, self.body, self.local = slot, body, np.zeros(3) if local is None else local
         self._left = self.work = 0.0
-        self._target = self._goal = self._from = self._to = np.array(place, np.float64)
+        self._target = self._goal = self._end = np.array(place, np.float64)
         self._force = np.zeros(3)
         grabs.append(self)
 
@@ -155,64 +157,25 @@ class Grab:
             self._grabs.remove(self)
         self._force = np.zeros(3)
 
-    def begin(self, dt: float) -> None:
-        """A step of length dt [s] begins: the target moves on to where it was put."""
-        self.work = 0.0
+    def advance(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """A step of length dt [s] begins: where the target is at its start and at its end [m], (3,) each."""
         if self._goal is not self._target:
             self._goal, self._left = self._target, self.spring.glide
         part = 1.0 if self._left <= dt else dt / self._left
         self._left -= dt
-        self._from, self._to = self._to, self._to + part * (self._goal - self._to)
+        begin, self._end = self._end, self._end + part * (self._goal - self._end)
+        return begin, self._end
 
-    def describe(self, rows: GrabRows, g: int) -> None:
-        """Write what the solver needs of it for a step to a row."""
-        spring = self.spring
-        self._held.describe(rows, g)
-        rows.begin[g], rows.end[g] = self._from, self._to
-        rows.compliance[g], rows.damping[g], rows.max_force[g] = spring.compliance, spring.damping, spring.max_force
-        rows.last[g], rows.multiplier[g], rows.work[g] = self._held.place(), 0.0, 0.0
+    def place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
+        """Where what is held is now, in the world [m], (3,)."""
+        if self.slot != NOTHING:
+            return groups.origin[particles.group[self.slot]] + particles.x[self.slot, :3]
+        assert frames is not None
+        return frames.x[self.body] + rotation_matrix(frames.q[self.body]) @ self.local
 
-    def set_force(self, force: np.ndarray) -> None:
-        """Force of the last substep [N], (3,)."""
-        self._force = force
-
-
-class HeldParticle:
-    """A particle, by its place in solver order."""
-
-    def __init__(self, simulation: "Grabs", slot: int) -> None:
-        self._simulation, self._slot = simulation, slot
-
-    def place(self) -> np.ndarray:
-        """See `Held`."""
-        state, slot = self._simulation.state, self._slot
-        return state.origins[self._simulation.model.groups[slot]] + state.x[slot, :3]
-
-    def describe(self, rows: GrabRows, g: int) -> None:
-        """See `Held`."""
-        rows.particle[g] = self._slot
-
-
-class HeldBody:
-    """A place on a rigid body."""
-
-    def __init__(self, simulation: "Grabs", body: int, point: np.ndarray) -> None:
-        self._simulation, self._body = simulation, body
-        state, described = simulation.state, simulation.scene.bodies[body]
-        local = (point - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
-        # in the axes of the frame that the solver moves
-        self._local = (local - described.centre) @ rotation_matrix(described.axes)
-
-    def place(self) -> np.ndarray:
-        """See `Held`."""
-        work = self._simulation._work
-        assert work.bodies is not None
-        frames = work.bodies.frames
-        return frames.x[self._body] + rotation_matrix(frames.q[self._body]) @ self._local
-
-    def describe(self, rows: GrabRows, g: int) -> None:
-        """See `Held`."""
-        rows.body[g], rows.place[g] = self._body, self._local
+    def tell(self, force: np.ndarray, work: float) -> None:
+        """A step is over, with this force [N] in its last substep and this work [J]."""
+        self._force, self.work = (force if self.active else np.zeros(3)), work
 
 
 class Grabs:
@@ -279,8 +242,7 @@ class Grabs:
         if self.state.x[slot, 3] == 0.0:
             raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
         place = self.state.positions[particle]
-        held = HeldParticle(self, slot)
-        return Grab(thing.name, int(chosen[0]), held, place, spring, self._grabs)
+        return Grab(thing.name, int(chosen[0]), spring, place, self._grabs, slot=slot)
 
     def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, spring: Spring) -> Grab:
         body = self._body(handle).index
@@ -292,4 +254,8 @@ class Grabs:
         place = check.vector(name, "point", point)
         if self.scene.bodies[body].mass == 0.0:
             raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
-        return Grab(name, None, HeldBody(self, body, place), place, spring, self._grabs)
+        state, described = self.state, self.scene.bodies[body]
+        local = (place - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
+        # in the axes of the frame that the solver moves
+        local = (local - described.centre) @ rotation_matrix(described.axes)
+        return Grab(name, None, spring, place, self._grabs, body=body, local=local)

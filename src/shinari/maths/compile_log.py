@@ -4,9 +4,6 @@ Messages go to the logger `shinari` at level INFO. Where nobody has set up loggi
 `logging.getLogger("shinari").setLevel("WARNING")` or the variable `SHINARI_QUIET=1` silence them.
 """
 
-import logging
-import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +11,7 @@ from contextlib import contextmanager
 
 from numba.core import event
 
+from shinari.compute.progress import logger
 from shinari.maths.threads import held_at_fork
 
 PATIENCE = 1.0
@@ -22,17 +20,6 @@ EVERY, SAME = 4.0, 20.0
 """Time between two messages, about different kernels and about the same one [s]."""
 OURS = ("shinari.", "shinari_kernel_")
 """How the names of the modules begin whose kernels are counted."""
-
-logger = logging.getLogger("shinari")
-
-
-class _Printer(logging.Handler):
-    """Prints to standard error when no other handler takes the message."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if logging.getLogger().handlers or len(logger.handlers) > 1:
-            return
-        print(f"shinari: {record.getMessage()}", file=sys.stderr, flush=True)
 
 
 class Watch(event.Listener):
@@ -125,24 +112,10 @@ class Watch(event.Listener):
         self._forget(time.perf_counter())
 
 
-@contextmanager
-def quietly(quiet: bool = True) -> Iterator[None]:
-    """Say nothing about compiling meanwhile."""
-    level = logger.level
-    logger.setLevel(logging.WARNING if quiet else level)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def install() -> Watch:
     """Begin to watch, and see to it that messages are seen."""
     watch = Watch()
     event.register("numba:compile", watch)
-    logger.addHandler(_Printer())
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.WARNING if os.environ.get("SHINARI_QUIET", "0") not in ("", "0") else logging.INFO)
     return watch
 
 

@@ -1,14 +1,18 @@
 """Eigenvalues and eigenvectors of a symmetric 3 x 3 matrix, by Jacobi rotations in float64."""
 
+from typing import Annotated, Any
+
 import numpy as np
 
-from shinari.maths.function import steady
+from shinari.compute import View, shared
+from shinari.compute.kernels import STEADY
 
 SWEEPS = 6
+Matrix = Annotated[Any, View(np.float64, 3)]
 
 
-@steady
-def eigen(a, v):
+@shared(fastmath=STEADY)
+def eigen(a: Matrix, v: Matrix) -> None:
     """Turn a symmetric matrix into its eigenvalues, on the diagonal, and `v` into its eigenvectors, in columns.
 
     Golub and Van Loan 2013, Matrix Computations, section 8.5: rotations that clear one entry off the diagonal after

@@ -9,13 +9,9 @@ of a process is told of by a `CacheWarning`. A folder that cannot be written cos
 Only functions of this package and those rendered by `shinari.solver.rendered` are kept in this way.
 """
 
-import contextlib
 import hashlib
 import os
 import pickle
-import threading
-import uuid
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,45 +20,10 @@ from numba.core import dispatcher
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
-from shinari.errors import CacheWarning
+from shinari.compute.files import remove, warn_of_cache, write_whole
 from shinari.maths.compile_log import OURS, WATCH
 
 _SUM = hashlib.sha256().digest_size
-_told = threading.Event()
-
-
-def tell_of_cache(folder: Path | str, problem: str) -> None:
-    """Warn of trouble with cached files, once in a process.
-
-    Args:
-        folder: Folder of the files.
-        problem: What is wrong with them and what comes of it.
-    """
-    if not _told.is_set():
-        _told.set()
-        warnings.warn(f"cache: {folder}: {problem}", CacheWarning, stacklevel=2)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one piece: another process finds the old content or the new one.
-
-    Raises:
-        OSError: It cannot be written; nothing is left behind.
-    """
-    temporary = path.with_name(f"{path.name[:40]}.{uuid.uuid4().hex[:16]}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except BaseException:
-        remove(temporary)
-        raise
-
-
-def remove(path: Path) -> None:
-    """Delete a file if that is possible."""
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
 
 
 class KernelFiles:
@@ -86,7 +47,7 @@ class KernelFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            tell_of_cache(self._folder, f"{path.name} cannot be read ({error.strerror}); it is compiled anew")
+            warn_of_cache(self._folder, f"{path.name} cannot be read ({error.strerror}); it is compiled anew")
             return None
         origin, data = content[_SUM : 2 * _SUM], content[2 * _SUM :]
         if len(content) <= 2 * _SUM or hashlib.sha256(content[_SUM:]).digest() != content[:_SUM]:
@@ -105,12 +66,12 @@ class KernelFiles:
     def discard(self, key: Any) -> None:
         """Delete a damaged file and say so."""
         path = self._path(key)
-        tell_of_cache(self._folder, f"{path.name} is damaged; such files are deleted and compiled anew")
+        warn_of_cache(self._folder, f"{path.name} is damaged; such files are deleted and compiled anew")
         remove(path)
 
     def not_kept(self, error: OSError) -> None:
         """Say that nothing can be written."""
-        tell_of_cache(self._folder, f"cannot be written ({error.strerror}); the next process compiles anew")
+        warn_of_cache(self._folder, f"cannot be written ({error.strerror}); the next process compiles anew")
 
     def flush(self) -> None:
         """Delete all files of the kernel."""
@@ -160,7 +121,7 @@ def _cache_of(python_function: Any) -> Any:
         return KernelCache(python_function)
     except (RuntimeError, OSError):
         folder = os.path.dirname(python_function.__code__.co_filename)
-        tell_of_cache(folder, "neither it nor the user's cache folder can be written; each process compiles anew")
+        warn_of_cache(folder, "neither it nor the user's cache folder can be written; each process compiles anew")
         return NullCache()
 
 

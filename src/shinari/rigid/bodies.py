@@ -20,6 +20,7 @@ from shinari.rigid.motion import (
     compare_impulses,
     derive_velocities,
     drive_frame,
+    find_lost_frame,
     keep_predicted_pose,
     keep_prediction,
     predict_body,
@@ -30,12 +31,12 @@ from shinari.rigid.motion import (
     take_start_velocity,
     update_inertia,
 )
-from shinari.rigid.progress import Pushed
+from shinari.rigid.progress import Lost, Pushed
 from shinari.rigid.system import System
 from shinari.scene.motion import pose_at
 from shinari.settings import Settings
 from shinari.solver.particles import Clock
-from shinari.solver.segment import Segment
+from shinari.solver.system import System as PhaseSystem
 from shinari.state import State
 
 # A body bounces when it comes faster than what gravity adds in so many substeps.
@@ -44,13 +45,15 @@ SLOW = 2.0
 MOST_AGAIN = 3
 
 
-class Bodies:
+class Bodies(PhaseSystem):
     """The rigid bodies bound to the arrays of one simulation.
 
     Attributes:
         frames: Poses and velocities during a substep.
         system: Joints and contacts, and their solution.
     """
+
+    repeated = True
 
     def __init__(self, model: Model, rigid: RigidModel, state: State, settings: Settings, clock: Clock) -> None:
         self._rigid, self._state, self._settings, self._clock = rigid, state, settings, clock
@@ -67,14 +70,11 @@ class Bodies:
         self._pushed = Pushed.zeros(1)
         self.system.flags.finite[0] = 1
         self._slow = SLOW * settings.substep * float(np.linalg.norm(self._gravity))
-        self._begin, self._predict = Segment(self.record_begin), Segment(self._record_substep)
-        both = (True, False)
-        self._project = {first: Segment(lambda p, first=first: self.record_project(p, first)) for first in both}
-        self._finish = Segment(self.record_finish)
+        self._lost = Lost.zeros(1)
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)
 
-    def begin(self, time: float, threads: int) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]."""
         self._take_in()
         self._collide(time)
@@ -82,16 +82,12 @@ class Bodies:
         self._rest()
         self.frames.impulses[...] = 0.0
         self._pushed.total[0] = 0.0
-        self._begin(threads)
-        self.system.begin(threads)
+        self.system.begin()
 
     def record_begin(self, p: Program) -> None:
         """A step begins."""
         p.launch(update_inertia, self.frames, count=len(self.frames))
-
-    def _record_substep(self, p: Program) -> None:
-        self.record_detect(p)
-        self.record_predict(p)
+        self.system.record_begin(p)
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: find the contacts at its start.
@@ -107,12 +103,12 @@ class Bodies:
         """Predict the poses."""
         frames, motions, h = self.frames, self.system.motions, self._settings.substep
         with p.when(self._finite):
-            p.launch(predict_body, frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
+            p.launch(predict_body, frames, motions, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._driven_frames, self._path, frames, self._clock
             p.launch(drive_frame, *records, h, count=len(self._driven_frames))
             p.launch(keep_prediction, frames, motions, count=len(frames))
 
-    def record_project(self, p: Program, first: bool) -> None:
+    def record_contacts(self, p: Program, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
         flags = self.system.flags
         with p.when(self._finite):
@@ -142,11 +138,12 @@ class Bodies:
             with p.when(contacts.thrown_cell):
                 system.record_solve(p)
 
-    def record_finish(self, p: Program) -> None:
+    def record_velocities(self, p: Program) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
         h = self._settings.substep
         with p.when(self._finite):
-            p.launch(derive_velocities, self.frames, h, math.exp(-self._damping * h), count=len(self._rigid.bodies))
+            records, decay = (self.frames, self.system.motions), math.exp(-self._damping * h)
+            p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
             self.system.record_finish(p)
             self.system.record_bounce(p)
 
@@ -155,19 +152,10 @@ class Bodies:
         """Where it stands whether all poses and velocities are finite numbers."""
         return self.system.flags.finite, 0
 
-    # for the time until a step is one program
-
-    def predict(self, end: float, threads: int) -> None:
-        """A substep begins: find the contacts, then predict the poses."""
-        self._predict(threads)
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
-        self._project[first](threads)
-
-    def finish(self, threads: int) -> None:
-        """The poses of the substep are final: derive the velocities, and keep the forces."""
-        self._finish(threads)
+    def record_check(self, p: Program) -> None:
+        """Stop the run where a pose or velocity is no finite number."""
+        p.serial(find_lost_frame, self.frames, self.system.flags, self._lost, len(self._rigid.bodies))
+        p.stop_if((self._lost.flag, 0))
 
     def contacts(self) -> Contacts:
         """The contacts of bodies with each other and with colliders that pushed in the last step."""
@@ -181,12 +169,10 @@ class Bodies:
         good = np.isfinite(np.concatenate([f.x, f.q, f.v, f.w], axis=1)[:count]).all(axis=1)
         return self._rigid.bodies[int(np.argmin(good))].name
 
-    def publish(self) -> bool:
-        """Show the poses and velocities to the user; False, and nothing shown, when one is no finite number."""
+    def end(self) -> None:
+        """Show the poses and velocities to the user."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
-        if not self.system.flags.finite[0] or not self._is_finite():
-            return False
         if self._settings.sleeping:
             self._tire()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
@@ -196,14 +182,7 @@ class Bodies:
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
             shown[...] = parts[name]
-        return True
-
-    def _is_finite(self) -> bool:
-        """Whether all poses and velocities are finite numbers."""
-        f = self.frames
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = float(f.x.sum()) + float(f.q.sum()) + float(f.v.sum()) + float(f.w.sum())
-        return math.isfinite(total)
+        self._state.external_work += self.system.joints.work
 
     def _rest(self) -> None:
         """Let those sleep that have been idle for long enough, unless a user has given them a speed."""

@@ -54,6 +54,8 @@ class Motions(Record):
     predicted_q = Field(np.float64, 4, doc="quaternion of the prediction")
     free_v = Field(np.float64, 3, unit="m/s", doc="velocity of the prediction")
     free_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity of the prediction")
+    free_q = Field(np.float64, 4, doc="quaternion of the prediction, before others than the bodies' solver push")
+    momentum = Field(np.float64, 3, unit="kg m^2/s", doc="angular momentum of the prediction")
     kept_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
     kept_q = Field(np.float64, 4, doc="quaternion before the solution")
     kept_moved = Field(np.float64, 6, unit="m, rad", doc="motion before the solution")

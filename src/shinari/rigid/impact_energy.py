@@ -102,7 +102,7 @@ def foresee_velocities(i, frames: Frames, motions: Motions, h: np.float64):
     """Velocities that the solution leads to, without damping."""
     motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
     if is_free(frames, i):
-        motions.later_v[i], motions.later_w[i] = velocities_after(frames, i, h)
+        motions.later_v[i], motions.later_w[i] = velocities_after(frames, motions, i, h)
 
 
 @kernel(fastmath=STEADY)

@@ -19,7 +19,7 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.frames import Driven, Frames, Motions, Path
-from shinari.rigid.progress import Flags, Pushed
+from shinari.rigid.progress import Flags, Lost, Pushed
 from shinari.solver.particles import Clock
 
 MIDPOINTS = 12
@@ -206,11 +206,10 @@ def is_free(frames, i):
 
 
 @steady
-def velocities_after(frames, i, h):
+def velocities_after(frames, motions, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
-    before, after, spin = frames.q0[i], frames.q[i], frames.w[i]
-    free, momentum = free_motion(before, frames.moments, i, spin, h)
+    after, free, momentum = frames.q[i], motions.free_q[i], motions.momentum[i]
     turn = scale(turn_between(free, after), 1.0 / h)
     momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
     return speed, spin_of(after, frames.moments, i, momentum)
@@ -227,7 +226,9 @@ def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
 
 
 @kernel(fastmath=STEADY)
-def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+def predict_body(
+    i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):  # fmt: skip
     """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
 
     An immovable one goes evenly with its velocities.
@@ -239,10 +240,11 @@ def predict_body(i, frames: Frames, gx: np.float64, gy: np.float64, gz: np.float
         v = v[0] + gx, v[1] + gy, v[2] + gz
         frames.v[i] = v
     frames.x[i] = add(frames.x[i], scale(v, h))
-    q = frames.q[i]
     if free:
-        spin = mean_spin(q, frames.moments, i, spin, h)
-    frames.q[i] = normalised(turned_by(q, scale(spin, h)))
+        frames.q[i], motions.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
+        motions.free_q[i] = frames.q[i]
+    else:
+        frames.q[i] = normalised(turned_by(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
@@ -303,10 +305,10 @@ def update_inertia(i, frames: Frames):
 
 
 @kernel(fastmath=STEADY)
-def derive_velocities(i, frames: Frames, h: np.float64, decay: np.float64):
+def derive_velocities(i, frames: Frames, motions: Motions, h: np.float64, decay: np.float64):
     """Velocities of a body from its poses at both ends of the substep, and their damping."""
     if is_free(frames, i):
-        v, w = velocities_after(frames, i, h)
+        v, w = velocities_after(frames, motions, i, h)
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 
@@ -324,3 +326,13 @@ def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:
     """Origin and quaternion of the frame of a body from the pose of the body as described."""
     return position + np.array(rotate(tuple(rotation), tuple(centre))), np.array(multiply(tuple(rotation), tuple(axes)))
+
+
+@kernel
+def find_lost_frame(_, frames: Frames, flags: Flags, lost: Lost, count: int):
+    """Look for what is no finite number among the poses and velocities of so many frames."""
+    total = 0.0
+    for b in range(count):
+        x, q, v, w = frames.x[b], frames.q[b], frames.v[b], frames.w[b]
+        total += x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+    lost.flag[0] = flags.finite[0] == 0 or not abs(total) < np.inf

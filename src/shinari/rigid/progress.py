@@ -54,3 +54,9 @@ class Pushed(Record):
     """Sum of the magnitudes of the impulses from outside when the positions were solved last, one row."""
 
     total = Field(np.float64)
+
+
+class Lost(Record):
+    """One row: whether a pose or velocity is no finite number."""
+
+    flag = Field(np.int64)

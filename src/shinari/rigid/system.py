@@ -37,7 +37,6 @@ from shinari.rigid.progress import Counts, Flags
 from shinari.rigid.report import PointLog
 from shinari.rigid.sweeps import solve_by_sweeps
 from shinari.settings import Settings
-from shinari.solver.segment import Segment
 from shinari.state import State
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
@@ -83,12 +82,14 @@ class System:
             self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
         )
         self.log = PointLog(self._points, self._work, self.counts, self.flags)
-        self._begin = Segment(lambda p: self.joints.record_begin(p, self._elements, frames))
 
-    def begin(self, threads: int) -> None:
+    def record_begin(self, p: Program) -> None:
+        """A step begins: what joints keep of it."""
+        self.joints.record_begin(p, self._elements, self._frames)
+
+    def begin(self) -> None:
         """A step begins."""
-        self.contacts.begin(threads)
-        self._begin(threads)
+        self.contacts.begin()
         self.log.begin()
         self.flags.fresh[0] = 1
 

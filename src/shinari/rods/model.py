@@ -14,7 +14,7 @@ from shinari.rods.motion import measure_start, predict_frame, update_spin
 from shinari.rods.records import Frames, Rods, Segments
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class RodModel:
         return inertia[:, :1] * (spins - own * up) + inertia[:, 1:] * own * up
 
 
-class RodPart:
+class RodPart(System):
     """Rods of one simulation.
 
     Attributes:
@@ -194,9 +194,6 @@ class RodPart:
         self._open = _ranges(rods.bounds[rods.direct & ~rods.closed])
         self._rings = _ranges(rods.bounds[rings])
         self._colours = _colours(rods.bounds, rods.closed)
-        self._predict, self._finish = Segment(self.record_predict), Segment(self.record_velocities)
-        self._solve = {f: Segment(lambda p, f=f: self.record_project(p, f)) for f in (True, False)}
-        self._threads = 1
 
     def record_predict(self, p: Program) -> None:
         """Turn the frames by their spins, clamped ones towards where the user put them."""
@@ -235,22 +232,7 @@ class RodPart:
         arguments = self._segments, self.frames, self._decay, 1.0 / self._settings.substep
         p.launch(update_spin, *arguments, count=len(self._segments))
 
-    def predict(self, h: float) -> None:
-        """Run `record_predict`."""
-        if self._clock.substep[0] == 0:
-            self.begin()
-        self._predict(self._threads)
-
-    def project(self, threads: int, first: bool) -> None:
-        """Run `record_project`."""
-        self._threads = threads
-        self._solve[first](threads)
-
-    def finish(self, threads: int) -> None:
-        """Run `record_velocities`."""
-        self._finish(threads)
-
-    def begin(self) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Give clamped frames that the user turned the spin that takes them there in dt."""
         c, frames = self._clamped, self.frames
         if len(c) == 0:

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from shinari.compute import kernel
+from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.contact.particle.records import Bodies as PairBodies
+from shinari.contact.particle.records import Control, RowBodies
+from shinari.contact.particle.records import Rows as PairRows
 from shinari.contact.solid.collide import combined, into, law_of, out_of
 from shinari.contact.solid.records import Colliders, Contacts, Items, Poses
 from shinari.contact.solid.records import Counts as ListCounts
@@ -15,7 +18,7 @@ from shinari.shape_matching.impact_records import (
     Changes,
     Counts,
     ImpactRows,
-    PairContacts,
+    PairStarts,
     Points,
     Starts,
 )
@@ -79,16 +82,16 @@ def find_body(
 
 @kernel(fastmath=STEADY)
 def count_collider_impacts(
-    _, items: Items, contacts: Contacts, near: ListCounts, points: Points, starts: Starts, counts: Counts
+    _, items: Items, contacts: Contacts, listed: ListCounts, points: Points, starts: Starts, counts: Counts
 ):
     """Count the contacts with colliders that push each rigid lump; find where those of each start."""
     for g in range(len(starts)):
         starts.at[g] = 0
-    for n in range(near.items[0]):
+    for n in range(listed.items[0]):
         lump = points.lump[items.item[n]]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
-                if contacts.push[m] > ZERO:
+                if contacts.push[m] > 0.0:
                     starts.at[lump] += 1
     total = 0
     for g in range(len(starts)):
@@ -101,46 +104,77 @@ def count_collider_impacts(
 
 @kernel(fastmath=STEADY)
 def list_collider_impacts(
-    _, items: Items, contacts: Contacts, near: ListCounts, points: Points, starts: Starts, rows: ImpactRows
+    _, items: Items, contacts: Contacts, listed: ListCounts, points: Points, starts: Starts, rows: ImpactRows
 ):
     """List the contacts with colliders that push rigid lumps, lump after lump."""
-    for n in range(near.items[0]):
+    for n in range(listed.items[0]):
         particle = np.int64(items.item[n])
         lump = points.lump[particle]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
-                if contacts.push[m] > ZERO:
+                if contacts.push[m] > 0.0:
                     k = starts.at[lump]
                     rows.lumps[k], rows.particles[k], rows.contact[k] = (lump, -1), (particle, -1), m
                     starts.at[lump] = k + 1
 
 
+@kernel
+def keep_impulse(m, pairs: PairRows, started: PairStarts):
+    """Keep the impulse of a row as a substep begins."""
+    started.impulse[m] = pairs.impulse[m]
+
+
+@kernel
+def compare_detections(_, control: Control, counts: Counts):
+    """See whether rows have been found anew within the substep: they have what they pushed since."""
+    counts.others[0] = control.detections[0] != counts.detections[0] or control.rows[0] != counts.rows[0]
+
+
+@kernel
+def clear_impulse(m, started: PairStarts, zero: real):
+    """A row that was found within the substep began with nothing."""
+    started.impulse[m] = zero, zero, zero
+
+
 @steady
-def pushes(pairs, points, m):
+def particles_of(m, row_bodies, bodies):
+    """The particles of a row."""
+    i, j = row_bodies.points[m]
+    return np.int64(bodies.particle[i]), np.int64(bodies.particle[j])
+
+
+@steady
+def pushes(m, i, j, pairs, started, points):
     """Whether a contact of two particles of rigid lumps has pushed in this substep."""
-    i, j = pairs.particles[m]
-    push = dot(sub(pairs.impulse[m], pairs.start[m]), pairs.normal[m])
+    push = dot(sub(pairs.impulse[m], started.impulse[m]), pairs.normal[m])
     return points.lump[i] >= 0 and points.lump[j] >= 0 and push > 0.0
 
 
 @kernel(fastmath=STEADY)
-def count_pair_impacts(_, pairs: PairContacts, points: Points, counts: Counts):
+def count_pair_impacts(
+    _, row_bodies: RowBodies, bodies: PairBodies, pairs: PairRows, started: PairStarts, control: Control,
+    points: Points, counts: Counts,
+):  # fmt: skip
     """Count the contacts of two rigid lumps that push."""
     total = 0
-    for m in range(len(pairs)):
-        if pushes(pairs, points, m):
+    for m in range(control.rows[0]):
+        i, j = particles_of(m, row_bodies, bodies)
+        if pushes(m, i, j, pairs, started, points):
             total += 1
     counts.pairs[0] = total
     counts.all[0] = total + counts.colliders[0]
 
 
 @kernel(fastmath=STEADY)
-def list_pair_impacts(_, pairs: PairContacts, points: Points, counts: Counts, rows: ImpactRows):
+def list_pair_impacts(
+    _, row_bodies: RowBodies, bodies: PairBodies, pairs: PairRows, started: PairStarts, control: Control,
+    points: Points, counts: Counts, rows: ImpactRows,
+):  # fmt: skip
     """List the contacts of two rigid lumps that push, after those with colliders."""
     k = counts.colliders[0]
-    for m in range(len(pairs)):
-        if pushes(pairs, points, m):
-            i, j = np.int64(pairs.particles[m, 0]), np.int64(pairs.particles[m, 1])
+    for m in range(control.rows[0]):
+        i, j = particles_of(m, row_bodies, bodies)
+        if pushes(m, i, j, pairs, started, points):
             rows.lumps[k], rows.particles[k], rows.contact[k] = (points.lump[i], points.lump[j]), (i, j), m
             k += 1
 
@@ -169,7 +203,7 @@ def prepare_collider_impact(
     g, i, m = rows.lumps[k, 0], rows.particles[k, 0], rows.contact[k]
     collider = np.int64(contacts.solid[m])
     law, x = law_of(points.law, colliders.surface, i, collider), particles.x[i]
-    here, pose = (x[0], x[1], x[2]), particles.group[i] * len(colliders) + collider
+    here, pose = (x[0], x[1], x[2]), np.int64(particles.group[i]) * len(colliders) + collider
     carried = scale(sub(here, out_of(poses.before[pose], into(poses.after[pose], here))), ONE / h)
     n = double(contacts.normal[m])
     speed = dot(n, sub(velocity_at(before, g, away(here, before.centre[g])), carried))
@@ -186,7 +220,8 @@ def prepare_pair_impact(
     at,
     rows: ImpactRows,
     counts: Counts,
-    pairs: PairContacts,
+    pairs: PairRows,
+    started: PairStarts,
     before: Bodies,
     now: Bodies,
     points: Points,
@@ -203,7 +238,7 @@ def prepare_pair_impact(
     there = add(double(particles.x[j]), scale(n, np.float64(points.radius[j])))
     first = velocity_at(before, g, away(here, before.centre[g]))
     speed = dot(n, sub(first, velocity_at(before, other, away(there, before.centre[other]))))
-    pushed = sub(pairs.impulse[m], pairs.start[m])
+    pushed = sub(pairs.impulse[m], started.impulse[m])
     push = dot(n, pushed)
     arm, far = away(here, now.centre[g]), away(there, now.centre[other])
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, arm, far, NONE
@@ -315,11 +350,11 @@ def write_collider_impulse(k, rows: ImpactRows, contacts: Contacts, particles: P
 
 
 @kernel(fastmath=STEADY)
-def write_pair_impulse(at, rows: ImpactRows, counts: Counts, pairs: PairContacts):
+def write_pair_impulse(at, rows: ImpactRows, counts: Counts, pairs: PairRows, started: PairStarts):
     """Record the impulse of a contact of two lumps."""
     k = counts.colliders[0] + at
     m = rows.contact[k]
-    pairs.impulse[m] = add(pairs.start[m], add(scale(rows.normal[k], rows.push[k]), rows.hold[k]))
+    pairs.impulse[m] = add(started.impulse[m], add(scale(rows.normal[k], rows.push[k]), rows.hold[k]))
 
 
 @kernel(fastmath=STEADY)

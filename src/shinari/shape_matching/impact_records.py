@@ -31,13 +31,10 @@ class Points(Record):
     law = Field(real, 4, doc="friction, static friction, restitution and compliance [m/N]")
 
 
-class PairContacts(Record):
-    """Contacts of two particles, M rows."""
+class PairStarts(Record):
+    """Rows of pairs of particles as the substep began."""
 
-    particles = Field(np.uint32, 2)
-    normal = Field(real, 3, doc="from the second to the first")
-    impulse = Field(real, 3, unit="N s", doc="on the first, sum over the step")
-    start = Field(real, 3, unit="N s", doc="what of it is of substeps before")
+    impulse = Field(real, 3, unit="N s", doc="on the first, sum over the substeps before")
 
 
 class ImpactRows(Record):
@@ -63,6 +60,9 @@ class Counts(Record):
     colliders = Field(np.int64, doc="with colliders")
     pairs = Field(np.int64, doc="of two lumps")
     all = Field(np.int64)
+    rows = Field(np.int64, doc="rows of pairs of particles as the substep began")
+    detections = Field(np.int64, doc="their detections as the substep began")
+    others = Field(np.int64, doc="whether the rows have been found anew since")
 
 
 class Starts(Record):

@@ -21,9 +21,12 @@ from shinari.compute import Program
 from shinari.contact.family import Touches
 from shinari.shape_matching.impact_kernels import (
     apply_change,
+    clear_impulse,
+    compare_detections,
     count_collider_impacts,
     count_pair_impacts,
     find_body,
+    keep_impulse,
     list_collider_impacts,
     list_pair_impacts,
     prepare_collider_impact,
@@ -38,13 +41,13 @@ from shinari.shape_matching.impact_records import (
     Changes,
     Counts,
     ImpactRows,
-    PairContacts,
+    PairStarts,
     Points,
     Starts,
 )
 from shinari.shape_matching.part import GRAIN, PIECES, Matching
 from shinari.solver.particles import Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.contact.particle.particle_pairs import Pairs
@@ -56,8 +59,10 @@ if TYPE_CHECKING:
 SLOW = 2.0
 
 
-class Impacts:
-    """The velocities of rigid lumps in contact, as a family of contacts; it has no contacts of its own."""
+class Impacts(System):
+    """The velocities of rigid lumps in contact; it has no contacts of its own."""
+
+    touching = True
 
     def __init__(
         self,
@@ -79,78 +84,91 @@ class Impacts:
             radius=model.radii,
             law=model.surfaces[model.owners],
         )
-        self._pair_contacts = PairContacts.zeros(0, real)
+        self._started = PairStarts.zeros(0, real)
         self._counts, self._starts = Counts.zeros(1), Starts.zeros(count + 1)
         self._rows = ImpactRows.zeros(64)
-        self._measure, self._bounce = Segment(self.record_predict), Segment(self.record_restitution)
 
-    def record_predict(self, p: Program) -> None:
-        """A substep begins: the motion of the lumps, with the gravity of the substep."""
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: the motion of the lumps, with the gravity of the substep, and the impulses so far."""
         self._record_bodies(p, self._before, self._kick)
+        if self._pairs is not None:
+            control, rows = self._pairs.control, (self._pairs.control.rows, 0)
+            p.copy(rows, (self._counts.rows, 0))
+            p.copy((control.detections, 0), (self._counts.detections, 0))
+            p.require(self._started, rows)
+            p.launch(keep_impulse, self._pairs.detection.rows, self._started, count=rows)
 
     def record_restitution(self, p: Program) -> None:
         """Bring the velocities of the lumps to what their contacts ask for."""
-        matching, rows, counts, points = self._matching, self._rows, self._counts, self._points
-        solids, starts = self._solids, self._starts
-        if solids is not None:
-            near = solids.particle_list
-            lists = near.items, near.contacts, near.counts, points, starts
-            p.serial(count_collider_impacts, *lists, counts)
+        if self._solids is not None:
+            listed = self._solids.particle_list
+            p.serial(
+                count_collider_impacts, listed.items, listed.contacts, listed.counts, self._points, self._starts,
+                self._counts,
+            )  # fmt: skip
         if self._pairs is not None:
-            p.serial(count_pair_impacts, self._pair_contacts, points, counts)
-        with p.when((counts.all, 0)):
-            p.require(rows, (counts.all, 0))
-            bodies = self._before, self._now
+            self._record_pair_count(p)
+        with p.when((self._counts.all, 0)):
+            p.require(self._rows, (self._counts.all, 0))
             self._record_bodies(p, self._now, np.zeros(3))
-            if solids is not None:
-                p.serial(list_collider_impacts, *lists, rows)
-                moving = points, self._particles, solids.colliders, solids.pose_table
-                records = rows, near.contacts, *bodies, *moving
-                p.launch(prepare_collider_impact, *records, self._h, self._slow, count=(counts.colliders, 0))
+            if self._solids is not None:
+                self._record_colliders(p)
             if self._pairs is not None:
-                p.serial(list_pair_impacts, self._pair_contacts, points, counts, rows)
-                records = rows, counts, self._pair_contacts, *bodies, points, self._particles
-                p.launch(prepare_pair_impact, *records, self._slow, count=(counts.pairs, 0))
-            p.serial(sweep_impacts, rows, self._now, self._changes, counts)
-            if solids is not None:
-                records = rows, near.contacts, self._particles
-                p.launch(write_collider_impulse, *records, self._h, count=(counts.colliders, 0))
-            if self._pairs is not None:
-                p.launch(write_pair_impulse, rows, counts, self._pair_contacts, count=(counts.pairs, 0))
-            records = matching.matched, self._now, self._changes, self._particles
-            p.launch(apply_change, *records, count=len(matching.matched), grain=GRAIN)
+                self._record_pairs(p)
+            p.serial(sweep_impacts, self._rows, self._now, self._changes, self._counts)
+            self._record_results(p)
+
+    def _record_pair_count(self, p: Program) -> None:
+        """Count the pairs of lumps that push; rows that were found within the substep began with nothing."""
+        assert self._pairs is not None
+        found, control, counts = self._pairs.detection, self._pairs.control, self._counts
+        p.serial(compare_detections, control, counts)
+        with p.when((counts.others, 0)):
+            p.require(self._started, (control.rows, 0))
+            p.launch(clear_impulse, self._started, 0.0, count=(control.rows, 0))
+        records = found.row_bodies, found.bodies, found.rows, self._started, control
+        p.serial(count_pair_impacts, *records, self._points, counts)
+
+    def _record_colliders(self, p: Program) -> None:
+        """List the contacts with colliders, and write what they ask for."""
+        solids, rows, points = self._solids, self._rows, self._points
+        assert solids is not None
+        listed = solids.particle_list
+        p.serial(list_collider_impacts, listed.items, listed.contacts, listed.counts, points, self._starts, rows)
+        p.launch(
+            prepare_collider_impact, rows, listed.contacts, self._before, self._now, points, self._particles,
+            solids.colliders, solids.pose_table, self._h, self._slow, count=(self._counts.colliders, 0),
+        )  # fmt: skip
+
+    def _record_pairs(self, p: Program) -> None:
+        """List the pairs of lumps, and write what they ask for."""
+        assert self._pairs is not None
+        found, rows, counts, points = self._pairs.detection, self._rows, self._counts, self._points
+        records = found.row_bodies, found.bodies, found.rows, self._started, self._pairs.control
+        p.serial(list_pair_impacts, *records, points, counts, rows)
+        bodies = self._before, self._now, points, self._particles
+        p.launch(
+            prepare_pair_impact, rows, counts, found.rows, self._started, *bodies, self._slow, count=(counts.pairs, 0)
+        )  # fmt: skip
+
+    def _record_results(self, p: Program) -> None:
+        """Write the impulses to the contacts, and change the velocities of the particles."""
+        rows, counts, matched = self._rows, self._counts, self._matching.matched
+        if self._solids is not None:
+            contacts = self._solids.particle_list.contacts
+            p.launch(write_collider_impulse, rows, contacts, self._particles, self._h, count=(counts.colliders, 0))
+        if self._pairs is not None:
+            pairs = self._pairs.detection.rows
+            p.launch(write_pair_impulse, rows, counts, pairs, self._started, count=(counts.pairs, 0))
+        p.launch(
+            apply_change, matched, self._now, self._changes, self._particles, count=len(matched), grain=GRAIN
+        )  # fmt: skip
 
     def _record_bodies(self, p: Program, bodies: Bodies, kick: np.ndarray) -> None:
         """Find the motion of the lumps, with a change of velocity on top."""
         m = self._matching
         p.launch(sum_body, m.pieces, m.lumps, m.matched, self._particles, count=len(m.pieces), grain=PIECES)
         p.launch(find_body, m.pieces, m.lumps, self._particles, bodies, *kick, count=len(m.lumps), grain=GRAIN)
-
-    def begin(self, time: float) -> None:
-        """Nothing is carried from step to step."""
-
-    def prepare(self, end: float, threads: int) -> None:
-        """Run `record_predict`, and keep the impulses of the pairs so far."""
-        self._measure(threads)
-        if self._pairs is not None:
-            self._start, self._detections = self._pairs.rows()[2].copy(), self._pairs.detections
-
-    def project(self, threads: int, first: bool) -> float:
-        """Nothing: positions are the business of the colliders and of matching."""
-        return 0.0
-
-    def settle(self, threads: int) -> None:
-        """Nothing to undo."""
-
-    def bounce(self, threads: int) -> None:
-        """Run `record_restitution` on the contacts as they are now."""
-        if self._pairs is not None:
-            particles, normals, impulses = self._pairs.rows()
-            # rows that were found anew within the substep have what they pushed since
-            same = self._pairs.detections == self._detections and len(self._start) == len(impulses)
-            start = self._start if same else np.zeros_like(impulses)
-            self._pair_contacts.bind(particles=particles, normal=normals, impulse=impulses, start=start)
-        self._bounce(threads)
 
     def touches(self) -> Touches:
         """None that are not those of the colliders."""

@@ -33,7 +33,7 @@ from shinari.shape_matching.records import (
 )
 from shinari.shape_matching.spin import apply_spin, find_spin, keep_velocity, sum_spin
 from shinari.solver.particles import Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -267,7 +267,7 @@ class Tables:
             )  # fmt: skip
 
 
-class Matching:
+class Matching(System):
     """The clusters of one simulation.
 
     Attributes:
@@ -302,9 +302,6 @@ class Matching:
             spin=np.zeros((number, 3)),
         )
         self.pieces = lump_pieces(lumps)
-        self._predict, self._finish = Segment(self.record_predict), Segment(self.record_velocities)
-        self._solve = {f: Segment(lambda p, f=f: self.record_project(p, f)) for f in (True, False)}
-        self._threads = 1
 
     def record_predict(self, p: Program) -> None:
         """Keep the velocities of the prediction."""
@@ -327,19 +324,6 @@ class Matching:
         p.launch(sum_spin, self.pieces, *records, self._h, self._growth, count=len(self.pieces), grain=PIECES)
         p.launch(find_spin, self.pieces, self.lumps, self._particles, count=len(self.lumps), grain=GRAIN)
         p.launch(apply_spin, self.matched, self.lumps, self._particles, count=len(self.matched), grain=GRAIN)
-
-    def predict(self, h: float) -> None:
-        """Run `record_predict`."""
-        self._predict(self._threads)
-
-    def project(self, threads: int, first: bool) -> None:
-        """Run `record_project`."""
-        self._threads = threads
-        self._solve[first](threads)
-
-    def finish(self, threads: int) -> None:
-        """Run `record_velocities`."""
-        self._finish(threads)
 
 
 def lump_pieces(lumps: ShapeMatching) -> LumpPieces:

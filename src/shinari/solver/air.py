@@ -18,6 +18,7 @@ from shinari.model import Model
 from shinari.scene import check
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
+from shinari.solver.system import System
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
@@ -99,21 +100,25 @@ def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
         table.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
 
 
-class Air:
-    """Triangles of one simulation in the air."""
+class Air(System):
+    """Triangles of one simulation in the air.
+
+    Attributes:
+        triangles: The triangles; one that is gone has no drag.
+    """
 
     def __init__(self, model: Model, settings: Settings, particles: Particles, clock: Clock) -> None:
         air = model.air
         assert air is not None
         self._model, self._settings, self._particles, self._clock = model, settings, particles, clock
         real = model.real
-        self._triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
+        self.triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
         kicks = np.zeros((3 * len(air.triangles), 3), real)
         self._corners = Corners(real, kick=kicks, by_particle=air.corners)
         self._offsets = Offsets(real, start=air.corner_offsets)
         self._wind = Wind.zeros(settings.substeps, real)
 
-    def begin(self, ends: np.ndarray) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the wind at the ends of the substeps [s]."""
         tabulate(self._wind, self._model, ends)
 
@@ -121,11 +126,11 @@ class Air:
         """Take triangles out of the air that are gone, (F,)."""
         air = self._model.air
         assert air is not None
-        self._triangles.drag[...] = np.where(left[:, None], air.drag, 0)
+        self.triangles.drag[...] = np.where(left[:, None], air.drag, 0)
 
     def record_forces(self, p: Program) -> None:
         """Wind and drag change the velocities."""
-        records = self._triangles, self._corners, self._offsets, self._particles
-        count, h = len(self._triangles), self._settings.substep
+        records = self.triangles, self._corners, self._offsets, self._particles
+        count, h = len(self.triangles), self._settings.substep
         p.launch(find_kicks, *records, self._wind, self._clock, h, count=count)
         p.launch(apply_kicks, self._corners, self._offsets, self._particles, count=len(self._particles))

@@ -14,6 +14,7 @@ from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.projection import Variant, projection, rows_record
+from shinari.solver.system import System
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
@@ -33,11 +34,11 @@ class Gate(Record):
     open = Field(np.int64)
 
 
-class Hierarchy:
+class Hierarchy(System):
     """Coarse levels of the distance rows of one simulation."""
 
-    def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings) -> None:
-        self._fine = particles
+    def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
+        self._fine, self._clock = particles, clock
         self._gate = Gate.zeros(1)
         self._levels: list[_Solver] = []
         block = model.blocks.get(DISTANCE.name)
@@ -62,11 +63,11 @@ class Hierarchy:
         weight = 2.0 * float(inverse_masses.mean())
         self._levels = [_Solver(level, weight, model.real, settings) for level in levels]
 
-    def record_project(self, p: Program, clock: Clock) -> None:
+    def record_predict(self, p: Program) -> None:
         """Solve the coarse levels once and move the particles along, in every second substep."""
         if not self._levels:
             return
-        p.serial(open_gate, self._gate, clock)
+        p.serial(open_gate, self._gate, self._clock)
         with p.when((self._gate.open, 0)):
             finer = [self._fine, *(level.particles for level in self._levels)]
             for level, above in zip(self._levels, finer, strict=False):

@@ -11,28 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.system import System
     from shinari.solver.workspace import Workspace
     from shinari.state import State
-
-
-class Part(Protocol):
-    """A part bound to the arrays of one simulation."""
-
-    def predict(self, h: float) -> None:
-        """After the positions of a substep were predicted: move on what the part itself keeps.
-
-        Args:
-            h: Substep [s].
-        """
-        ...
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve everything once on so many threads; `first` in the first iteration of a substep."""
-        ...
-
-    def finish(self, threads: int) -> None:
-        """After the velocities of a substep followed from the positions."""
-        ...
 
 
 class PartModel(Protocol):
@@ -47,7 +28,7 @@ class PartModel(Protocol):
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
         ...
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> Part:
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "System":
         """The part for a simulation; `state.parts` holds the arrays that `start` gave."""
         ...
 

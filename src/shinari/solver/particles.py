@@ -42,6 +42,7 @@ class Clock(Record):
     """One row: where the step is."""
 
     substep = Field(np.int64, doc="number of the substep")
+    iteration = Field(np.int64, doc="number of the iteration in it; 0 again in the second")
 
 
 class Times(Record):

@@ -15,18 +15,48 @@ g at its full size the strain is y afterwards. It stops where the same measure o
 """
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
+from shinari.compute import Field, Program, Record, convert, function, kernel, real, scratch
+from shinari.compute.kernels import STEADY
 from shinari.maths.eigen import eigen
-from shinari.maths.function import STEADY, steady
 from shinari.model import ConstraintBlock, Flowing, Model
-from shinari.solver.tearing import SERIAL, right_cauchy_green
+from shinari.solver.particles import Particles
+from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
+from shinari.solver.system import System
+from shinari.solver.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.state import State
 
+if TYPE_CHECKING:
+    from shinari.solver.rows import BlockSolver
+
 TWO_THIRDS = 2.0 / 3.0
+
+
+class Law(Record):
+    """One row: when and how fast rest shapes follow."""
+
+    yield_strain = Field(np.float64)
+    part = Field(np.float64, doc="part of the way in a substep")
+    limit = Field(np.float64, doc="largest plastic strain")
+
+
+class RestLengths(Record):
+    """Distance rows that flow."""
+
+    row = Field(np.uint32)
+    rest = Field(real, 1, unit="m", doc="rest length", saved=True)
+    start = Field(np.float64, 1, unit="m", doc="rest length at the start")
+
+
+class RestShapes(Record):
+    """Tetrahedra that flow."""
+
+    row = Field(np.uint32)
+    rest = Field(real, 9, unit="1/m", doc="inverse rest shape", saved=True)
+    start = Field(np.float64, 9, unit="m", doc="rest shape at the start")
 
 
 def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
@@ -40,78 +70,31 @@ def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.nda
     return parameters
 
 
-class Flows:
-    """What flows in one simulation."""
-
-    def __init__(self, model: Model, state: State, solvers: dict, h: float) -> None:
-        self._flows = [_Flow(flow, model, state, solvers[flow.block], h) for flow in model.flowings]
-
-    def advance(self, threads: int) -> None:
-        """Let all rest shapes follow for a substep."""
-        for flow in self._flows:
-            flow.advance(threads)
-
-
-class _Flow:
-    """The rows of one record."""
-
-    def __init__(self, flow: Flowing, model: Model, state: State, solver: Any, h: float) -> None:
-        failure = flow.failure
-        self._flow, self._state, self._solver = flow, state, solver
-        self._rest = state.parts[flow.name]
-        # rest lengths, or the edges B0^-1 of the rest shapes
-        self._start = solver.block.parameters[flow.rows, flow.columns].astype(np.float64)
-        if self._start.shape[1] == 9:
-            self._start = np.linalg.inv(self._start.reshape(-1, 3, 3)).reshape(-1, 9)
-        part = 1.0 if math.isinf(failure.creep) else -math.expm1(-failure.creep * h)
-        self._numbers = failure.yield_strain, part, failure.plastic_limit
-        self._flags = np.zeros(len(flow.rows), np.bool_)
-
-    def advance(self, threads: int) -> None:
-        flow, block = self._flow, self._solver.block
-        follow = flow_lengths if block.type.points == 2 else flow_tetrahedra
-        workers = threads if len(flow.rows) >= SERIAL else 1
-        if follow(
-            workers, flow.rows, block.indices, self._solver.parameters, self._state.x, *self._numbers, self._start,
-            self._rest, self._flags
-        ):  # fmt: skip
-            rows = flow.rows[self._flags]
-            self._solver.set_parameters(rows, flow.columns, self._rest[self._flags])
+@kernel(fastmath=STEADY, mixed=True)
+def flow_length(
+    k, lengths: RestLengths, edges: Edges, particles: Particles, cells: Cells, parameters: Parameters, layout: Layout,
+    law: Law,
+):  # fmt: skip
+    """Let the rest length of a distance row follow."""
+    r = np.int64(lengths.row[k])
+    i, j = edges.points[r]
+    p, q = particles.x[i], particles.x[j]
+    a, b, c = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    length = np.sqrt(np.float64(a * a + b * b + c * c))
+    rest, start = np.float64(lengths.rest[k, 0]), lengths.start[k, 0]
+    yields, limit = law.yield_strain[0], law.limit[0]
+    strain = length / rest - 1.0
+    if abs(strain) > yields:
+        # a row crushed beyond all strain has no such rest length: it goes to the limit
+        wanted = length / (1.0 + yields) if strain > 0.0 else length / max(1.0 - yields, 1e-3)
+        new = rest + law.part[0] * (wanted - rest)
+        new = min(max(new, (1.0 - min(limit, 0.999)) * start), (1.0 + limit) * start)
+        if new != rest:
+            lengths.rest[k, 0] = new
+            set_parameter(r, 0, convert(new, layout.absent[0]), cells, parameters, layout)
 
 
-@steady
-def lengths_range(begin, end, rows, indices, x, yields, part, limit, start, rest, flags):
-    """See `flow_lengths`."""
-    found = 0
-    for k in range(begin, end):
-        r = rows[k]
-        i, j = indices[r, 0], indices[r, 1]
-        a, b, c = x[i, 0] - x[j, 0], x[i, 1] - x[j, 1], x[i, 2] - x[j, 2]
-        length = np.sqrt(np.float64(a * a + b * b + c * c))
-        strain = length / rest[k, 0] - 1.0
-        flags[k] = False
-        if abs(strain) > yields:
-            # a row crushed beyond all strain has no such rest length: it goes to the limit
-            wanted = length / (1.0 + yields) if strain > 0.0 else length / max(1.0 - yields, 1e-3)
-            new = rest[k, 0] + part * (wanted - rest[k, 0])
-            new = min(max(new, (1.0 - min(limit, 0.999)) * start[k, 0]), (1.0 + limit) * start[k, 0])
-            flags[k] = new != rest[k, 0]
-            rest[k, 0] = new
-            found += flags[k]
-    return found
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def flow_lengths(threads, rows, indices, parameters, x, yields, part, limit, start, rest, flags):
-    """Let the rest lengths of distance rows follow; how many have changed."""
-    count, found = len(rows), np.zeros(threads, np.int64)
-    for t in numba.prange(threads):
-        begin, end = count * t // threads, count * (t + 1) // threads
-        found[t] = lengths_range(begin, end, rows, indices, x, yields, part, limit, start, rest, flags)
-    return found.sum()
-
-
-@steady
+@function(fastmath=STEADY)
 def isochoric_strain(c, logs):
     """sqrt(2/3) |log s*| of squared stretches on the diagonal of c; log s* into `logs`."""
     mean = 0.0
@@ -125,12 +108,14 @@ def isochoric_strain(c, logs):
     return np.sqrt(TWO_THIRDS * total)
 
 
-@steady
-def plastic_strain(edges, new, p, c, v, logs):
+@function(fastmath=STEADY)
+def plastic_strain(k, shapes, new, c, v, logs):
     """The same measure of the plastic deformation B0^-1 B, as rows of nine."""
+    p = scratch((3, 3), np.float64(0.0))
     for i in range(3):
+        a, b, d = shapes.start[k, 3 * i], shapes.start[k, 3 * i + 1], shapes.start[k, 3 * i + 2]
         for j in range(3):
-            p[i, j] = edges[3 * i] * new[j] + edges[3 * i + 1] * new[3 + j] + edges[3 * i + 2] * new[6 + j]
+            p[i, j] = a * new[j] + b * new[3 + j] + d * new[6 + j]
     for i in range(3):
         for j in range(3):
             c[i, j] = p[0, i] * p[0, j] + p[1, i] * p[1, j] + p[2, i] * p[2, j]
@@ -138,52 +123,84 @@ def plastic_strain(edges, new, p, c, v, logs):
     return isochoric_strain(c, logs)
 
 
-@steady
-def tetrahedra_range(begin, end, rows, indices, parameters, x, yields, part, limit, start, rest, flags):
-    """See `flow_tetrahedra`."""
-    f, c, v, logs = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(3)
-    turn, new, found = np.zeros((3, 3)), np.zeros(9), 0
-    for k in range(begin, end):
-        flags[k] = False
-        right_cauchy_green(rows[k], indices, parameters, x, f, c)
-        # half the norm of the strain is close to e while it is small; far below the yield nothing has to be solved
-        square = 0.0
-        for i in range(3):
-            for j in range(3):
-                away = c[i, j] - (1.0 if i == j else 0.0)
-                square += away * away
-        size = np.sqrt(square)
-        if size < 0.5 and 0.5 * size / (1.0 - size) <= yields:
-            continue
-        eigen(c, v)
-        strain = isochoric_strain(c, logs)
-        if strain <= yields:
-            continue
-        g = part * (strain - yields) / strain
-        for i in range(3):
-            for j in range(3):
-                turn[i, j] = 0.0
-                for n in range(3):
-                    turn[i, j] += v[i, n] * np.exp(-g * logs[n]) * v[j, n]
-        for i in range(3):
-            for j in range(3):
-                new[3 * i + j] = 0.0
-                for n in range(3):
-                    new[3 * i + j] += rest[k, 3 * i + n] * turn[n, j]
-        if limit < np.inf and plastic_strain(start[k], new, f, c, v, logs) > limit:
-            continue
-        for i in range(9):
-            rest[k, i] = new[i]
-        flags[k] = True
-        found += 1
-    return found
+@function(fastmath=STEADY)
+def flowed_shape(k, shapes, g, v, logs, new):
+    """B V diag(s*^-g) V^T into `new`."""
+    turn = scratch((3, 3), np.float64(0.0))
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for n in range(3):
+                total += v[i, n] * np.exp(-g * logs[n]) * v[j, n]
+            turn[i, j] = total
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for n in range(3):
+                total += np.float64(shapes.rest[k, 3 * i + n]) * turn[n, j]
+            new[3 * i + j] = total
 
 
-@numba.njit(parallel=True, cache=True, **STEADY)
-def flow_tetrahedra(threads, rows, indices, parameters, x, yields, part, limit, start, rest, flags):
-    """Let the rest shapes of tetrahedra follow; how many have changed."""
-    count, found = len(rows), np.zeros(threads, np.int64)
-    for t in numba.prange(threads):
-        begin, end = count * t // threads, count * (t + 1) // threads
-        found[t] = tetrahedra_range(begin, end, rows, indices, parameters, x, yields, part, limit, start, rest, flags)
-    return found.sum()
+@kernel(fastmath=STEADY, mixed=True)
+def flow_tetrahedron(
+    k, shapes: RestShapes, tetrahedra: Tetrahedra, particles: Particles, cells: Cells, parameters: Parameters,
+    layout: Layout, law: Law,
+):  # fmt: skip
+    """Let the rest shape of a tetrahedron follow."""
+    r = np.int64(shapes.row[k])
+    c, v = scratch((3, 3), np.float64(0.0)), scratch((3, 3), np.float64(0.0))
+    logs, new = scratch(3, np.float64(0.0)), scratch(9, np.float64(0.0))
+    right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c)
+    # half the norm of the strain is close to e while it is small; far below the yield nothing has to be solved
+    square = 0.0
+    for i in range(3):
+        for j in range(3):
+            away = c[i, j] - (1.0 if i == j else 0.0)
+            square += away * away
+    size, yields = np.sqrt(square), law.yield_strain[0]
+    if size < 0.5 and 0.5 * size / (1.0 - size) <= yields:
+        return
+    eigen(c, v)
+    strain = isochoric_strain(c, logs)
+    if strain <= yields:
+        return
+    flowed_shape(k, shapes, law.part[0] * (strain - yields) / strain, v, logs, new)
+    if law.limit[0] < np.inf and plastic_strain(k, shapes, new, c, v, logs) > law.limit[0]:
+        return
+    for i in range(9):
+        shapes.rest[k, i] = new[i]
+        set_parameter(r, i, convert(new[i], layout.absent[0]), cells, parameters, layout)
+
+
+class Flows(System):
+    """Rows of one simulation whose rest shapes follow."""
+
+    def __init__(
+        self, model: Model, state: State, solvers: "dict[str, BlockSolver]", particles: Particles, h: float
+    ) -> None:
+        self._particles = particles
+        self._flows = [(solvers[flow.block], *_records(flow, state, solvers[flow.block], h)) for flow in model.flowings]
+
+    def record_finish(self, p: Program) -> None:
+        """Let all rest shapes follow for a substep."""
+        for solver, rows, law in self._flows:
+            lengths = isinstance(rows, RestLengths)
+            points = (Edges if lengths else Tetrahedra)(points=solver.block.indices)
+            access = solver.access
+            records = rows, points, self._particles, access.cells, access.parameters, access.layout, law
+            p.launch(flow_length if lengths else flow_tetrahedron, *records, count=len(rows))
+
+
+def _records(flow: Flowing, state: State, solver: "BlockSolver", h: float) -> tuple[RestLengths | RestShapes, Law]:
+    """Rows that flow, and their law."""
+    failure = flow.failure
+    # rest lengths, or the edges B0^-1 of the rest shapes
+    start = solver.block.parameters[flow.rows, flow.columns].astype(np.float64)
+    if start.shape[1] == 9:
+        start = np.linalg.inv(start.reshape(-1, 3, 3)).reshape(-1, 9)
+    kind = RestLengths if start.shape[1] == 1 else RestShapes
+    law = Law.zeros(1)
+    law.part[0] = 1.0 if math.isinf(failure.creep) else -math.expm1(-failure.creep * h)
+    law.yield_strain[0], law.limit[0] = failure.yield_strain, failure.plastic_limit
+    rest = state.parts[flow.name]
+    return kind(rest.dtype.type, row=flow.rows.astype(np.uint32), rest=rest, start=start), law

@@ -7,11 +7,8 @@ module holds a hash of everything the kernel depends on, since Numba does not no
 
 import hashlib
 import inspect
-import os
 import sys
-import tempfile
 import threading
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +16,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from shinari.compute.files import cache_folder, warn_of_cache, write_whole
 from shinari.maths.function import FLAGS
-from shinari.maths.kernel_cache import tell_of_cache, write_whole
 from shinari.maths.threads import held_at_fork
 
 # A module is seen by other threads when it is complete.
@@ -33,14 +30,6 @@ _PACKING = f"slp={numba.config.SLP_VECTORIZE}"  # type: ignore[attr-defined]
 def kernel_folder() -> Path:
     """Folder of the rendered modules."""
     return cache_folder("kernels")
-
-
-def cache_folder(kind: str) -> Path:
-    """Folder for what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
-
-    A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
-    """
-    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache(), kind)
 
 
 def render(name: str, template: str, functions: dict[str, Any]) -> ModuleType:
@@ -77,7 +66,7 @@ def _render(name: str, template: str, functions: tuple[tuple[str, Any], ...]) ->
     try:
         _keep(path, source)
     except OSError as error:
-        tell_of_cache(path.parent, f"cannot be written ({error.strerror}); the next process compiles anew")
+        warn_of_cache(path.parent, f"cannot be written ({error.strerror}); the next process compiles anew")
         return _in_memory(name, template, functions)
     module = ModuleType(module_name)
     module.__file__ = str(path)
@@ -109,7 +98,7 @@ def _keep(path: Path, source: str) -> None:
         found = wanted[:0]
     else:
         if found != wanted:
-            tell_of_cache(path.parent, f"{path.name} is damaged; such files are written anew")
+            warn_of_cache(path.parent, f"{path.name} is damaged; such files are written anew")
     if found != wanted:
         write_whole(path, wanted)
 
@@ -164,24 +153,3 @@ def _names(code: Any) -> set[str]:
         if inspect.iscode(constant):
             names |= _names(constant)
     return names
-
-
-def _user_cache() -> str:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return str(Path(base) / "shinari")
-
-
-@cache
-def _writable_folder(wanted: str, kind: str) -> Path:
-    folder = Path(wanted) / kind
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-"))

@@ -1,6 +1,7 @@
 """Rows of one constraint type, bound to the arrays of one simulation."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,32 +22,35 @@ from shinari.solver.projection import (
     projection,
     rows_record,
 )
+from shinari.solver.row_access import Broken, Multipliers, RowAccess
+from shinari.solver.system import System
 from shinari.state import State
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
 
 
-class BlockSolver:
+class BlockSolver(System):
     """Projects all rows of a block once.
 
     Attributes:
         block: The block.
-        parameters: Its parameters; driven targets change, and places when the origin of their group does.
-        softness: Its softness; a row that breaks becomes infinitely soft.
+        groups: Group of each row, for rows that hold places.
     """
 
     def __init__(
         self, block: ConstraintBlock, model: Model, state: State, settings: Settings, particles: Particles
     ) -> None:
         self.block, self._particles = block, particles
-        self.parameters = parameters_now(model, state, block)
-        if block.type.places:
-            self.parameters = self.parameters.copy()
-        self.softness = block.softness.copy() if block.type.name in state.broken else block.softness
-        # group of each row, for rows that hold places
-        self._groups = model.groups[block.indices[:, 0] if block.type.places else []]
+        self._state = state
+        parameters = parameters_now(model, state, block)
+        self._parameters = parameters.copy() if block.type.places else parameters
+        self.groups = model.groups[block.indices[:, 0] if block.type.places else []]
         self._absent = np.inf if settings.method == "xpbd" else 0.0
+        self._softness = block.softness
+        if block.type.name in state.broken:
+            self._softness = block.softness.copy()
+            self._softness[state.broken[block.type.name]] = self._absent
         damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
         batched = block.type.lanes and not gathers
         sides = block.softness.shape[1]
@@ -57,13 +61,11 @@ class BlockSolver:
         self._records = self._bind(sides, damped, multipliers, model.real)
         self._jacobi = self._bind_jacobi(model, settings) if gathers else ()
         self.place(model, state)
-        if block.type.name in state.broken:
-            self.release(np.flatnonzero(state.broken[block.type.name]))
 
     def _bind(self, sides: int, damped: bool, multipliers: np.ndarray, precision: type) -> tuple[Record, ...]:
         block, batches = self.block, self._batches
-        tables: dict[str, np.ndarray] = {"softness": self.softness}
-        tables |= {"parameters": self.parameters} if block.type.width else {}
+        tables: dict[str, np.ndarray] = {"softness": self._softness}
+        tables |= {"parameters": self._parameters} if block.type.width else {}
         tables |= {"damping": block.damping} if damped else {}
         if batches is None:
             kind = rows_record(block.type.points, block.type.width, sides, block.type.rows, damped)
@@ -95,32 +97,32 @@ class BlockSolver:
         else:
             p.launch(kernel, *arguments, colours=self.block.offsets)
 
+    @cached_property
+    def access(self) -> RowAccess:
+        """How kernels change single rows."""
+        softness, parameters = self._softness, self._parameters
+        if self._batches is not None:
+            softness, parameters = self._arranged["softness"], self._arranged["parameters"]
+        columns = self._softness.shape[1], self.block.type.width
+        return RowAccess(self.block.row_count, softness, parameters, columns, self._absent, self._batches)
+
+    @cached_property
+    def multipliers(self) -> Multipliers:
+        """Multipliers, flat."""
+        values = self._state.multipliers[self.block.type.name]
+        return Multipliers(values.dtype.type, value=values.reshape(-1))
+
+    @cached_property
+    def broken(self) -> Broken:
+        """Rows that have been released."""
+        return Broken(flag=self._state.broken[self.block.type.name])
+
     def place(self, model: Model, state: State) -> None:
         """Bring the parameters that are places to the origins of the groups as they are now."""
+        if not self.block.type.places:
+            return
         for columns in self.block.type.place_columns:
-            moved = (state.origins - model.origins)[self._groups]
-            self.parameters[:, columns] = self.block.parameters[:, columns] - moved
-        self._rearrange()
-
-    def drive(self, rows: np.ndarray, target: np.ndarray, state: State) -> None:
-        """Put the target of rows (K,) to a place in the world [m], (3,)."""
-        for columns in self.block.type.place_columns:
-            self.parameters[rows, columns] = target - state.origins[self._groups[rows]]
-        self._rearrange()
-
-    def release(self, rows: np.ndarray) -> None:
-        """Take rows (K,) out of play: infinitely soft, or of no stiffness."""
-        self.softness[rows] = self._absent
-        self._rearrange()
-
-    def set_parameters(self, rows: np.ndarray, columns: slice, values: np.ndarray) -> None:
-        """Change parameters of rows (K,), for plastic flow."""
-        self.parameters[rows, columns] = values
-        self._rearrange()
-
-    def _rearrange(self) -> None:
-        """Bring the batches to the parameters and the softness as they are."""
+            moved = (state.origins - model.origins)[self.groups]
+            self._parameters[:, columns] = self.block.parameters[:, columns] - moved
         if self._batches is not None:
-            self._arranged["softness"][...] = self._batches.arranged(self.softness)
-            if self.block.type.width:
-                self._arranged["parameters"][...] = self._batches.arranged(self.parameters)
+            self._arranged["parameters"][...] = self._batches.arranged(self._parameters)

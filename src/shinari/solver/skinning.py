@@ -8,16 +8,40 @@ r"""Moves the vertices of embedded surfaces with the corners of their tetrahedra
    1
 """
 
-import numba
 import numpy as np
 
-from shinari.maths.function import FLAGS
+from shinari.compute import Field, Program, Record, convert, kernel, real
 
-# The arithmetic as written: free to reorder, the compiler would round differently in the vector part of a loop and in
-# its rest, and so by the number of threads.
-EXACT = {**FLAGS, "fastmath": False}
-# Vertices for which it is worth waking one more thread.
-SHARE = 8192
+# The arithmetic as written: what a vertex gets is the same wherever it stands.
+EXACT: frozenset[str] = frozenset()
+
+
+class Weights(Record):
+    """Where each vertex is embedded, and the weighted sum there."""
+
+    corner = Field(np.uint32, 4, doc="rows of the values")
+    weight = Field(np.float64, 4)
+    result = Field(real, 3)
+
+
+class Values(Record):
+    """What is blended."""
+
+    value = Field(real, 3)
+
+
+@kernel(fastmath=EXACT, mixed=True)
+def blend_vertex(i, weights: Weights, values: Values, ox: np.float64, oy: np.float64, oz: np.float64):
+    """Origin plus the weighted sum, in double precision, rounded once."""
+    a, b, c, d = weights.corner[i]
+    _, u, v, w = weights.weight[i]
+    p, q, r, s = values.value[a], values.value[b], values.value[c], values.value[d]
+    x, y, z = np.float64(p[0]), np.float64(p[1]), np.float64(p[2])
+    weights.result[i] = (
+        convert(ox + (x + u * (q[0] - x) + v * (r[0] - x) + w * (s[0] - x)), p[0]),
+        convert(oy + (y + u * (q[1] - y) + v * (r[1] - y) + w * (s[1] - y)), p[0]),
+        convert(oz + (z + u * (q[2] - z) + v * (r[2] - z) + w * (s[2] - z)), p[0]),
+    )
 
 
 def blend(
@@ -36,31 +60,13 @@ def blend(
     Returns:
         The sums, (V, 3), in the precision of the values, rounded once.
     """
-    result = np.empty((len(corners), 3), values.dtype)
-    threads = max(1, min(threads, len(corners) // SHARE))
-    _blend(corners, weights, slots, values, origin, threads, result)
+    precision = values.dtype.type
+    result = np.empty((len(corners), 3), precision)
+    weights_record = Weights(
+        precision, corner=slots[corners].astype(np.uint32), weight=np.ascontiguousarray(weights), result=result
+    )
+    p = Program()
+    vectors = Values(precision, value=np.ascontiguousarray(values[:, :3]))
+    p.launch(blend_vertex, weights_record, vectors, *origin.astype(np.float64), count=len(corners), grain=4096)
+    p.run(threads)
     return result
-
-
-@numba.njit(**EXACT)
-def _blend_part(t, corners, weights, slots, values, origin, threads, result):
-    """One thread's part of `_blend`."""
-    ox, oy, oz = origin[0], origin[1], origin[2]
-    count = len(corners)
-    for i in range(t * count // threads, (t + 1) * count // threads):
-        a, b, c, d = slots[corners[i, 0]], slots[corners[i, 1]], slots[corners[i, 2]], slots[corners[i, 3]]
-        u, v, w = weights[i, 1], weights[i, 2], weights[i, 3]
-        x, y, z = np.float64(values[a, 0]), np.float64(values[a, 1]), np.float64(values[a, 2])
-        result[i, 0] = ox + (x + u * (values[b, 0] - x) + v * (values[c, 0] - x) + w * (values[d, 0] - x))
-        result[i, 1] = oy + (y + u * (values[b, 1] - y) + v * (values[c, 1] - y) + w * (values[d, 1] - y))
-        result[i, 2] = oz + (z + u * (values[b, 2] - z) + v * (values[c, 2] - z) + w * (values[d, 2] - z))
-
-
-@numba.njit(parallel=True, cache=True, **EXACT)
-def _blend(corners, weights, slots, values, origin, threads, result):
-    """Fill `result`, see `blend`; in double precision, which costs nothing beside the reading."""
-    if threads == 1:
-        _blend_part(0, corners, weights, slots, values, origin, threads, result)
-    else:
-        for t in numba.prange(threads):
-            _blend_part(t, corners, weights, slots, values, origin, threads, result)

@@ -17,13 +17,15 @@ the bits do not depend on the number of threads.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from shinari.maths.function import STEADY, steady
+from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import ZERO, add, cross, dot, sub
 from shinari.model import Model
 from shinari.settings import Settings
+from shinari.solver.particles import Particles
+from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
-# Fewer chunks than this are not worth waking the other threads for.
-SERIAL = 8
 SIX = np.float32(6.0)
 MULTIPLIERS = "volumes/multipliers"
 
@@ -71,13 +71,16 @@ class VolumesModel:
 
     def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
         """The meshes of one simulation."""
-        return Volumes(self, model, state, settings)
+        return Volumes(self, model, state, settings, work.particles)
 
     def measured(self, model: Model, state: State) -> np.ndarray:
         """Volumes now [m^3], (K,)."""
-        areas, sums = np.zeros((len(self.triangles), 3)), np.zeros(len(self.face_chunks))
-        measure(1, self.triangles, self.face_chunks, state.x.astype(np.float64), areas, sums)
-        return np.bincount(self.face_chunks[:, 2], weights=sums, minlength=len(self.things))
+        sizes = self.face_chunks[:, 1] - self.face_chunks[:, 0]
+        mesh, corner = np.repeat(self.face_chunks[:, 2:], sizes, axis=0).T
+        x = state.x[:, :3].astype(np.float64)
+        a, b, c = np.swapaxes(x[self.triangles], 0, 1)
+        parts = ((a - x[corner]) * np.cross(b - a, c - a)).sum(axis=1) / 6.0
+        return np.bincount(mesh, weights=parts, minlength=len(self.things))
 
     def torn(self, model: Model, state: State) -> np.ndarray:
         """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
@@ -95,128 +98,151 @@ class VolumesModel:
         return np.zeros(3)
 
 
-class Volumes:
+class Faces(Record):
+    """Faces of all meshes."""
+
+    points = Field(np.uint32, 3, doc="particles")
+    area = Field(real, 3, unit="m^2", doc="twice the area as a vector")
+
+
+class Vertices(Record):
+    """Vertices of all meshes, and a row at the end."""
+
+    particle = Field(np.uint32)
+    start = Field(np.int64, doc="where its faces start in the list")
+    gradient = Field(real, 3, unit="m^2", doc="gradient of the volume")
+
+
+class VertexFaces(Record):
+    """Faces of each vertex, one vertex after another."""
+
+    face = Field(np.uint32)
+
+
+class Chunks(Record):
+    """Faces or vertices of a partial sum."""
+
+    bounds = Field(np.int64, 4, doc="first, last (exclusive), mesh, and a particle of the mesh")
+    sum = Field(np.float64)
+
+
+class Meshes(Record):
+    """Closed meshes."""
+
+    faces = Field(np.int64, 2, doc="first and last (exclusive) of its chunks of faces")
+    vertices = Field(np.int64, 2, doc="the same of its chunks of vertices")
+    volume = Field(np.float64, unit="m^3", doc="the volume that it is to have")
+    softness = Field(np.float64)
+    closed = Field(np.bool_)
+    multiplier = Field(np.float64, saved=True)
+    change = Field(np.float64, doc="of the multiplier")
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def measure_faces(k, chunks: Chunks, faces: Faces, particles: Particles):
+    """Area vectors of the faces of a chunk, and its part of the volume."""
+    begin, end, _, corner = chunks.bounds[k]
+    # relative to a corner of the mesh: far from the origin single precision keeps the digits
+    o = particles.x[corner]
+    total = 0.0
+    for f in range(begin, end):
+        i, j, k_ = faces.points[f]
+        a, b, c = particles.x[i], particles.x[j], particles.x[k_]
+        n = cross(sub(b, a), sub(c, a))
+        faces.area[f] = n
+        total += np.float64(dot(sub(a, o), n)) / 6.0
+    chunks.sum[k] = total
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def gather_gradients(
+    k, chunks: Chunks, vertices: Vertices, vertex_faces: VertexFaces, faces: Faces, particles: Particles
+):
+    """Gradient at the vertices of a chunk, and its sum of w |grad|^2."""
+    begin, end, _, _ = chunks.bounds[k]
+    total = 0.0
+    for i in range(begin, end):
+        g = faces.area[vertex_faces.face[vertices.start[i]]]
+        for e in range(vertices.start[i] + 1, vertices.start[i + 1]):
+            g = add(g, faces.area[vertex_faces.face[e]])
+        g = g[0] / SIX, g[1] / SIX, g[2] / SIX
+        vertices.gradient[i] = g
+        total += np.float64(particles.x[vertices.particle[i], 3] * dot(g, g))
+    chunks.sum[k] = total
+
+
+@kernel
+def solve_mesh(m, meshes: Meshes, face_chunks: Chunks, vertex_chunks: Chunks, first: int):
+    """Multiplier of a mesh; one that is open or without a free vertex stays as it is."""
+    volume, weight = 0.0, meshes.softness[m]
+    for k in range(meshes.faces[m, 0], meshes.faces[m, 1]):
+        volume += face_chunks.sum[k]
+    for k in range(meshes.vertices[m, 0], meshes.vertices[m, 1]):
+        weight += vertex_chunks.sum[k]
+    old = 0.0 if first else meshes.multiplier[m]
+    error = volume - meshes.volume[m] + meshes.softness[m] * old
+    moves = weight > 0.0 and meshes.closed[m]
+    change = -error / weight if moves else 0.0
+    meshes.change[m] = change
+    meshes.multiplier[m] = old + change if meshes.closed[m] else 0.0
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def move_vertices(k, chunks: Chunks, meshes: Meshes, vertices: Vertices, particles: Particles):
+    """Move the vertices of a chunk by w grad d lambda; a fixed one is not written."""
+    begin, end, mesh, _ = chunks.bounds[k]
+    for i in range(begin, end):
+        p = vertices.particle[i]
+        x = particles.x[p]
+        if x[3] > ZERO:
+            s = convert(meshes.change[mesh] * np.float64(x[3]), x[3])
+            g = vertices.gradient[i]
+            particles.x[p] = x[0] + s * g[0], x[1] + s * g[1], x[2] + s * g[2], x[3]
+
+
+class Volumes(System):
     """The volume rows of one simulation."""
 
-    def __init__(self, meshes: VolumesModel, model: Model, state: State, settings: Settings) -> None:
-        self._meshes, self._x = meshes, state.x
-        self._multipliers = state.parts[MULTIPLIERS]
+    repeated = True
+
+    def __init__(
+        self, meshes: VolumesModel, model: Model, state: State, settings: Settings, particles: Particles
+    ) -> None:
+        precision = model.real
+        self._model, self._particles = meshes, particles
+        self._faces = Faces(precision, points=meshes.triangles, area=np.zeros((len(meshes.triangles), 3), precision))
+        count = len(meshes.vertices)
+        self._vertices = Vertices.zeros(count + 1, precision)
+        self._vertices.particle[:count], self._vertices.start[...] = meshes.vertices, meshes.offsets
+        self._vertex_faces = VertexFaces(precision, face=meshes.faces)
+        self._face_chunks, faces = _chunks(meshes.face_chunks, len(meshes.volumes))
+        self._vertex_chunks, vertices = _chunks(meshes.vertex_chunks, len(meshes.volumes))
+        self._meshes = Meshes.zeros(len(meshes.volumes), precision)
+        self._meshes.bind(multiplier=state.parts[MULTIPLIERS], volume=meshes.volumes, faces=faces, vertices=vertices)
         # stiffnesses of "pbd" are for rows: a volume is then kept exactly
-        self._softness = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
+        self._meshes.softness[...] = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
         self.follow_tears(model, state)
-        self._areas = np.zeros((len(meshes.triangles), 3), model.real)
-        self._gradients = np.zeros((len(meshes.vertices), 3), model.real)
-        self._sums = np.zeros(len(meshes.face_chunks))
-        self._squares = np.zeros(len(meshes.vertex_chunks))
 
     def follow_tears(self, model: Model, state: State) -> None:
-        """Let go of meshes that have torn open."""
-        self._closed = ~self._meshes.torn(model, state)
+        """Release meshes that have torn open."""
+        self._meshes.closed[...] = ~self._model.torn(model, state)
 
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
-
-    def project(self, threads: int, first: bool) -> None:
+    def record_project(self, p: Program, first: bool) -> None:
         """Solve the row of each mesh once."""
-        meshes, count = self._meshes, len(self._multipliers)
-        threads = threads if len(meshes.face_chunks) >= SERIAL else 1
-        measure(threads, meshes.triangles, meshes.face_chunks, self._x, self._areas, self._sums)
-        gather(threads, meshes.vertices, meshes.vertex_chunks, meshes.offsets, meshes.faces, self._areas, self._x,
-               self._gradients, self._squares)  # fmt: skip
-        volumes = np.bincount(meshes.face_chunks[:, 2], weights=self._sums, minlength=count)
-        weights = np.bincount(meshes.vertex_chunks[:, 2], weights=self._squares, minlength=count)
-        old = np.zeros(count) if first else self._multipliers.copy()
-        error = volumes - meshes.volumes + self._softness * old
-        whole = weights + self._softness
-        # a mesh without a free vertex stays as it is
-        change = np.divide(-error, whole, out=np.zeros(count), where=(whole > 0.0) & self._closed)
-        self._multipliers[...] = np.where(self._closed, old + change, 0.0)
-        move(threads, meshes.vertices, meshes.vertex_chunks, self._gradients, change, self._x)
+        faces, vertices, points = self._face_chunks, self._vertex_chunks, self._particles
+        p.launch(measure_faces, faces, self._faces, points, count=len(faces), grain=4)
+        records = vertices, self._vertices, self._vertex_faces, self._faces, points
+        p.launch(gather_gradients, *records, count=len(vertices), grain=4)
+        p.launch(solve_mesh, self._meshes, faces, vertices, int(first), count=len(self._meshes))
+        p.launch(move_vertices, vertices, self._meshes, self._vertices, points, count=len(vertices), grain=4)
 
-    def finish(self, threads: int) -> None:
-        """Nothing is left to do."""
+    def record_between(self, p: Program) -> None:
+        """What a contact takes from a closed mesh has to come out elsewhere."""
+        self.record_project(p, False)
 
 
-@steady
-def _load(x, i):
-    return x[i, 0], x[i, 1], x[i, 2]
-
-
-@steady
-def measure_chunks(begin, end, triangles, chunks, x, areas, sums):
-    """See `measure`."""
-    for k in range(begin, end):
-        # relative to a corner of the mesh: far from the origin single precision keeps the digits
-        origin = _load(x, chunks[k, 3])
-        total = np.float64(0.0)
-        for f in range(chunks[k, 0], chunks[k, 1]):
-            a, b, c = _load(x, triangles[f, 0]), _load(x, triangles[f, 1]), _load(x, triangles[f, 2])
-            n = cross(sub(b, a), sub(c, a))
-            areas[f, 0], areas[f, 1], areas[f, 2] = n[0], n[1], n[2]
-            total += np.float64(dot(sub(a, origin), n)) / 6.0
-        sums[k] = total
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def measure(threads, triangles, chunks, x, areas, sums):
-    """Twice the area vector of each face (F, 3), and the part of the volume that belongs to each chunk."""
-    count = len(chunks)
-    for t in numba.prange(threads):
-        measure_chunks(count * t // threads, count * (t + 1) // threads, triangles, chunks, x, areas, sums)
-
-
-@steady
-def gather_chunks(begin, end, vertices, chunks, offsets, faces, areas, x, gradients, squares):
-    """See `gather`."""
-    for k in range(begin, end):
-        total = np.float64(0.0)
-        for i in range(chunks[k, 0], chunks[k, 1]):
-            g = (areas[0, 0] * ZERO, areas[0, 0] * ZERO, areas[0, 0] * ZERO)
-            for e in range(offsets[i], offsets[i + 1]):
-                g = add(g, _load(areas, faces[e]))
-            g = (g[0] / SIX, g[1] / SIX, g[2] / SIX)
-            gradients[i, 0], gradients[i, 1], gradients[i, 2] = g[0], g[1], g[2]
-            total += np.float64(x[vertices[i], 3] * dot(g, g))
-        squares[k] = total
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def gather(threads, vertices, chunks, offsets, faces, areas, x, gradients, squares):
-    """Gradient of the volume at each vertex (V, 3), and the sum of w |grad|^2 over each chunk."""
-    count = len(chunks)
-    for t in numba.prange(threads):
-        gather_chunks(
-            count * t // threads,
-            count * (t + 1) // threads,
-            vertices,
-            chunks,
-            offsets,
-            faces,
-            areas,
-            x,
-            gradients,
-            squares,
-        )
-
-
-@steady
-def move_chunks(begin, end, vertices, chunks, gradients, change, x):
-    """See `move`."""
-    for k in range(begin, end):
-        by = change[chunks[k, 2]]
-        for i in range(chunks[k, 0], chunks[k, 1]):
-            p = vertices[i]
-            s = by * x[p, 3]
-            # a fixed one is not written
-            if x[p, 3] > ZERO:
-                x[p, 0] += s * gradients[i, 0]
-                x[p, 1] += s * gradients[i, 1]
-                x[p, 2] += s * gradients[i, 2]
-
-
-@numba.njit(parallel=True, cache=True, **STEADY)
-def move(threads, vertices, chunks, gradients, change, x):
-    """Move all vertices by w grad d lambda."""
-    count = len(chunks)
-    for t in numba.prange(threads):
-        move_chunks(count * t // threads, count * (t + 1) // threads, vertices, chunks, gradients, change, x)
+def _chunks(bounds: np.ndarray, meshes: int) -> tuple[Chunks, np.ndarray]:
+    """Record of chunks, and the first and last of each mesh, (K, 2)."""
+    ends = np.searchsorted(bounds[:, 2], np.arange(meshes + 1))
+    chunks = Chunks(bounds=bounds, sum=np.zeros(len(bounds)))
+    return chunks, np.ascontiguousarray(np.stack([ends[:-1], ends[1:]], axis=1))

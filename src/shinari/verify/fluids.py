@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.compute.program import run_recorded
 from shinari.fluid.kernels import Smoothing, slope, weight
 from shinari.scene.fluid_material import KERNELS, FluidMaterial
 from shinari.scene.handle import Handle
@@ -110,8 +111,8 @@ def momenta(precision: str) -> Iterator[Measurement]:
             before, m = x[:, :3].astype(float), 1.0 / x[:, 3].astype(float)
             fluid = sim._work.fluid
             assert fluid is not None
-            fluid.begin(np.array([sim.settings.dt]))
-            fluid.project(1, True)
+            fluid.begin(0.0, np.array([sim.settings.dt]))
+            run_recorded(fluid.record_project, True)
             way = x[:, :3] - before
             size, reach = float(m @ np.linalg.norm(way, axis=1)), float(np.abs(before).max())
             allowed = 1e-12 if precision == "float64" else 1e-5

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.compute.program import run_recorded
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.motion import rotation_matrix
@@ -59,7 +60,7 @@ def momenta(precision: str) -> Iterator[Measurement]:
             x, m = sim.state.x, 1.0 / sim.state.x[:, 3].astype(float)
             x[:, :3] += spread * rng.normal(size=points.shape)
             before = x[:, :3].astype(float)
-            sim._work.parts[0].project(1, True)
+            run_recorded(sim._work.parts[0].record_project, True)
             way, about = x[:, :3] - before, before - m @ before / m.sum()
             reach, size = float(np.abs(before).max()), float(m @ np.linalg.norm(way, axis=1))
             written = 4.0 * math.sqrt(len(m)) * roundoff(precision) * m.max() * reach / size

@@ -111,7 +111,7 @@ Vector = tuple[np.float64, np.float64, np.float64]
 
 
 @shared(fastmath=STEADY)
-def winding_number(q: Vector, triangles: Triangles, leaves: Leaves, dipoles: Dipoles) -> np.float64:
+def winding_number(q: Vector, triangles: Triangles, leaves: Leaves, dipoles: Dipoles) -> float:
     """Winding number of one point."""
     count = len(leaves) - 1
     angle, node = 0.0, 1

@@ -214,12 +214,12 @@ def is_prime(value):
 def side_of(wanted: int, left: np.float64, rank: int, one: int, other: int) -> int:
     """Length of a side of a table; see `table_sides`. `one` and `other` are taken."""
     share = left ** (1.0 / 3.0) if rank == 0 else left**0.5 if rank == 1 else left
-    side = max(FEWEST, np.int64(np.floor(share)))
+    side = max(FEWEST, int(np.floor(share)))
     if wanted <= side:
         return wanted
     while side in (one, other) or not is_prime(side):
         side += 1
-    return side
+    return int(side)
 
 
 @function

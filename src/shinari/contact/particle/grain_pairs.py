@@ -22,7 +22,6 @@ from shinari.errors import SceneError
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
-from shinari.solver.segment import Segment
 from shinari.state import State
 
 
@@ -40,11 +39,10 @@ class GrainPairs(Pairs):
         self._scales = bool((table.scaling > 0.0).any())
         self._up = tuple(-model.gravity / (float(np.linalg.norm(model.gravity)) or 1.0))
         self._written: np.ndarray | None = None
-        self._index = Segment(self.detection.memory.record_index)
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: what is known of the pairs is in the state."""
-        super().begin(time)
+        super().begin(time, ends)
         pairs, pushes = self._state.parts[PAIRS], self._state.parts[PUSHES]
         if pairs is not self._written and len(pairs):
             # those of a particle stand together in what a step has written
@@ -55,15 +53,12 @@ class GrainPairs(Pairs):
             known.grow(count * 3 // 2)
         known.particles[:count], known.push[:count], known.normal[:count] = pairs, pushes, 0.0
         self.control.known[0] = count
-        self._index(1)
 
-    def bounce(self, threads: int) -> None:
-        """Restitution; see `record_restitution`. At the end of a step the memory goes to the state."""
-        super().bounce(threads)
-        if self.control.last[0]:
-            self.finish()
+    def record_begin(self, p: Program) -> None:
+        """Record how to find what is known of a pair."""
+        self.detection.memory.record_index(p)
 
-    def finish(self) -> None:
+    def end(self) -> None:
         """A step has ended: the memory goes to the state."""
         known, count = self.detection.memory.known, int(self.control.known[0])
         self._state.parts[PAIRS] = self._written = known.particles[:count].copy()
@@ -83,7 +78,7 @@ class GrainPairs(Pairs):
                 f"({self.control.spread[0]:.3g}), more than {MOST_SCALING:g}; take less"
             )
 
-    def record_contacts(self, p: Program, first: int) -> None:
+    def record_contacts(self, p: Program, first: bool) -> None:
         """Record that every row is solved once; in the first turn of a substep it repeats the last one.
 
         So what is below can answer: a sweep without that would take the push back, since the lowest grains have nothing

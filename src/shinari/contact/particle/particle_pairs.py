@@ -18,7 +18,7 @@ from shinari.contact.particle.records import CHUNK, Chunks, Control, Members, Ob
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 
 # Each correction may drive a particle out of its margin: detections and sweeps within one projection, at most.
 ROUNDS = 16
@@ -125,7 +125,7 @@ def judge_scatter(_, control: Control, chunks: Chunks):
     control.escape[0] = 0.0
 
 
-class Pairs:
+class Pairs(System):
     """Contacts between particles.
 
     Attributes:
@@ -133,6 +133,7 @@ class Pairs:
         control: Decisions of the step.
     """
 
+    touching = True
     remembers = False
 
     def __init__(
@@ -162,8 +163,6 @@ class Pairs:
             if meeting is None
             else IdleObjects(table, meeting, self._members, particles, groups, self.control, self._chunks)
         )
-        self._detect, self._restitution = Segment(self.record_detect), Segment(self.record_restitution)
-        self._contacts = {first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (1, 0)}
 
     @property
     def detections(self) -> int:
@@ -175,32 +174,12 @@ class Pairs:
         """Rows of the last detection."""
         return int(self.control.rows[0])
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: forget its rows and what pushed."""
         control = self.control
         for name in ("found", "idle", "wake", "detections", "bodies", "rows", "known", "kept", "fast"):
             control.arrays[name][0] = 0
         control.active[0], control.growth[0] = 1, 1.0
-
-    def prepare(self, end: float, threads: int) -> None:
-        """Find pairs as a substep begins; see `record_detect`."""
-        self._run(self._detect, threads)
-
-    def project(self, threads: int, first: bool) -> float:
-        """Solve every row; see `record_contacts`."""
-        self._run(self._contacts[int(first)], threads)
-        return 0.0
-
-    def settle(self, threads: int) -> None:
-        """Nothing to undo."""
-
-    def bounce(self, threads: int) -> None:
-        """Restitution; see `record_restitution`."""
-        self._run(self._restitution, threads)
-
-    def _run(self, segment: Segment, threads: int) -> None:
-        if not segment(threads):
-            self.check()
 
     def check(self) -> None:
         """Raise the error that ended a run.
@@ -233,7 +212,7 @@ class Pairs:
             with p.when((control.renew, 0)):
                 self._record_renew(p)
 
-    def record_contacts(self, p: Program, first: int) -> None:
+    def record_contacts(self, p: Program, first: bool) -> None:
         """Record that every row is solved once, and those again of what was driven out of its margin."""
         control, settings = self.control, self._settings
         if self._idle is not None:

@@ -29,7 +29,7 @@ from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 from shinari.state import State
 
 # A margin, in displacements of a particle in a step.
@@ -38,7 +38,7 @@ AHEAD = 2.0
 FEW, MANY = 64, 512
 
 
-class Solids:
+class Solids(System):
     """Colliders of one simulation, with their poses at both ends of the substep, and the contacts with them.
 
     Attributes:
@@ -48,6 +48,8 @@ class Solids:
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
     """
+
+    touching = True
 
     def __init__(
         self,
@@ -99,17 +101,18 @@ class Solids:
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
             self._push.append(push_elements(meshes))
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
-        self._detect, self._restitution = Segment(self.record_detect), Segment(self.record_restitution)
-        self._contacts = {
-            first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (True, False)
-        }
 
     @property
     def detections(self) -> int:
         """How often the lists were made in the last step."""
         return int(self._search.detections[0])
 
-    def begin(self, time: float) -> None:
+    @property
+    def after(self) -> np.ndarray:
+        """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
+        return self.pose_table.after.reshape(-1, len(self.colliders), 12)
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
         count, settings = len(self.colliders), self._settings
         table = self._motion.pose.reshape(-1, count, 12)
@@ -172,22 +175,6 @@ class Solids:
         for each, bounce in zip(self._lists, (bounce_particle, bounce_element), strict=False):
             arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
-
-    def prepare(self, end: float, threads: int) -> None:
-        """Run `record_detect`."""
-        self._detect(threads)
-
-    def project(self, threads: int, first: bool) -> float:
-        """Run `record_contacts`."""
-        self._contacts[first](threads)
-        return 0.0
-
-    def settle(self, threads: int) -> None:
-        """Do nothing."""
-
-    def bounce(self, threads: int) -> None:
-        """Run `record_restitution`."""
-        self._restitution(threads)
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step."""

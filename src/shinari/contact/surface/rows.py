@@ -20,6 +20,7 @@ from shinari.contact.surface.records import BlockOverlaps, Frames, Objects, Path
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.solver.particles import Particles
+from shinari.solver.system import Turns
 
 # Rows in a block.
 BLOCK = 64
@@ -250,3 +251,9 @@ def bounce_block(
         add_to(v, i2, m2, kick)
         add_to(v, i3, m3, kick)
         add_to(rows.impulse, r, ONE, kick)
+
+
+@kernel
+def tell_overlap(_, table: Table, turns: Turns):
+    """Raise the largest overlap of a turn to that of the rows."""
+    turns.overlap[0] = max(turns.overlap[0], table.overlap[0])

@@ -24,21 +24,30 @@ from shinari.contact.surface.looking import (
 from shinari.contact.surface.participants import Participants
 from shinari.contact.surface.records import Frames, Paths
 from shinari.contact.surface.row_table import RowTable
-from shinari.contact.surface.rows import bounce_block, evaluate_fresh, find_overlap, refresh_row, solve_block
+from shinari.contact.surface.rows import (
+    bounce_block,
+    evaluate_fresh,
+    find_overlap,
+    refresh_row,
+    solve_block,
+    tell_overlap,
+)
 from shinari.fluid.waiting import waiting
 from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System, Turns
 from shinari.state import State
 
 
-class Surfaces:
+class Surfaces(System):
     """Contacts of triangles, edges and points.
 
     Attributes:
         rows: The contact rows.
     """
+
+    touching = True
 
     def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
@@ -52,9 +61,6 @@ class Surfaces:
         self._looking = Looking(self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep)
         self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._looking.members)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
-        self._detect, self._settle = Segment(self.record_detect), Segment(self.record_settle)
-        self._contacts = {k: Segment(lambda p, first=k: self.record_contacts(p, first)) for k in (True, False)}
-        self._restitution = Segment(self.record_restitution)
 
     @property
     def detections(self) -> int:
@@ -90,7 +96,7 @@ class Surfaces:
     def few(self, value: float) -> None:
         self._looking.look.few[0] = value
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: pairs are to be found anew, and what pushed is forgotten."""
         self.rows.clear()
         self._paths.travel[...] = 0.0
@@ -123,6 +129,10 @@ class Surfaces:
         colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, h, reach)
         p.serial(find_overlap, overlaps, colours.turn, table)
 
+    def record_overlap(self, p: Program, turns: Turns) -> None:
+        """Tell the largest overlap, as part of the gap."""
+        p.serial(tell_overlap, self.rows.table, turns)
+
     def record_settle(self, p: Program) -> None:
         """Certify the displacements of the substep; mend those that cross."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
@@ -139,23 +149,6 @@ class Surfaces:
             slow = 2.0 * float(np.linalg.norm(self._model.gravity)) * self._settings.substep
             records = self._particles, self._skin, self._finder.objects
             self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
-
-    def prepare(self, end: float, threads: int) -> None:
-        """Run `record_detect`."""
-        self._detect(threads)
-
-    def project(self, threads: int, first: bool) -> float:
-        """Run `record_contacts`; the largest overlap, as part of the gap."""
-        self._contacts[first](threads)
-        return float(self.rows.table.overlap[0])
-
-    def settle(self, threads: int) -> None:
-        """Run `record_settle`."""
-        self._settle(threads)
-
-    def bounce(self, threads: int) -> None:
-        """Run `record_restitution`."""
-        self._restitution(threads)
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step; their places are those of the last substep."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.compute.program import run_recorded
 from shinari.errors import ContactWarning
 from shinari.rigid.contact.pairs import GAP
 from shinari.rigid.contact.table import BodyContacts
@@ -29,7 +30,7 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
     for k, collider in enumerate(rigid.colliders):
         frames.x0[rigid.world + 1 + k], frames.q0[rigid.world + 1 + k] = collider.position, collider.rotation
     contacts = BodyContacts(rigid.geoms, frames, 1.0, 1.0, 0.0)
-    contacts.find(1)
+    run_recorded(contacts.record_find)
     for (first, second), depth in _depths(contacts, rigid).items():
         one = rigid.bodies[first].name
         collider = second > rigid.world

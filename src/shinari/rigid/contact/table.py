@@ -35,7 +35,6 @@ from shinari.rigid.contact.pairs import (
 )
 from shinari.rigid.contact.poses import Poses
 from shinari.rigid.frames import Frames
-from shinari.solver.segment import Segment
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
@@ -120,7 +119,6 @@ class BodyContacts:
         self.table: Points = Points.zeros(0, np.float64)
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(geoms)
-        self._find, self._find_left = Segment(self.record_find), Segment(self.record_find_left)
 
     @property
     def detections(self) -> int:
@@ -147,7 +145,7 @@ class BodyContacts:
         """Where the result of `record_find_left` stands."""
         return self._detection.thrown, 0
 
-    def begin(self, threads: int) -> None:
+    def begin(self) -> None:
         """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
         self._broad.begin()
 
@@ -164,18 +162,6 @@ class BodyContacts:
         table.counts.points[0] = n
         table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
         self._detection.found[0] = 0
-
-    def find(self, threads: int) -> None:
-        """Fill the table with the points at the start of a substep; poses there and velocities are known."""
-        self._find(threads)
-
-    def find_left(self, threads: int) -> bool:
-        """Add the points of frames that the solution has thrown off their paths; whether there are any such frames.
-
-        The poses are those of the solution; velocities those at the start of the substep.
-        """
-        self._find_left(threads)
-        return bool(self._detection.thrown[0])
 
     def record_find(self, p: Program) -> None:
         """Record that the table is filled with the points at the start of a substep."""

@@ -12,7 +12,7 @@ from shinari.rigid.coupling.response import begin_turn, end_turn
 from shinari.rigid.frames import Frames
 from shinari.scene.motion import rotation_matrix
 from shinari.solver.particles import Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -88,7 +88,7 @@ class AttachmentModel:
         return world - state.body_positions[self.bodies] - np.einsum("mrc,mc->mr", turns, self.described)
 
 
-class Attachments:
+class Attachments(System):
     """Attachments bound to the arrays of one simulation; a part of the step, see `shinari.solver.part`.
 
     Attributes:
@@ -113,10 +113,6 @@ class Attachments:
         )
         self._breaks = Breaks.zeros(1)
         self._frames: Frames | None = None
-        self._project = {
-            first: Segment(lambda p, first=first: self.record_project(p, first)) for first in (True, False)
-        }
-        self._finish = Segment(self.record_finish)
 
     def join(self, frames: Frames) -> None:
         """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
@@ -149,17 +145,6 @@ class Attachments:
         """Record that attachments break whose force is above their limit."""
         if np.isfinite(self.rows.limits).any():
             p.serial(break_attachments, self._rows, self._breaks, self._h)
-
-    def predict(self, h: float) -> None:
-        """Nothing of its own moves."""
-
-    def project(self, threads: int, first: bool) -> None:
-        """Solve all attachments once."""
-        self._project[first](threads)
-
-    def finish(self, threads: int) -> None:
-        """Break attachments whose force is above their limit."""
-        self._finish(threads)
 
 
 def build_attachments(scene: "Scene", slots: np.ndarray) -> AttachmentModel:

@@ -61,7 +61,7 @@ from shinari.rigid.frames import Frames
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Groups, Particles
-from shinari.solver.segment import Segment
+from shinari.solver.system import System
 from shinari.state import State
 
 # A margin, in displacements that a particle or a body would have in a step.
@@ -111,12 +111,14 @@ class ContactList:
         return Touches(particles, weights, contacts.piece[on], contacts.normal[on], contacts.impulse[on])
 
 
-class BodyParticles:
+class BodyParticles(System):
     """Contacts of particles and elements with the pieces of bodies; a family, see `shinari.contact.family`.
 
     It has to be called between the prediction of the bodies and their own solver: it reads and changes `frames.x` and
     `frames.q`, and after an impact, in `bounce`, `frames.v` and `frames.w`.
     """
+
+    touching = True
 
     def __init__(
         self,
@@ -167,10 +169,6 @@ class BodyParticles:
         elements, _ = elements_of(scene, model)
         if len(elements):
             self._lists.append(ContactList(elements, model.owners, held, pieces, False))
-        self._detect, self._restitution = Segment(self.record_detect), Segment(self.record_restitution)
-        self._contacts = {
-            first: Segment(lambda p, first=first: self.record_contacts(p, first)) for first in (True, False)
-        }
 
     @property
     def pieces(self) -> Pieces:
@@ -182,7 +180,7 @@ class BodyParticles:
         """How often the lists were made in the last step."""
         return int(self._progress.detections[0])
 
-    def begin(self, time: float) -> None:
+    def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins."""
         progress = self._progress
         progress.stale[0], progress.factor[0], progress.detections[0], progress.fresh[0] = 1, AHEAD, 0, 1
@@ -280,22 +278,6 @@ class BodyParticles:
             p.copy(each.scan.total, (counts.contacts, 0))
             p.launch(fill_item, *arguments, count=len(each.items))
         p.serial(end_detection, progress)
-
-    def prepare(self, end: float, threads: int) -> None:
-        """A substep begins."""
-        self._detect(threads)
-
-    def project(self, threads: int, first: bool) -> float:
-        """Keep all particles and elements out of all bodies."""
-        self._contacts[first](threads)
-        return 0.0
-
-    def settle(self, threads: int) -> None:
-        """Nothing to undo."""
-
-    def bounce(self, threads: int) -> None:
-        """Restitution, and no approach."""
-        self._restitution(threads)
 
     def touches(self) -> Touches:
         """The contacts that pushed in the last step; bodies are counted on from the colliders."""

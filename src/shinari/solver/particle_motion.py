@@ -1,0 +1,96 @@
+"""The particles as a system: prediction, velocities, and the way to and from what the user sees."""
+
+import math
+
+import numpy as np
+
+from shinari.compute import Field, Kernel, Program, Record, kernel
+from shinari.model import Model
+from shinari.settings import Settings
+from shinari.solver.particles import (
+    Clock,
+    Groups,
+    Particles,
+    Times,
+    UserState,
+    predict,
+    publish,
+    read_user_state,
+    update_velocities,
+)
+from shinari.solver.system import System
+
+# Particles of one part of the check for finite numbers.
+BLOCK = 4096
+
+
+class Lost(Record):
+    """One row: whether a position or a velocity is no finite number."""
+
+    flag = Field(np.int64)
+
+
+@kernel
+def find_lost(b, particles: Particles, lost: Lost):
+    """Look for what is not finite among the particles of a block: its sum is not, either."""
+    total = np.float32(0.0) * particles.x[b * BLOCK, 3]
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, len(particles))):
+        x, v = particles.x[i], particles.v[i]
+        total += x[0] + x[1] + x[2] + v[0] + v[1] + v[2]
+    if not abs(total) < np.inf:
+        lost.flag[0] = 1
+
+
+class ParticleMotion(System):
+    """The particles of one simulation."""
+
+    def __init__(self, model: Model, settings: Settings, user: UserState, particles: Particles, groups: Groups) -> None:
+        self._model, self._settings = model, settings
+        self._user, self._particles, self._groups = user, particles, groups
+        self._lost = Lost.zeros(1)
+
+    def record_read(self, p: Program) -> None:
+        """Take over what the user wrote."""
+        records = self._user, self._particles, self._groups
+        p.launch(read_user_state, *records, 1.0 / self._settings.dt, count=len(self._user))
+
+    def record_predict(self, p: Program) -> None:
+        """Advance velocities and positions."""
+        h = self._settings.substep
+        p.launch(predict, self._particles, *(h * self._model.gravity), h, count=len(self._particles))
+
+    def record_velocities(self, p: Program) -> None:
+        """Derive velocities from positions."""
+        h = self._settings.substep
+        decay = math.exp(-self._model.damping * h)
+        p.launch(update_velocities, self._particles, decay, 1.0 / h, count=len(self._particles))
+
+    def record_check(self, p: Program) -> None:
+        """Stop the run where a particle is lost."""
+        p.copy(0, (self._lost.flag, 0))
+        p.launch(find_lost, self._particles, self._lost, count=-(-len(self._particles) // BLOCK), grain=1)
+        p.stop_if((self._lost.flag, 0))
+
+    def record_end(self, p: Program) -> None:
+        """Show positions and velocities to the user."""
+        p.launch(publish, self._user, self._particles, self._groups, count=len(self._user))
+
+
+class ForceFields(System):
+    """Force fields of one simulation."""
+
+    def __init__(
+        self, kernels: list[Kernel], particles: Particles, groups: Groups, clock: Clock, settings: Settings
+    ) -> None:
+        self._kernels, self._settings = kernels, settings
+        self._times = Times.zeros(settings.substeps, particles.precision)
+        self._records = particles, groups, clock, self._times
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """Tabulate the times at which substeps end."""
+        self._times.end[...] = ends
+
+    def record_forces(self, p: Program) -> None:
+        """Add the forces to the velocities."""
+        for each in self._kernels:
+            p.launch(each, *self._records, self._settings.substep, count=len(self._records[0]))
