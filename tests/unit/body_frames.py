@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from shinari.compute import Program
 from shinari.rigid.contact.geoms import geoms_of
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.frames import Frames
@@ -24,11 +25,24 @@ def frames_of(scene):
     return frames
 
 
+class FoundContacts(BodyContacts):
+    """Contacts whose phases are run one by one."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._find = Program()
+        self.record_find(self._find)
+
+    def find(self, threads):
+        """Fill the table with the points at the start of a substep."""
+        self._find.run(threads)
+
+
 def contacts_of(scene, frames=None, threads=1, detection="frame"):
     """Contacts of a scene with its points found for the first substep, and the frames."""
     frames = frames_of(scene) if frames is None else frames
-    contacts = BodyContacts(geoms_of(scene), frames, DT, H, WEIGHT, detection)
-    contacts.begin(threads)
+    contacts = FoundContacts(geoms_of(scene), frames, DT, H, WEIGHT, detection)
+    contacts.begin()
     contacts.find(threads)
     return contacts, frames
 

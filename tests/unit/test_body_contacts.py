@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from body_frames import DT, WEIGHT, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
+from body_frames import DT, WEIGHT, FoundContacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 from manifold_reference import manifolds
 
 import shinari as sn
 from shinari.contact.solid.shapes import BOX, CAPSULE, PLANE, SPHERE
 from shinari.rigid.contact.geoms import geoms_of
 from shinari.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
-from shinari.rigid.contact.table import FEATURES, BodyContacts
+from shinari.rigid.contact.table import FEATURES
 
 SHAPES = [
     lambda r: sn.Sphere(r),
@@ -186,7 +186,7 @@ def test_forces_are_carried_by_key():
         before = {int(key): table.force[i].copy() for i, key in enumerate(table.key[:n])}
         drift(frames, H)
         if k % 5 == 4:
-            contacts.begin(1)
+            contacts.begin()
         contacts.find(1)
         table = contacts.table
         for i, key in enumerate(table.key[: table.count]):
@@ -216,7 +216,7 @@ def test_forces_are_carried_by_place():
         keys = t.key[:4].copy()
         half = 1e-5 * rng.normal()
         frames.q0[1] = np.sqrt(1.0 - half**2), 0.0, half, 0.0
-        contacts.begin(1)
+        contacts.begin()
         contacts.find(1)
         t = contacts.table
         changes += int((keys != t.key[:4]).sum())
@@ -230,9 +230,9 @@ def test_recalled_forces_are_carried():
     n = contacts.table.count
     contacts.table.force[:n] = np.random.default_rng(1).normal(size=(n, 3))
     keys, rows = contacts.carried()
-    other = BodyContacts(geoms_of(scene), frames, DT, H, WEIGHT)
+    other = FoundContacts(geoms_of(scene), frames, DT, H, WEIGHT)
     other.recall(keys[::2], rows[::2])
-    other.begin(1)
+    other.begin()
     other.find(1)
     np.testing.assert_array_equal(other.table.key[:n], keys)
     np.testing.assert_array_equal(other.table.force[:n:2], contacts.table.force[:n:2])
@@ -341,7 +341,7 @@ def test_fast_body_has_points_before_it_arrives():
     for k in range(200):
         gap = frames.x0[0, 1] - 0.05
         if k % 10 == 0:
-            contacts.begin(1)
+            contacts.begin()
         contacts.find(1)
         assert contacts.table.count == (1 if gap < 2.0 * way else 0) or 1.9 * way < gap < 2.2 * way
         if gap < 0.0:

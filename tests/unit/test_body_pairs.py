@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from body_frames import H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
+from body_frames import FoundContacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 
 import shinari as sn
 from shinari.rigid import bodies
 from shinari.rigid.contact.geoms import geoms_of
 from shinari.rigid.contact.margins import MOST, SLACK
-from shinari.rigid.contact.table import BodyContacts
 
 SPACING = 1.05
 SHAPES = [
@@ -133,8 +132,8 @@ def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
                 drift(then, part * H / steps)
             # at rest at that place nothing is looked for beyond what touches
             then.v[...], then.w[...] = 0.0, 0.0
-            probe = BodyContacts(geoms, then, H, H, 0.0)
-            probe.begin(1)
+            probe = FoundContacts(geoms, then, H, H, 0.0)
+            probe.begin()
             probe.find(1)
             gaps = places(probe.table, then)[2]
             pairs = {tuple(pair) for pair in probe.table.geoms[: probe.table.count][gaps <= 0.0].tolist()}
