@@ -7,7 +7,6 @@ tetrahedra, next to each other in memory when they are next to each other in spa
 import sys
 import time
 
-import numba
 import numpy as np
 
 from shinari.build.embedding import bind
@@ -49,7 +48,6 @@ def main() -> None:
             arguments = bound.corners, bound.weights, slots, values, np.zeros(3)
             times = []
             for number in threads:
-                numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
                 times.append(least(lambda: blend(*arguments, number), RUNS))  # noqa: B023
             print(f"move {label}, {real.__name__:9s}".ljust(56) + "".join(f"{t:10.3f}" for t in times), flush=True)
 

@@ -7,7 +7,7 @@ viser's websocket and counts the updates of the sheet. The CPU time of the threa
 second, and says it on a busy machine too: what the page and its server take is to be compared with all that the solver
 takes at its rate. Rounds without viewer, with a viewer nobody looks at and with a
 client follow each other in turns, so that other load on the machine meets all of them; the solver is not held to real
-time. Before the other takes its turn each lets go of its threads: see `shinari.maths.threads`.
+time.
 """
 
 import argparse
@@ -21,7 +21,6 @@ import time
 import numpy as np
 
 import shinari as sn
-from shinari.maths.threads import let_go_of_threads
 
 
 def sheet(points: int) -> sn.Scene:
@@ -38,9 +37,7 @@ def rate_alone(simulation: sn.Simulation, seconds: float) -> float:
     while time.perf_counter() - begun < seconds:
         simulation.step()
         steps += 1
-    rate = steps / (time.perf_counter() - begun)
-    let_go_of_threads()
-    return rate
+    return steps / (time.perf_counter() - begun)
 
 
 def rate_viewed(page, seconds: float) -> tuple[float, float]:
@@ -103,7 +100,6 @@ def main() -> None:
     updates, shares = [], []
     for _ in range(given.rounds):
         page.runner.pause().result()
-        page.runner.do(lambda simulation: let_go_of_threads()).result()
         rates["alone"].append(rate_alone(alone, given.seconds))
         page.runner.play().result()
         rates["viewer"].append(rate_viewed(page, given.seconds)[0])

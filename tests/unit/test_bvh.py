@@ -134,6 +134,7 @@ def test_memory_is_kept_and_grows():
 
     def addresses():
         tree.overlaps(low, high, 2)
+        assert tree._others is not None
         return [tree._others[0].pairs.boxes.ctypes.data, tree.self_overlaps(2).ctypes.data]
 
     first = addresses()

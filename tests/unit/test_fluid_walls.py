@@ -6,12 +6,13 @@ import numba
 import numpy as np
 import pytest
 import trimesh
+from shinari.solver.segment import Segment
 
 import shinari as sn
+from shinari.fluid import boundary_points, walls
 from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
 from shinari.fluid.wall_kernels import Clearances
 from shinari.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
-from shinari.solver.segment import Segment
 
 SAMPLINGS = [(k, d, h) for k in (SPIKY, SPLINE, POLY6) for d in (2, 3) for h in (2.0, 2.5, 3.0)]
 SPACING = 0.02
@@ -250,3 +251,30 @@ def test_what_is_remembered_of_meshes_changes_no_bit():
         states.append(sim.state.copy())
     assert states[0] == states[1]
     assert np.abs(states[0].positions).max() < 0.15
+
+
+def poured(monkeypatch, module: Any, name: str, value: float, boundary: str) -> tuple[Any, np.ndarray]:
+    """State and forces of a small pool with a ball that moves through it, with another constant of a module."""
+    monkeypatch.setattr(module, name, value)
+    scene = sn.Scene()
+    scene.add_fluid(lattice(5, 4, 5), spacing=SPACING, velocity=(0.5, 0.0, 0.2), boundary=boundary)
+    tank = scene.add_collider(sn.Box((0.1, 0.16, 0.1), inside=True), position=(0.0, 0.04, 0.0))
+    scene.add_collider(sn.Sphere(0.02), motion=lambda time: (0.01, 0.07 - time, 0.0))
+    sim = sn.Simulation(scene, dt=1 / 120, substeps=4, precision="float64", threads=1)
+    sim.step(6)
+    return sim.state.copy(), sim.forces(tank)
+
+
+def test_lists_with_too_few_slots_are_made_again(monkeypatch):
+    """Particles in the corners of the tank and at the ball see more planes than there are slots at first."""
+    few, many = (poured(monkeypatch, walls, "SLOTS", slots, "walls") for slots in (1, 12))
+    assert few[0] == many[0]
+    assert np.array_equal(few[1], many[1])
+
+
+@pytest.mark.parametrize(("module", "boundary"), [(walls, "walls"), (boundary_points, "particles")])
+def test_forces_add_up_over_lists_that_are_made_anew(monkeypatch, module, boundary):
+    """Impulses are kept: lists that are made in each substep give the forces of lists that last."""
+    lasting, fresh = (poured(monkeypatch, module, "STRAY", stray, boundary) for stray in (module.STRAY, -1.0))
+    assert np.abs(lasting[1]).max() > 0.1
+    np.testing.assert_allclose(fresh[1], lasting[1], rtol=1e-3, atol=1e-3 * np.abs(lasting[1]).max())

@@ -281,3 +281,18 @@ def test_bits_do_not_depend_on_threads_or_on_a_pause(tmp_path):
     two.step(4)
     assert two.state == one.state
     assert len(one.state.parts["grains/pairs"]) > 1000
+
+
+def test_the_order_of_the_memory_does_not_matter():
+    """Rows are recalled by their pair, also from a state whose pairs stand in another order than a step writes."""
+    one, two = column(8, "float32"), column(8, "float32")
+    for simulation in (one, two):
+        simulation.step(20)
+    parts = two.state.parts
+    assert len(parts["grains/pairs"]) == 7
+    order = np.random.default_rng(0).permutation(7)
+    for name in ("grains/pairs", "grains/pushes"):
+        parts[name] = parts[name][order]
+    for simulation in (one, two):
+        simulation.step(3)
+    assert one.state == two.state

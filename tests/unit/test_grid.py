@@ -169,6 +169,7 @@ def test_memory_is_kept_and_grows():
     def addresses():
         offsets, indices = lists.find(points, 0.1, 2)
         finder.find(points, 0.0, 2)
+        assert finder._search is not None
         arrays = (offsets, indices, finder._search.pairs.balls, lists.grid.order, lists.grid.columns, lists.grid.starts)
         return [array.ctypes.data for array in arrays]
 

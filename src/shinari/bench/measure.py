@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -207,8 +208,6 @@ def load() -> float | None:
 
 def machine(threads: int) -> dict[str, Any]:
     """Processor and versions."""
-    import numba
-
     import shinari
 
     return {
@@ -218,7 +217,7 @@ def machine(threads: int) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
         "shinari": shinari.__version__,
     }
 

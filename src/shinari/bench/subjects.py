@@ -66,7 +66,7 @@ class Ours:
         return self.simulation.state.positions
 
     def facts(self) -> dict[str, Any]:
-        """Rows and colours by type, and the threading layer."""
+        """Rows and colours by type, and the threads."""
         import shinari
 
         blocks = self.simulation.model.blocks.items()

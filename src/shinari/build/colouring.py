@@ -90,8 +90,8 @@ def incidence(indices: NDArray[np.integer], particle_count: int) -> tuple[NDArra
     Raises:
         ValueError: A wrong shape, or an index outside of the particles.
     """
-    order, offsets = counting_sort(_checked(indices, particle_count).ravel(), particle_count)
-    return offsets, order
+    entries, offsets = counting_sort(_checked(indices, particle_count).ravel(), particle_count)
+    return offsets, entries
 
 
 def _checked(indices: NDArray[np.integer], particle_count: int) -> NDArray[np.int64]:

@@ -163,11 +163,11 @@ def _corners(vertices, tetrahedra, t):
     return vertices.place[i], vertices.place[j], vertices.place[k], vertices.place[m]
 
 
-Vector = tuple[np.float64, np.float64, np.float64]
+Vector = tuple[float, float, float]
 
 
 @shared(fastmath=STEADY)
-def _squared_distance(p: Vector, a: Vector, b: Vector, c: Vector) -> np.float64:
+def _squared_distance(p: Vector, a: Vector, b: Vector, c: Vector) -> float:
     """Square of the distance of a point and a triangle."""
     a, b, c = sub(a, p), sub(b, p), sub(c, p)
     u, v, w = triangle_weights(a, b, c)

@@ -216,7 +216,7 @@ def march(
 
 
 @shared(fastmath=EXACT)
-def offer(heap: Heap, vertices: Vertices, size: int, source: int, vertex: int, value: np.float64) -> int:
+def offer(heap: Heap, vertices: Vertices, size: int, source: int, vertex: int, value: float) -> int:
     """Lower the distance of a vertex, if it is lower, and take over the source; returns the size of the heap."""
     if not vertices.final[vertex] and value < heap.distance[vertex]:
         heap.distance[vertex] = max(value, heap.distance[source])

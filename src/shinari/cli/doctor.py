@@ -40,16 +40,13 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
 
 def look() -> tuple[dict[str, Any], list[str]]:
     """Facts by name, and what is worth changing; to be called after `check`."""
-    import numba
     import numpy as np
 
     import shinari
     from shinari.compute import cache
+    from shinari.compute.threads import processors
 
     warnings = []
-    layer = _threading_layer()
-    if layer == "workqueue":
-        warnings.append("the threading layer is workqueue, the slowest one by far; install tbb, or libgomp for OpenMP")
     folder = cache.folder()
     count, size = _contents(folder)
     shipped, shipped_size = _contents(cache.SHIPPED)
@@ -65,9 +62,8 @@ def look() -> tuple[dict[str, Any], list[str]]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "numpy": np.__version__,
-        "numba": numba.__version__,
-        "threading_layer": layer,
-        "threads": int(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
+        "numba": version("numba"),
+        "threads": processors(),
         "processors": os.cpu_count(),
         "kernel_target": cache.processor(),
         "kernel_cache": str(folder),
@@ -110,16 +106,6 @@ def check() -> list[str]:
     if runs[0].state != runs[1].state:
         failures.append("two equal runs differ")
     return failures
-
-
-def _threading_layer() -> str:
-    """The layer that Numba took when a parallel kernel ran, which `check` sees to."""
-    import numba
-
-    try:
-        return str(numba.threading_layer())  # type: ignore[attr-defined]
-    except ValueError:
-        return "unknown"
 
 
 def _origins() -> dict[str, int]:

@@ -22,16 +22,3 @@ def contains(keys, key):
         else:
             high = middle
     return low < len(keys) and keys.key[low] == key
-
-
-@function
-def listed(key, keys):
-    """Whether a key is in a sorted array."""
-    low, high = 0, len(keys)
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(keys) and keys[low] == key

@@ -295,7 +295,7 @@ def compare_pair(r, comparisons: Comparisons, lines: Lines, faces: Faces, partic
     k0, k1, k2 = faces.particles[b]
     free, joint, x = particles.free, particles.joint, particles.x
     gap = particles.radius[i] + particles.radius[k0]
-    shared = i == k0 or i == k1 or i == k2 or j == k0 or j == k1 or j == k2
+    shared = i in (k0, k1, k2) or j in (k0, k1, k2)
     tied = (joint[i] or joint[j]) and (joint[k0] or joint[k1] or joint[k2])
     compared = not shared and not tied and (free[i] or free[j] or free[k0] or free[k1] or free[k2])
     depth, pierced = ZERO * gap, False

@@ -1,8 +1,5 @@
 """Vectors of three as tuples: they cost nothing once compiled.
 
-In a loop of `numba.prange` itself a result cannot be unpacked (`n, length = ...`): Numba's analysis of arrays takes the
-tuple for one. Put the body into a function of its own.
-
 Constants are float32: they serve float64 arrays as well, while an untyped constant would promote float32 to float64.
 """
 

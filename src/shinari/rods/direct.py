@@ -317,7 +317,7 @@ def apply_changes(
     strains: Strains,
     blocks: Blocks,
     first: int,
-) -> np.float64:
+) -> float:
     """Add d lambda to the multipliers and move points and frames by W G^T d lambda, all gradients those at the start.
 
     Returns:

@@ -158,8 +158,8 @@ class Workspace:
             from shinari.rigid.coupling.body_particles import BodyParticles
 
             held = None if self.held is None else self.held.held
-            records = self.particles, self.groups, self.bodies.frames
-            found.append(BodyParticles(self._scene, model, state, settings, *records, held))
+            frames = self.bodies.frames
+            found.append(BodyParticles(self._scene, model, state, settings, *records[:2], frames, held))
         if found:
             lumps = [part for part in self.parts if isinstance(part, Matching) and part.lumps.rigid.any()]
             found += [Impacts(part, model, settings, self.particles, self.solids, pairs) for part in lumps]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.compute.program import run_recorded
 from shinari.fluid.effect import Effect
 from shinari.fluid.part import Fluid
 from shinari.fluid.tension import Tension
@@ -14,7 +15,6 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Plane
 from shinari.simulation import Simulation
-from shinari.solver.segment import Segment
 from shinari.verify.fluid_scenes import block, speed
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.scenes import small
@@ -54,7 +54,7 @@ def _fluid(sim: Simulation) -> Fluid:
 
 
 def _apply(effect: Effect, fluid: Fluid) -> None:
-    Segment(lambda p: effect.record(p, fluid))(1)
+    run_recorded(effect.record, fluid)
 
 
 def _positions(sim: Simulation) -> np.ndarray:

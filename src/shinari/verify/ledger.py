@@ -5,7 +5,6 @@ gives beside the number that the engine gives. The tolerance comes from theory t
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -102,9 +101,8 @@ class Entry:
 
     def measure(self, precision: str) -> Iterator[Measurement]:
         """All measurements in a precision, each as soon as it is made."""
-        with _threads_kept():
-            for m in self.function(precision):
-                yield replace(m, name=self.name, source=self.source, precision=precision)
+        for m in self.function(precision):
+            yield replace(m, name=self.name, source=self.source, precision=precision)
 
 
 CHECKS: dict[str, Entry] = {}
@@ -201,18 +199,6 @@ def _named(name: str, known: dict[str, Entry]) -> list[Entry]:
 def roundoff(precision: str) -> float:
     """Unit roundoff: the largest relative error of one rounding."""
     return 0.5 * float(np.finfo(precision).eps)
-
-
-@contextmanager
-def _threads_kept() -> Iterator[None]:
-    """Put the number of threads back to what it was."""
-    import numba
-
-    before = numba.get_num_threads()
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _measurement(

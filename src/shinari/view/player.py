@@ -15,7 +15,6 @@ import numpy as np
 
 from shinari.errors import DivergenceError, SceneError
 from shinari.files.results import Frame, Layout
-from shinari.maths.threads import let_go_of_threads
 
 FRAME_PERIOD = 1.0 / 30.0
 """Time between two frames that are shown, on average at least [s]."""
@@ -112,8 +111,6 @@ class Player(ABC):
 
     def _start(self) -> None:
         self._publish()
-        # what was built here is stepped there from now on
-        let_go_of_threads()
         self._thread.start()
 
     def _queue(self, function: Callable[[], Any]) -> Future:

@@ -107,7 +107,7 @@ def _solid_angle(q, triangles, i):
     return 2.0 * np.arctan2(dot(a, cross(b, c)), x * y * z + dot(a, b) * z + dot(b, c) * x + dot(c, a) * y)
 
 
-Vector = tuple[np.float64, np.float64, np.float64]
+Vector = tuple[float, float, float]
 
 
 @shared(fastmath=STEADY)

@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from shinari.compute import Field, Program, Record, function, kernel, real, shared
 from shinari.compute.program import Cell
 from shinari.errors import ShinariError
-from shinari.maths.function import STEADY
 
 # Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
 # part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
 AS_WRITTEN: frozenset[str] = frozenset()
 # The same for kernels that Numba compiles alone.
-EXACT = {**STEADY, "fastmath": False}
 
 # A cell is this much larger than the reach, more than the rounding of its number: see `cell_number`.
 SLACK = 1e-5
@@ -259,8 +257,7 @@ def lay_out(_, extent: Extent, levels: Levels, fewest: np.int64, per_point: np.i
     finest = extent.least[0] * max(wide[0], max(wide[1], wide[2]))
     for level in range(len(levels)):
         levels.first[level] = total
-        levels.reach[level] = max(levels.reach[level], finest)
-        inverse = 1.0 / (levels.reach[level] * (1.0 + SLACK))
+        inverse = 1.0 / (max(levels.reach[level], finest) * (1.0 + SLACK))
         levels.inverse[level] = inverse
         levels.sides[level] = FEWEST, FEWEST, FEWEST
         if levels.count[level] > 0:

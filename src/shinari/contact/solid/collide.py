@@ -20,7 +20,6 @@ import numpy as np
 
 from shinari.compute import Kernel, kernel, real, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
@@ -220,7 +219,7 @@ def recoil(n, gap, start, now, carried, law, gravity, weight, h):
 @cache
 def response(meshes: bool) -> Shared:
     """`respond` for scenes with or without meshes, compiled once; `fields` is a record."""
-    distance_and_normal = distances(True) if meshes else shapes.distance_and_normal
+    distance_and_normal = distances(meshes)
 
     @shared(fastmath=STEADY)
     def respond_to_solid(

@@ -40,15 +40,14 @@ class Looking:
         self._finder, self._table, self._edge_length, self._h = finder, table, edge_length, h
         self._each_substep = each_substep
         self.look, self.members = Look.zeros(1, table.rows.precision), Members(particle=members.astype(np.uint32))
-        self.look.few[0] = FEW
+        self.look.few[0], self._everyone = FEW, members
         self._sums, self._flags = Sums.zeros(-(-len(members) // BLOCK)), Offsets.zeros(len(members) + 1)
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
     def begin(self, skin: Skin, paths: Paths, substeps: int) -> None:
         """A step begins: pairs are to be found anew."""
         look = self.look
-        everyone = np.unique(self._finder.objects.member)
-        present = everyone[~skin.absent[everyone]]
+        present = self._everyone[~skin.absent[self._everyone]]
         self.members.particle[: len(present)] = present
         look.members[0], look.left[0], look.found[0] = len(present), substeps, 0
         look.detections[0] = look.renewals[0] = 0
