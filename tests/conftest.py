@@ -1,7 +1,6 @@
 """The option `--bounds`: every kernel checks the bounds of its arrays, see `bounds_checks`."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,13 +41,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("ordinary_kernels"):
                 item.add_marker(skip)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_rehearsal() -> Iterator[None]:
-    """Simulations of tests compile what their steps use: all that they could use would take hours on a cold cache."""
-    from shinari import rehearsal
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rehearsal, "_rehearse", lambda *_: None)
-        yield

@@ -25,23 +25,22 @@ def frames_of(scene):
     return frames
 
 
-class FoundContacts(BodyContacts):
-    """Contacts whose phases are run one by one."""
+class Contacts(BodyContacts):
+    """Contacts that can be found by themselves."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self._find = Program()
-        self.record_find(self._find)
+        self._program = Program()
+        self.record_find(self._program)
 
     def find(self, threads):
-        """Fill the table with the points at the start of a substep."""
-        self._find.run(threads)
+        self._program.run(threads)
 
 
 def contacts_of(scene, frames=None, threads=1, detection="frame"):
     """Contacts of a scene with its points found for the first substep, and the frames."""
     frames = frames_of(scene) if frames is None else frames
-    contacts = FoundContacts(geoms_of(scene), frames, DT, H, WEIGHT, detection)
+    contacts = Contacts(geoms_of(scene), frames, DT, H, WEIGHT, detection)
     contacts.begin()
     contacts.find(threads)
     return contacts, frames

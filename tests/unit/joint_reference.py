@@ -3,13 +3,13 @@
 import numpy as np
 
 import shinari as sn
+from shinari.compute import Program
 from shinari.rigid.elements import Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.joints import Joints, start_joints
 from shinari.rigid.joints.table import joints_of
 from shinari.rigid.motion import as_frame
 from shinari.scene.motion import quaternion_product, rotation_matrix
-from shinari.solver.segment import Segment
 
 
 def cross_matrix(r):
@@ -55,12 +55,13 @@ class World:
         self.bars = self.joints.bars()
         self.elements = Elements.zeros(len(scene.joints) + len(self.bars))
         records = self.elements, self.bars, self.frames
-        self.evaluate_all = Segment(lambda p: self.joints.record_evaluate(p, *records, self.h))
-        self.settle_all = Segment(lambda p: self.joints.record_settle(p, *records))
+        self.evaluate_all, self.settle_all = Program(), Program()
+        self.joints.record_evaluate(self.evaluate_all, *records, h)
+        self.joints.record_settle(self.settle_all, *records)
         self.torques = np.zeros((count + 1, 3))
 
     def evaluate(self):
-        self.evaluate_all(1)
+        self.evaluate_all.run()
 
     def start_substep(self):
         """The next evaluation is the first of a substep."""
@@ -143,7 +144,7 @@ class World:
             for i in self.free:
                 self.move(i, motion[6 * i : 6 * i + 6])
                 moved[i] += motion[6 * i : 6 * i + 6]
-        self.settle_all(1)
+        self.settle_all.run()
         for i in self.free:
             f.v[i] = (f.x[i] - f.x0[i]) / h
             f.w[i] = logarithm(quaternion_product(f.q[i], f.q0[i] * [1, -1, -1, -1])) / h

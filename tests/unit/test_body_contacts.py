@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from body_frames import DT, WEIGHT, FoundContacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
+from body_frames import DT, WEIGHT, Contacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 from manifold_reference import manifolds
 
 import shinari as sn
@@ -230,7 +230,7 @@ def test_recalled_forces_are_carried():
     n = contacts.table.count
     contacts.table.force[:n] = np.random.default_rng(1).normal(size=(n, 3))
     keys, rows = contacts.carried()
-    other = FoundContacts(geoms_of(scene), frames, DT, H, WEIGHT)
+    other = Contacts(geoms_of(scene), frames, DT, H, WEIGHT)
     other.recall(keys[::2], rows[::2])
     other.begin()
     other.find(1)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from body_frames import FoundContacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
+from body_frames import Contacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 
 import shinari as sn
 from shinari.rigid import bodies
@@ -132,7 +132,7 @@ def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
                 drift(then, part * H / steps)
             # at rest at that place nothing is looked for beyond what touches
             then.v[...], then.w[...] = 0.0, 0.0
-            probe = FoundContacts(geoms, then, H, H, 0.0)
+            probe = Contacts(geoms, then, H, H, 0.0)
             probe.begin()
             probe.find(1)
             gaps = places(probe.table, then)[2]
