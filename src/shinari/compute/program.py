@@ -34,6 +34,8 @@ OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
 FINISHED, STOPPED = -1, -2
 # Parts of the region of a thread.
 PARTS = 4
+# Room that a list gets beyond what it needs, as a part of it.
+SPARE = 0.5
 
 Cell = int | tuple[np.ndarray, int]
 
@@ -249,7 +251,7 @@ class Program:
         try:
             at = 0
             while True:
-                at = self._run(self._table.addresses.ctypes.data, crew.pool.addresses.ctypes.data, at, usable)
+                at = self._replay(crew.pool, at, usable)
                 if at < 0:
                     break
                 self._make_room(at)
@@ -264,11 +266,15 @@ class Program:
             self._table.passes[...] = 0
         return at == FINISHED
 
+    def _replay(self, pool: Pool, at: int, threads: int) -> int:
+        """Run compiled code from a line on; returns `FINISHED`, `STOPPED` or the line whose list has no room."""
+        return self._run(self._table.addresses.ctypes.data, pool.addresses.ctypes.data, at, threads)
+
     def _make_room(self, at: int) -> None:
         record, (array, index), name, row_bytes = self._lists[at]
         count = int(array[index])
         require_memory(count * row_bytes, name.format(count=count))
-        record.grow(count * 3 // 2)
+        record.grow(count + int(SPARE * count))
         self.grown += 1
 
     def profile(self) -> list[tuple[str, int]]:
