@@ -102,14 +102,14 @@ def test_a_coarse_correction_keeps_momentum(method, precision):
     scene, cloth = sheet(30)
     sim = sn.Simulation(scene, precision=precision, method=method, hierarchy=True, threads=1)
     settings = Settings(precision=precision, method=method, hierarchy=True)
-    coarse = Hierarchy(scene, sim.model, sim._work.particles, settings)
+    coarse = Hierarchy(scene, sim.model, sim._work.particles, settings, sim._work.clock)
     x = sim.state.x
     rng = np.random.default_rng(1)
     x[:, :3] *= 1.3
     x[:, :3] += rng.normal(scale=0.01, size=(len(x), 3)).astype(x.dtype)
     before, mass = x[:, :3].astype(float), 1.0 / x[:, 3].astype(float)
     p = Program()
-    coarse.record_project(p, sim._work.clock)
+    coarse.record_predict(p)
     p.run()
     moved = x[:, :3].astype(float) - before
     assert np.abs(moved).max() > 1e-3

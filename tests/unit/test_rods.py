@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.compute.program import run_recorded
 from shinari.rods.model import RodModel
 
 LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
@@ -126,7 +127,7 @@ def test_direct_step_is_that_of_a_dense_solution(ring, segments, first):
         x_new = x + moved[: x.size].reshape(-1, 3)
         q_new = np.array([turned(a, v) for a, v in zip(q, moved[x.size :].reshape(-1, 3), strict=True)])
 
-        sim._work.parts[0].project(1, first)
+        run_recorded(sim._work.parts[0].record_project, first)
         scale = np.abs(moved).max()
         assert np.abs(sim.state.x[slots, :3] - x_new).max() < 1e-6 * scale
         assert np.abs(sim.state.parts["rods/frames"][chosen] - q_new).max() < 1e-6 * scale
@@ -146,7 +147,7 @@ def test_sweeps_converge_to_the_equations_of_all_rows(ring, segments):
     disturb(sim, rod, rng, 0.02)
     model, chosen, slots, shape = table(sim, rod)
     part = sim._work.parts[0]
-    part.project(1, True)
+    run_recorded(part.record_project, True)
 
     def residual():
         c = strains(sim.state.x[slots, :3], sim.state.parts["rods/frames"][chosen], *shape)
@@ -154,7 +155,7 @@ def test_sweeps_converge_to_the_equations_of_all_rows(ring, segments):
 
     before = residual()
     for _ in range(2000):
-        part.project(1, False)
+        run_recorded(part.record_project, False)
     assert residual() < 1e-6 * before
 
 

@@ -8,6 +8,7 @@ from lumps import box, lattice, matching, simulation
 from small_scenes import precisions
 
 import shinari as sn
+from shinari.compute.program import run_recorded
 
 # --- momentum ---------------------------------------------------------------------------------------------------------
 
@@ -38,7 +39,7 @@ def test_matching_keeps_momentum_and_angular_momentum(case, spread):
     for trial in range(5):
         x[:, :3] += spread * rng.normal(size=(len(m), 3))
         before = x[:, :3].copy()
-        matching(sim).project(1, True)
+        run_recorded(matching(sim).record_project, True)
         way = x[:, :3] - before
         about = before - m @ before / m.sum()
         size = (m[:, None] * np.abs(way)).sum()
@@ -118,7 +119,7 @@ def test_clusters_converge_to_one_stiffness_with_iterations():
 def test_a_rigid_lump_is_rigid():
     sim, lump = simulation(lambda scene: scene.add_shape_matched(lattice(4, 3, 5)))
     sim.state.positions += 0.05 * np.random.default_rng(5).normal(size=sim.state.positions.shape)
-    matching(sim).project(1, True)
+    run_recorded(matching(sim).record_project, True)
     x, rest = sim.state.x[:, :3], lump.positions
     distances = np.linalg.norm(x[:, None] - x[None], axis=2) - np.linalg.norm(rest[:, None] - rest[None], axis=2)
     assert np.abs(distances).max() < 1e-14

@@ -33,7 +33,7 @@ from numba.np.numpy_support import from_dtype
 from shinari.compute import bounds, primitives
 from shinari.compute import cache as objects
 from shinari.compute.entries import entry
-from shinari.compute.kernels import Function, Kernel, Native, Shared
+from shinari.compute.kernels import CompileError, Function, Kernel, Native, Shared
 from shinari.compute.records import Record, View, concrete
 
 # Numba does not declare the types of these.
@@ -524,7 +524,7 @@ def compile_object(native: Native) -> bytes:
                 cpu_target.typing_context, context, python_function, sig.args, sig.return_type, flags, {}
             )
         except NumbaError as error:
-            raise CompileError(f"{source.name}: {explain(error)}") from error
+            raise CompileError(f"{_subject(source)}: {explain(error)}") from error
         library = context.codegen().create_library(native.symbol)
         library.is_entry = True
         library.add_linking_library(result.library)
@@ -535,8 +535,10 @@ def compile_object(native: Native) -> bytes:
         return library._codegen._tm.emit_object(module)
 
 
-class CompileError(TypeError):
-    """A kernel that does not compile: the message names it and what is wrong."""
+def _subject(source: Kernel | Shared) -> str:
+    """What a message says of a kernel."""
+    subject = getattr(source, "subject", "")
+    return f"{subject}: cannot be compiled as it is called" if subject else source.name
 
 
 def _wrapper(context: Any, descriptor: Any, symbol: str, sig: Any) -> Any:
@@ -566,11 +568,11 @@ _ALLOWED = re.compile(
 def _check(source: Kernel | Shared, native: Native, module: Any) -> None:
     foreign = sorted(f.name for f in module.functions if f.is_declaration and not _ALLOWED.match(f.name))
     if foreign:
-        raise CompileError(f"{source.name}: allocates, raises or calls Python ({', '.join(foreign)})")
+        raise CompileError(f"{_subject(source)}: allocates, raises or calls Python ({', '.join(foreign)})")
     declared = repr(source.made_of(native.precision))
     mixed = isinstance(source, Kernel) and source.mixed
     if native.precision is np.float32 and not mixed and "f8" not in declared and re.search(r"\bdouble\b", str(module)):
-        raise CompileError(f"{source.name}: computes in float64; write constants as np.float32(...)")
+        raise CompileError(f"{_subject(source)}: computes in float64; write constants as np.float32(...)")
 
 
 def explain(error: Exception) -> str:

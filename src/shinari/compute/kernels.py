@@ -33,6 +33,10 @@ FAST = frozenset({"contract", "nsz", "arcp", "afn", "reassoc"})
 STEADY = FAST - {"reassoc"}
 
 
+class CompileError(TypeError):
+    """A kernel that does not compile: the message names it and what is wrong."""
+
+
 class Function:
     """A function that kernels call and that becomes part of them.
 
@@ -165,9 +169,11 @@ def shared(python_function: Callable | None = None, *, fastmath: frozenset[str] 
 class Kernel:
     """The body for one item. The first parameter is the item, the others are annotated records and scalars."""
 
-    def __init__(self, python_function: Callable, fastmath: frozenset[str], vector: bool, mixed: bool) -> None:
+    def __init__(
+        self, python_function: Callable, fastmath: frozenset[str], vector: bool, mixed: bool, subject: str = ""
+    ) -> None:
         self.python_function, self.fastmath, self.name = python_function, fastmath, python_function.__name__
-        self.vector, self.mixed = vector, mixed
+        self.vector, self.mixed, self.subject = vector, mixed, subject
         self.__name__, self.__doc__, self.__wrapped__ = self.name, python_function.__doc__, python_function
         parameters, _ = signature(python_function)
         self.item, self.parameters = parameters[0][0], parameters[1:]
@@ -208,7 +214,7 @@ class Kernel:
             if isinstance(kind, type) and issubclass(kind, Record):
                 if not isinstance(value, kind):
                     raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected {kind.__name__}")
-                table[k] = value.addresses.ctypes.data
+                table[k] = value.address
             elif isinstance(value, Record):
                 raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected a number")
             else:
@@ -222,6 +228,7 @@ def kernel(
     fastmath: frozenset[str] = FAST,
     vector: bool = False,
     mixed: bool = False,
+    subject: str = "",
 ) -> Any:
     """Make a kernel of the body for one item.
 
@@ -231,10 +238,11 @@ def kernel(
         vector: Whether inner loops over SIMD batches become vector instructions: scalars are not packed then, which
             would hide the loops.
         mixed: Whether it computes in float64 on purpose where its records are of float32.
+        subject: Function of a user that it calls, for the message when it does not compile.
     """
     if python_function is None:
-        return lambda given: Kernel(given, fastmath, vector, mixed)
-    return Kernel(python_function, fastmath, vector, mixed)
+        return lambda given: Kernel(given, fastmath, vector, mixed, subject)
+    return Kernel(python_function, fastmath, vector, mixed, subject)
 
 
 def signature(python_function: Callable) -> tuple[list[tuple[str, Any]], Any]:

@@ -240,6 +240,7 @@ class Program:
         self._table = Lines.zeros(len(self._lines))
         self._table.code[...] = np.array(self._lines, np.int64).reshape(-1, 6)
         self._table.wait[...] = 0, 4
+        self._address = self._table.address
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
         self._run = kind(replay.native(np.float32).address)
 
@@ -268,7 +269,7 @@ class Program:
 
     def _replay(self, pool: Pool, at: int, threads: int) -> int:
         """Run compiled code from a line on; returns `FINISHED`, `STOPPED` or the line whose list has no room."""
-        return self._run(self._table.addresses.ctypes.data, pool.addresses.ctypes.data, at, threads)
+        return self._run(self._address, pool.address, at, threads)
 
     def _make_room(self, at: int) -> None:
         record, (array, index), name, row_bytes = self._lists[at]

@@ -78,6 +78,7 @@ class Record:
         arrays: Arrays by the name of their field.
         precision: What `real` means, float32 or float64.
         addresses: Address of each field, and the number of rows, int64; then the rows of each field where they differ.
+        address: Address of that table.
     """
 
     fields: ClassVar[dict[str, Field]] = {}
@@ -87,7 +88,7 @@ class Record:
         cls.ragged = cls.ragged or ragged
         inherited = [base.fields for base in reversed(cls.__mro__[1:]) if issubclass(base, Record)]
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        if reserved := own.keys() & vars(Record).keys() | own.keys() & {"arrays", "precision", "addresses"}:
+        if reserved := own.keys() & vars(Record).keys() | own.keys() & {"arrays", "precision", "addresses", "address"}:
             raise TypeError(f"{cls.__name__}: field {sorted(reserved)[0]}: the name belongs to every record")
         cls.fields = {name: value for fields in (*inherited, own) for name, value in fields.items()}
 
@@ -97,6 +98,7 @@ class Record:
         self.precision = np.dtype(precision).type
         self.arrays: dict[str, np.ndarray] = {}
         self.addresses = np.zeros(len(self.fields) + 1 + self.ragged * len(self.fields), np.int64)
+        self.address: int = self.addresses.ctypes.data
         self.bind(**arrays)
 
     @classmethod

@@ -146,7 +146,7 @@ class Team:
             threading.Thread(target=self._live, args=(entry, k), name=f"shinari-{k}", daemon=True).start()
 
     def _live(self, entry: Any, k: int) -> None:
-        table = self.pool.addresses.ctypes.data
+        table = self.pool.address
         while True:
             entry(table, k, self._patience)
             self._asleep[k] = 1

@@ -13,7 +13,7 @@ ONE, ZERO = np.float32(1.0), np.float32(0.0)
 def force_kernel(field: Any) -> Kernel:
     """Kernel that adds h w f(x, v, m, t) to the velocity of a free particle."""
 
-    @kernel
+    @kernel(subject="force field: function")
     def apply_force(i, particles: Particles, groups: Groups, clock: Clock, times: Times, h: real):
         x = particles.x[i]
         w = x[3]

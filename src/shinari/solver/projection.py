@@ -184,7 +184,7 @@ def _kernel(kind: ConstraintType, name: str, item: str, parameters: dict, body: 
     linecache.cache[path] = (len(source), None, source.splitlines(True), path)
     exec(compile(source, path, "exec"), scope)
     scope[name].__annotations__ = parameters
-    return kernel(scope[name], vector=vector)
+    return kernel(scope[name], vector=vector, subject=f"constraint {kind.name!r}: evaluate")
 
 
 def _value_names(kind: ConstraintType) -> list[str]:

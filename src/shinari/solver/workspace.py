@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shinari.compute import Program
+from shinari.compute.kernels import CompileError
 from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.contact.surface.participants import participants
 from shinari.contact.surface.surfaces import Surfaces
+from shinari.errors import SceneError
 from shinari.live.grab_system import GrabSystem
 from shinari.model import Model
 from shinari.scene.scene import Scene
@@ -215,8 +217,11 @@ class Workspace:
         if self._program is None:
             self._program = Program()
             record(self._program, self.systems, self.clock, self._settings)
-            self._program.prepare()
-            self._read.prepare()
+            try:
+                self._program.prepare()
+                self._read.prepare()
+            except CompileError as error:
+                raise SceneError(str(error)) from error
         return self._program
 
     def advance(self, threads: int, record: Recorder) -> bool:
