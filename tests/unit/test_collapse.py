@@ -56,12 +56,22 @@ def test_the_elastic_energy_is_that_of_the_law_in_use():
     assert sim.energy().elastic == pytest.approx(0.5 * mu * volume * 0.04 * 2.25, rel=1e-9)
 
 
-def test_a_collapsed_tetrahedron_goes_on_bit_by_bit(tmp_path):
+def test_a_collapsed_tetrahedron_follows_a_changed_ratio():
+    """Bodies of nu <= 0.3 have no other law: at 0.8 of its height 0.2^2 (1 + s^2) mu V / 2 with s^2 = 5/3."""
+    sim = held(0.45)
+    collapsed_at(sim, 0.2)
+    sim.change_material("solid", poissons_ratio=0.2)
+    collapsed_at(sim, 0.8)
+    assert sim.energy().elastic == pytest.approx(0.5 * 1e5 / 2.4 * 1e-3 / 6.0 * 0.04 * 8.0 / 3.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("sweep", ["gauss-seidel", "jacobi"])
+def test_a_collapsed_tetrahedron_goes_on_bit_by_bit(tmp_path, sweep):
     pytest.importorskip("h5py")
     scene = sn.Scene(gravity=(0, 0, 0))
     material = sn.SoftMaterial(density=1000.0, youngs_modulus=1e4, poissons_ratio=0.49, thickness=0.0)
     scene.add_soft_body(sn.lattice((2, 2, 2), 0.1), material=material, name="solid")
-    sim = sn.Simulation(scene, threads=1, substeps=4)
+    sim = sn.Simulation(scene, threads=1, substeps=4, sweep=sweep)
     sim.state.positions *= np.array([1.0, 0.1, 1.0], np.float32)
     sim.step(1)
     assert sim.state.parts[COLLAPSED].any()
