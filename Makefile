@@ -23,13 +23,13 @@ test: check tests
 # the documentation shows what the tests of the examples wrote
 tests: $(TEST)
 	$(RUN_EXAMPLES)
-	$(BIN)/python -m pytest -q -n 2 --bounds interpreted -m bounds tests/unit
+	$(BIN)/python -m pytest -q -n 2 --bounds -m bounds tests/unit
 	touch $(EXAMPLES)
 	$(MAKE) docs
 
 # every test with bounds checks in all kernels; the first run compiles them into out/bounds
 bounds: $(TEST)
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --bounds compiled -m "not ordinary_kernels"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --bounds -m "not ordinary_kernels"
 
 check: $(TEST)
 	$(BIN)/ruff check

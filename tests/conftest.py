@@ -1,38 +1,38 @@
-"""The option `--bounds`: every kernel checks the bounds of its arrays, see `bounds_checks`."""
+"""The option `--bounds`: every kernel checks the bounds of its arrays."""
 
-import shutil
+import os
 from pathlib import Path
 
 import pytest
-
-import bounds_checks
 
 FOLDER = "out/bounds"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--bounds",
-        choices=[bounds_checks.COMPILED, bounds_checks.INTERPRETED],
-        help=f"check the bounds of arrays in all kernels; compiled ones are cached in {FOLDER}",
+        "--bounds", action="store_true", help=f"check the bounds of arrays in all kernels, which are cached in {FOLDER}"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "bounds: among the tests that CI also runs with `--bounds interpreted`")
-    config.addinivalue_line("markers", "ordinary_kernels: asks for parallel kernels or exact bits; not for --bounds")
-    mode = config.getoption("--bounds")
-    if not mode:
-        return
-    place = Path(config.rootpath, FOLDER)
-    if not hasattr(config, "workerinput"):  # the first process of a run with workers, or the only one
-        stamp, sources = place / "sources", bounds_checks.hash_of_sources()
-        if not stamp.exists() or stamp.read_text() != sources:
-            # Numba does not notice an edited callee
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
-            stamp.write_text(sources)
-    bounds_checks.switch_on(mode, place)
+    config.addinivalue_line("markers", "bounds: among the tests that CI also runs with `--bounds`")
+    config.addinivalue_line("markers", "ordinary_kernels: asks for exact bits or counts kernels; not for --bounds")
+    if config.getoption("--bounds"):
+        check_bounds(Path(config.rootpath, FOLDER))
+
+
+def check_bounds(folder: Path) -> None:
+    """Check the bounds in all kernels of this process, and cache them in a folder of their own.
+
+    Processes that a test starts run ordinary kernels from their ordinary cache.
+    """
+    os.environ["SHINARI_BOUNDS"] = "1"
+    from shinari.compute import bounds, cache
+
+    del os.environ["SHINARI_BOUNDS"]
+    assert bounds.CHECKED, "the package was imported before the option was read"
+    folder.mkdir(parents=True, exist_ok=True)
+    cache.folder = lambda: folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

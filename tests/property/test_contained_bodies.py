@@ -31,4 +31,4 @@ def test_random_bodies_in_random_containers(tmp_path):
 
 
 def test_random_bodies_in_random_containers_with_bounds_checks(tmp_path):
-    run(tmp_path, "--seed", "500", "--bounds", "interpreted", "--folder", str(tmp_path))
+    run(tmp_path, "--seed", "500", "--bounds")

@@ -1,0 +1,166 @@
+"""All kernels are there when a simulation has been built: no later step waits for one, whatever happens in it."""
+
+import itertools
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from late_contact_scenes import SCENES
+
+import shinari as sn
+from shinari.compute import progress
+from shinari.compute.progress import Progress
+
+# What a scene loads between its construction and its end, in a process that has loaded nothing before.
+LATE = """
+import json, sys, warnings
+import shinari as sn
+from late_contact_scenes import SCENES
+from shinari.compute import cache
+warnings.simplefilter("ignore")
+scene, settings = SCENES[sys.argv[1]]()
+simulation = sn.Simulation(scene, threads=2, **settings)
+built = set(cache.loaded)
+simulation.step(40)
+print(json.dumps([len(built), sorted(set(cache.loaded) - built)]))
+"""
+
+
+def run(script: str, *arguments: str, **environment: str) -> tuple[str, str]:
+    """Standard output and error of a process of its own."""
+    paths = [str(Path(sn.__file__).parents[1]), str(Path(__file__).parent)]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_no_step_compiles_or_loads_a_kernel(name):
+    built, late = json.loads(run(LATE, name)[0])
+    assert built > 5
+    assert late == []
+
+
+def test_functions_of_the_user_are_not_called_before_their_time():
+    times = []
+
+    def motion(time):
+        times.append(time)
+        return (0.0, 0.0, 0.0)
+
+    scene, _ = SCENES["cloth on a ball"]()
+    scene.add_collider(sn.Sphere(0.05), motion=motion)
+    sn.Simulation(scene, dt=0.01)
+    assert max(times, default=0.0) <= 0.01
+
+
+# Two free particles with an empty cache.
+COLD = """
+import logging
+import shinari.compute.progress as progress
+progress.PATIENCE = progress.EVERY = 0.0
+{setup}
+import shinari as sn
+scene = sn.Scene()
+scene.add_particles([[1, 2, 3], [4, 5, 6]])
+sn.Simulation(scene).step()
+"""
+
+
+def compile_cold(folder: Path, setup: str = "", **environment: str) -> str:
+    """What is said on standard error while a process compiles a few kernels, however fast the machine is."""
+    return run(COLD.format(setup=setup), SHINARI_CACHE_DIR=str(folder), **environment)[1]
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_compiling_is_told_with_a_count_that_moves(tmp_path, processes):
+    told = compile_cold(tmp_path, SHINARI_COMPILE_PROCESSES=processes).splitlines()
+    found = [
+        re.fullmatch(r"shinari: compiling kernel (\d+) of (\d+), once on this machine \.\.\.", line) for line in told
+    ]
+    counts, totals = ([int(match[k]) for match in found if match] for k in (1, 2))
+    assert len(set(counts)) > 2
+    ends = [
+        line for line in told if re.fullmatch(r"shinari: compiled \d+ kernels in [0-9.]+ s; later runs load them", line)
+    ]
+    assert len(counts) + len(ends) == len(told)
+    # a series for each program: the count rises to the total and begins anew
+    assert all(1 <= count <= total for count, total in zip(counts, totals, strict=True))
+    falls = sum(b < a for a, b in itertools.pairwise(counts))
+    assert falls < len(ends) <= len(told)
+    assert compile_cold(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("setup", "environment"),
+    [('logging.getLogger("shinari").setLevel("WARNING")', {}), ("", {"SHINARI_QUIET": "1"})],
+    ids=["logger", "variable"],
+)
+def test_it_can_be_silenced(tmp_path, setup, environment):
+    assert compile_cold(tmp_path, setup, **environment) == ""
+
+
+def test_logging_takes_over_once_it_is_set_up(tmp_path):
+    setup = 'logging.basicConfig(format="%(name)s|%(levelname)s|%(message)s", level=logging.INFO)'
+    told = compile_cold(tmp_path, setup).splitlines()
+    assert told
+    assert all(line.startswith("shinari|INFO|compil") for line in told)
+
+
+def test_nothing_is_said_before_a_second_and_then_every_few(caplog, monkeypatch):
+    caplog.set_level(logging.INFO, "shinari")
+    now = 0.0
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now)
+    series = Progress(40)
+    for now, done in ((0.5, 3), (1.5, 11), (3.0, 15), (6.0, 20), (6.5, 40)):  # noqa: B007
+        series.tell(done)
+    now = 7.0
+    series.finish()
+    assert [record.message.split(",")[0] for record in caplog.records] == [
+        "compiling kernel 12 of 40", "compiling kernel 21 of 40", "compiled 40 kernels in 7.0 s; later runs load them",
+    ]  # fmt: skip
+    caplog.clear()
+    now = 0.0
+    quick = Progress(2)
+    now = 0.9
+    quick.tell(1)
+    quick.finish()
+    assert caplog.records == []
+
+
+def test_quiet_commands_say_nothing_and_others_do_again(caplog):
+    caplog.set_level(logging.INFO, "shinari")
+    with progress.quietly():
+        progress.logger.info("compiling")
+    with progress.quietly(False):
+        progress.logger.info("compiling loudly")
+    assert [record.message for record in caplog.records] == ["compiling loudly"]
+
+
+SCENE = """
+[simulation]
+duration = 0.02
+[[particles]]
+positions = [[0, 0, 0]]
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
+def test_the_option_quiet(tmp_path, options):
+    """With it the command compiles, and nobody is told."""
+    scene = tmp_path / "scene.toml"
+    scene.write_text(SCENE)
+    script = (
+        "import sys, shinari.cli, shinari.compute.progress as p\n"
+        "p.PATIENCE = p.EVERY = 0.0\nsys.exit(shinari.cli.main(sys.argv[1:]))"
+    )
+    command = ["run", str(scene), "--output", str(tmp_path / "out.npz"), *options]
+    _, told = run(script, *command, SHINARI_CACHE_DIR=str(tmp_path / "cache"))
+    assert ("compiling kernel" in told) == (not options)
