@@ -1,4 +1,4 @@
-"""A step is one program: no Python between its substeps, nothing allocated once lists have room, the same bits if not."""
+"""A step is one program: no Python between its substeps; lists that grow in a step change no bit."""
 
 import sys
 import warnings
