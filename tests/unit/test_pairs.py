@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.compute.program import run_recorded
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.errors import ContactWarning
 
@@ -261,8 +262,8 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
         warnings.simplefilter("error")  # an overlap within one thing is no mistake
         sim = sn.Simulation(scene, substeps=2, precision=precision, threads=1)
     pairs = family(sim)
-    pairs.begin(0.0)
-    pairs.prepare(1 / 120, 1)
+    pairs.begin(0.0, np.zeros(0))
+    run_recorded(pairs.record_detect)
     bodies = pairs.detection.bodies
     at = sim.state.x[bodies.particle, :3].astype(float)
     gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - 0.04 - bodies.margin[:, None] - bodies.margin[None]

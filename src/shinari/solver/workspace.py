@@ -51,6 +51,7 @@ class Workspace:
         particles: The particles.
         groups: Their groups.
         clock: Where the step is.
+        motion: The particles as a system.
         systems: All systems, in the order in which a step goes through them.
         solvers: Rows, one for each type of constraints.
         parts: What is not made of rows, such as rods and fluids.
@@ -69,7 +70,7 @@ class Workspace:
         self.particles = Particles(real, x=state.x, v=state.v, predicted=self.predicted, group=model.groups)
         self.groups, self.clock = Groups(real, origin=state.origins), Clock.zeros(1, real)
         user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
-        self._motion = ParticleMotion(model, settings, user, self.particles, self.groups)
+        self.motion = ParticleMotion(model, settings, user, self.particles, self.groups)
         self.solvers = [BlockSolver(block, model, state, settings, self.particles) for block in model.blocks.values()]
         self.parts: list[Any] = [part.bind(model, state, settings, self) for part in model.parts]
         self.bodies: Any = None
@@ -87,7 +88,7 @@ class Workspace:
         self._grabs = GrabSystem(grabs, state, settings, self.particles, self.groups, self.clock, frames)
         self._failure, self._others = self._bind_failure(), self._bind_others()
         self._read = Program()
-        self._motion.record_read(self._read)
+        self.motion.record_read(self._read)
         self._bind_contacts()
 
     def _bind_failure(self) -> list[System]:
@@ -132,7 +133,7 @@ class Workspace:
             *([] if self.air is None else [self.air]),
             *([] if emission is None else [emission]),
             *self.contacts,
-            self._motion,
+            self.motion,
             *([] if self.bodies is None else [self.bodies]),
             *self.solvers,
             *self.parts,

@@ -114,7 +114,7 @@ class Solids(System):
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
-        count, settings = len(self.colliders), self._settings
+        count = len(self.colliders)
         table = self._motion.pose.reshape(-1, count, 12)
         positions, rotations = self.poses(time)
         _write(table[0], positions, rotations)
@@ -122,8 +122,8 @@ class Solids(System):
         self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
         self.pose_table.before[...] = self.pose_table.after
         if len(self._movers):
-            for substep in range(settings.substeps):
-                _write(table[substep + 1], *self.poses(time + settings.substep * (substep + 1)))
+            for substep, end in enumerate(ends):
+                _write(table[substep + 1], *self.poses(end))
         self._search.stale[0], self._search.factor[0], self._search.detections[0] = 1, AHEAD, 0
         for each in self._lists:
             each.forget()
