@@ -24,7 +24,7 @@ from shinari.compute.cache import load
 from shinari.compute.kernels import Kernel, Native, shared
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
-from shinari.compute.threads import Pool, share, team
+from shinari.compute.threads import OF_A_TEAM, Pool, share, team
 from shinari.memory import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
@@ -232,7 +232,8 @@ class Program:
         """Load or compile all kernels."""
         if self._run is not None:
             return
-        natives = [native for _, native in self._natives] + [replay.native(np.float32)]
+        natives = [native for _, native in self._natives]
+        natives += [each.native(np.float32) for each in (replay, *OF_A_TEAM)]
         if missing := [native for native in natives if not native.is_loaded]:
             load(missing)
         for at, native in self._natives:
