@@ -114,7 +114,7 @@ class NeighbourSearch:
     def __init__(self, grid: Grid) -> None:
         count, precision = len(grid.points), grid.points.precision
         self.grid, self.reach = grid, Reach.zeros(1, precision)
-        self.offsets, self.neighbours = Offsets.zeros(count + 1, precision), Neighbours.zeros(32 * count, precision)
+        self.offsets, self.neighbours = Offsets.zeros(count + 1, precision), Neighbours.zeros(0, precision)
         self._scan = Scan(self.offsets)
         self.total = self._scan.total
 
