@@ -296,11 +296,62 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--json"]) == cli.OK
     said = report(capsys)
     assert said["failures"] == []
-    assert said["threading_layer"] in ("omp", "tbb", "workqueue")
+    assert said["threads"] >= 1
+    assert set(said["kernels_used"]) == {"compiled now", "from the cache", "shipped"}
+    assert sum(said["kernels_used"].values()) > 2
+    assert Path(said["kernel_cache"]).is_dir()
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(said["extras"]) == set(known) - {"all", "test", "docs", "bench"}
     assert cli.main(["doctor"]) == cli.OK
     assert "passed" in capsys.readouterr().out
+
+
+def shinari(*arguments: str, **environment: str) -> tuple[dict, str]:
+    """The JSON that a command prints in a process of its own, and what it says on standard error."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SHINARI_COMPILE_PROCESSES": "2", **environment}
+    command = [sys.executable, "-m", "shinari.cli", *arguments]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=300)
+    return json.loads(done.stdout or "null"), done.stderr
+
+
+PARTICLE = """
+[simulation]
+duration = 0.02
+[[particles]]
+positions = [[0, 0, 0]]
+"""
+
+
+def test_doctor_says_where_kernels_come_from(tmp_path: Path) -> None:
+    cold, _ = shinari("doctor", "--json", SHINARI_CACHE_DIR=str(tmp_path))
+    assert cold["failures"] == []
+    assert cold["kernels_used"]["compiled now"] > 2
+    assert cold["kernel_cache"] == str(tmp_path / "objects")
+    assert cold["cached_kernels"].split()[0] == str(cold["kernels_used"]["compiled now"])
+    warm, _ = shinari("doctor", "--json", SHINARI_CACHE_DIR=str(tmp_path), SHINARI_NUM_THREADS="1")
+    assert warm["kernels_used"]["compiled now"] == 0
+    assert warm["kernels_used"]["from the cache"] == cold["kernels_used"]["compiled now"]
+    assert warm["threads"] == 1
+
+
+def test_warm_compiles_what_a_scene_needs(tmp_path: Path) -> None:
+    """In an image: the run that follows compiles nothing and says nothing."""
+    scene, variables = tmp_path / "scene.toml", {"SHINARI_CACHE_DIR": str(tmp_path / "cache")}
+    scene.write_text(PARTICLE)
+    cold, _ = shinari("warm", str(scene), "--json", **variables)
+    assert cold["compiled"] == cold["loaded"] > 2
+    assert cold["cache"] == str(tmp_path / "cache" / "objects")
+    assert len(list(Path(cold["cache"]).glob("*.o"))) == cold["compiled"]
+    warm, _ = shinari("warm", str(scene), "--json", **variables)
+    assert warm == cold | {"compiled": 0}
+    nothing, said = shinari("warm", str(scene), **variables)
+    assert nothing is None
+    assert f"{cold['loaded']} kernels, 0 of them compiled now" in said
+    assert shinari("warm", str(scene), "--quiet", **variables) == (None, "")
+    ran, said = shinari("run", str(scene), "--output", str(tmp_path / "out.npz"), "--json", **variables)
+    assert ran["outputs"]
+    assert "compil" not in said
+    assert len(list(Path(cold["cache"]).glob("*.o"))) == cold["compiled"]
 
 
 def test_demo(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 import shinari as sn
+from shinari.compute.threads import processors
 
-pytestmark = pytest.mark.ordinary_kernels
+pytestmark = [
+    pytest.mark.ordinary_kernels,
+    pytest.mark.skipif(processors() < 2, reason="there is one processor"),
+]
 
 SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
 CASES = [
@@ -23,7 +27,6 @@ CASES = [
 # that no block of rows or particles splits evenly.
 SCRIPT = """
 import hashlib, json, sys
-import numba
 import numpy as np
 import shinari as sn
 from shinari.scene.wind import Gusts
@@ -63,7 +66,7 @@ print(json.dumps(results))
 def hashes(cases: list, threads: list[int]) -> dict[str, str]:
     """Hash of every array of the state after eight steps, from a process of its own with two threads."""
     paths = [str(Path(sn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, "SHINARI_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, json.dumps(cases), json.dumps(threads)],
         capture_output=True,

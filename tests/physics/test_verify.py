@@ -111,14 +111,6 @@ def test_names_are_unique_and_checked():
         run_checks(["free fall"], ["float16"])
 
 
-def test_threads_are_put_back():
-    import numba
-
-    before = numba.get_num_threads()
-    run_checks(["free fall"], ["float32"])
-    assert numba.get_num_threads() == before
-
-
 def test_command_line_prints_and_judges(capsys, monkeypatch):
     assert verify("mass on a spring, printed series", precision="float64") == 0
     out = capsys.readouterr().out

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from shinari.compute.program import run_recorded
 from shinari.errors import FluidWarning
 from shinari.fluid.adhesion import Adhesion
 from shinari.fluid.air import Buoyancy, Drag
@@ -29,7 +30,6 @@ from shinari.fluid.wall_table import POINTS, PUSH, wall_table
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
-from shinari.solver.segment import Segment
 
 pytestmark = pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")
 
@@ -73,7 +73,7 @@ def effect_of(fluid: Fluid, kind, *more):
 def apply(effect, fluid: Fluid, threads: int = 1) -> None:
     """Let an effect change the fluid once."""
     effect.begin(fluid, fluid.h * np.arange(1, fluid.settings.substeps + 1))
-    Segment(lambda p: effect.record(p, fluid))(threads)
+    run_recorded(effect.record, fluid, threads=threads)
 
 
 def two_fluids(precision: str) -> Fluid:

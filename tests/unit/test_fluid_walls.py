@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import trimesh
-from shinari.solver.segment import Segment
 
 import shinari as sn
+from shinari.compute import Program
+from shinari.compute.threads import processors
 from shinari.fluid import boundary_points, walls
 from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
 from shinari.fluid.wall_kernels import Clearances
@@ -136,7 +136,8 @@ def test_pulls_are_the_gradient_of_the_density(shape):
     fluid = sim._work.fluid
     assert fluid is not None
     fluid.measured(1)
-    gather = Segment(lambda p: fluid.boundaries[0].record_gather(p, False))
+    gather = Program()
+    fluid.boundaries[0].record_gather(gather, False)
     pull = fluid.rows.gradient[0].copy()
 
     step = 1e-5
@@ -146,7 +147,7 @@ def test_pulls_are_the_gradient_of_the_density(shape):
         for side in (-step, step):
             fluid.rows.x[0, axis] += side
             fluid.rows.density[:], fluid.rows.gradient[:] = 0.0, 0.0
-            gather(1)
+            gather.run()
             sums.append(fluid.rows.density[0])
             fluid.rows.x[0, axis] -= side
         slope[axis] = (sums[1] - sums[0]) / (2.0 * step)
@@ -219,7 +220,7 @@ def test_ignored_walls_do_not_count():
     assert np.sort(densities[bottom]) == pytest.approx(np.sort(densities[top]))
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")  # type: ignore[attr-defined]
+@pytest.mark.skipif(processors() < 2, reason="there is one processor")
 def test_same_bits_on_any_number_of_threads():
     states = []
     for threads in (1, 2):

@@ -8,23 +8,24 @@ from pathlib import Path
 import pytest
 
 import shinari as sn
-from shinari.errors import ShinariError
-from shinari.maths import threads
 
-SCENES = 4
+SCENES = 6
 
-# A cloth of other kinds of rows for each number: their kernels are rendered when its simulation is built.
+# A cloth of other kinds of rows for each number: other kernels.
 WORK = """
 import hashlib, sys, threading
 import numpy as np
 import shinari as sn
 
-def end(number, threads=1):
+def build(number, threads=1):
     scene = sn.Scene()
     cloth = scene.add_cloth(sn.grid(shape=(4 + number % 3, 5)), material=sn.ClothMaterial(
         damping=1e-3 * (number % 2), bend_model=("dihedral", "isometric", "cross")[number % 3]))
     cloth.pin([0])
-    sim = sn.Simulation(scene, threads=threads, substeps=2, method=("xpbd", "pbd")[number % 2])
+    return sn.Simulation(scene, threads=threads, substeps=2, method=("xpbd", "pbd")[number % 2])
+
+def end(number, threads=1):
+    sim = build(number, threads)
     sim.step(3)
     digest = hashlib.sha256(sim.state.positions.tobytes())
     digest.update(np.asarray(sim.energy().total).tobytes())
@@ -37,18 +38,19 @@ TOGETHER = (
 SCENES = {SCENES}"""
     + """
 sys.setswitchinterval(1e-5)
-ends, errors, start = {}, [], threading.Barrier(SCENES)
+ends, errors, start = {}, [], threading.Barrier(2 * SCENES)
 def work(number):
     start.wait()
     try:
-        ends[number] = end(number)
+        # each scene in two threads
+        ends[number] = end(number // 2, 1 + number % 2)
     except BaseException as error:
         errors.append(repr(error))
-workers = [threading.Thread(target=work, args=[number]) for number in range(SCENES)]
+workers = [threading.Thread(target=work, args=[number]) for number in range(2 * SCENES)]
 [worker.start() for worker in workers]
 [worker.join() for worker in workers]
 assert not errors, errors
-print(*(ends[number] for number in range(SCENES)))
+print(*(ends[number] for number in range(2 * SCENES)))
 """
 )
 
@@ -87,7 +89,7 @@ if __name__ == "__main__":
 
 def run(script: str, *arguments: str, **environment: str) -> list[str]:
     paths = [str(Path(sn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    variables = {**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(paths), **environment}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     start = [script] if script.endswith(".py") else ["-c", script]
     done = subprocess.run(
         [sys.executable, *start, *arguments], env=variables, capture_output=True, text=True, timeout=300
@@ -99,27 +101,42 @@ def run(script: str, *arguments: str, **environment: str) -> list[str]:
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
-def test_many_threads_use_new_kernels_at_once(tmp_path):
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_many_threads_use_new_kernels_at_once(tmp_path, processes):
     """Each scene has the same bits as when they are built one after the other, with caches as empty."""
-    together = run(TOGETHER, SHINARI_CACHE_DIR=str(tmp_path / "together"))
+    variables = {"SHINARI_COMPILE_PROCESSES": processes}
+    together = run(TOGETHER, SHINARI_CACHE_DIR=str(tmp_path / "together"), **variables)
     alone = run(WORK + f"print(*map(end, range({SCENES})))", SHINARI_CACHE_DIR=str(tmp_path / "alone"))
-    assert together == alone
-    names = [sorted(path.name for path in (tmp_path / name).rglob("*.py")) for name in ("together", "alone")]
+    assert together[::2] == together[1::2] == alone
+    names = [sorted(path.name for path in (tmp_path / name).rglob("*.*")) for name in ("together", "alone")]
     assert names[0] == names[1]
     assert not list(tmp_path.rglob("*.tmp"))
 
 
 @needs_fork
-@pytest.mark.parametrize("layer", ["omp", "workqueue"])
-def test_a_forked_child_steps(layer):
+def test_a_forked_child_steps():
     """Before and after its parent has, on one thread and on two, and so does its own child."""
     script = FORK + (
         "child(lambda: end(0, 2))\nprint(end(0, 2))\n"
         "child(lambda: end(0, 1))\nchild(lambda: end(0, 2))\n"
         "child(lambda: child(lambda: end(0, 2)) or end(0, 2))\nprint(end(0, 2))"
     )
-    ends = run(script, NUMBA_THREADING_LAYER=layer)
+    ends = run(script)
     assert len(ends) == 7
+    assert len(set(ends)) == 1
+
+
+@needs_fork
+def test_a_forked_child_goes_on_with_a_simulation_of_its_parent():
+    """As the parent itself does, whether or not it has used its threads."""
+    script = FORK + (
+        "def on(sim, steps):\n"
+        "    sim.step(steps)\n    return hashlib.sha256(sim.state.positions.tobytes()).hexdigest()\n"
+        "sim = build(0, 2)\nchild(lambda: on(sim, 4))\nsim.step(1)\n"
+        "child(lambda: on(sim, 3))\nsim.step(1)\nchild(lambda: on(sim, 2))\nprint(on(sim, 2))"
+    )
+    ends = run(script)
+    assert len(ends) == 4
     assert len(set(ends)) == 1
 
 
@@ -136,6 +153,35 @@ def test_a_child_forked_by_a_thread_while_another_compiles(tmp_path):
     assert len(set(ends)) == 1
 
 
+@needs_fork
+def test_a_child_forked_while_another_compiles_compiles_itself(tmp_path):
+    """Both need kernels that nobody has: the child holds no lock of a thread that it does not have."""
+    script = FORK + (
+        "end(0)\nother = threading.Thread(target=end, args=[4])\nother.start()\n"
+        "forks = threading.Thread(target=lambda: [child(lambda: end(2, 2)) for _ in range(2)])\n"
+        "forks.start(); forks.join(); other.join(); print(end(2, 2))"
+    )
+    ends = run(script, SHINARI_CACHE_DIR=str(tmp_path))
+    assert len(ends) == 3
+    assert len(set(ends)) == 1
+
+
+@needs_fork
+def test_a_child_forked_while_another_thread_steps(tmp_path):
+    """The team of the parent is busy then; the child has a team of its own."""
+    script = FORK + (
+        "before = end(0)\nstop = threading.Event()\n"
+        "sim = build(0, 2)\n"
+        "def work():\n    while not stop.is_set():\n        sim.step()\n"
+        "other = threading.Thread(target=work)\nother.start()\n"
+        "for _ in range(10):\n    child(lambda: end(0, 2))\n"
+        "stop.set(); other.join(); print(before)"
+    )
+    ends = run(script)
+    assert len(ends) == 11
+    assert len(set(ends)) == 1
+
+
 @pytest.mark.parametrize(
     "method", [pytest.param("fork", marks=needs_fork), "spawn", pytest.param("forkserver", marks=needs_fork)]
 )
@@ -145,28 +191,3 @@ def test_pools_of_processes(tmp_path, method):
     ends = run(str(path), method)
     assert len(ends) == 6
     assert len(set(ends)) == 1
-
-
-@needs_fork
-def test_an_old_openmp_is_refused_in_the_child():
-    """Where the team cannot be given up before the fork, the child says what to do instead of being killed."""
-    script = FORK + (
-        "from shinari.maths import threads\nprint(end(0, 2))\n"
-        "threads._fork.before.__func__.__globals__['let_go_of_threads'] = lambda: False\n"
-        "child(lambda: end(0, 2))\nprint(end(0, 2))"
-    )
-    first, *told, last = run(script, NUMBA_THREADING_LAYER="omp")
-    assert first == last
-    assert "ShinariError" in told[0]
-    assert "'spawn'" in " ".join(told)
-
-
-def test_the_error_reaches_the_user(monkeypatch):
-    scene = sn.Scene()
-    scene.add_particles([[0, 0, 0]])
-    simulation = sn.Simulation(scene)
-    monkeypatch.setattr(threads, "_unusable", ["processes: use spawn"])
-    with pytest.raises(ShinariError, match="spawn"):
-        simulation.step()
-    with pytest.raises(ShinariError, match="spawn"):
-        sn.Simulation(scene)

@@ -2,7 +2,6 @@
 
 import re
 
-import numba
 import numpy as np
 import pytest
 from small_scenes import G, pair, precisions, settled
@@ -418,9 +417,3 @@ def test_more_threads_than_the_machine_has():
         sim.step(3)
         results.append(sim.state.positions.copy())
     np.testing.assert_array_equal(*results)
-
-
-def test_the_threads_of_numba_are_left_as_they_were():
-    before = numba.get_num_threads()
-    falling(threads=1).step()
-    assert numba.get_num_threads() == before

@@ -11,39 +11,14 @@ from shinari.compute.kernels import STEADY, Shared
 from shinari.contact.solid import shapes
 from shinari.contact.solid.field import MeshFields, mesh_distance_and_normal, tables
 from shinari.contact.solid.shapes import MESH
-from shinari.maths.function import steady
 
 Vector = tuple[real, real, real]
 Four = tuple[real, real, real, real]
 
 
-@steady
-def distance_and_normal(kind, q, s, fields):
-    """Signed distance [m] of q from the surface, negative in the solid, and the unit vector out of the solid there."""
-    if kind >= MESH:
-        return mesh_distance_and_normal(q, np.int64(s[0]), fields)
-    return shapes.distance_and_normal(kind, q, s, fields)
-
-
-@steady
-def distance(kind, q, s, fields):
-    """Signed distance [m] of q from the surface, negative in the solid."""
-    if kind >= MESH:
-        return mesh_distance_and_normal(q, np.int64(s[0]), fields)[0]
-    return shapes.distance(kind, q, s, fields)
-
-
-@steady
-def surface_normal(kind, q, s, fields):
-    """Unit vector out of the solid at the surface nearest to q."""
-    if kind >= MESH:
-        return mesh_distance_and_normal(q, np.int64(s[0]), fields)[1]
-    return shapes.surface_normal(kind, q, s, fields)
-
-
 @shared(fastmath=STEADY)
 def analytic_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
-    """Signed distance and normal of a shape that is no mesh, see `distance_and_normal`."""
+    """Signed distance and normal of a shape that is no mesh, see `shapes.distance_and_normal`."""
     return shapes.distance_and_normal(kind, q, s, ())
 
 
@@ -55,7 +30,7 @@ def mesh_distance(q: Vector, mesh: int, fields: MeshFields) -> tuple[real, Vecto
 
 @shared(fastmath=STEADY)
 def any_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
-    """Signed distance and normal of any shape, see `distance_and_normal`."""
+    """Signed distance and normal of any shape, see `shapes.distance_and_normal`."""
     if kind >= MESH:
         return mesh_distance(q, np.int64(s[0]), fields)
     return analytic_distance(kind, q, s, fields)
