@@ -134,7 +134,7 @@ def startup() -> Iterator[Gate]:
         "sn.Simulation(flag()).step()"
     )
     with tempfile.TemporaryDirectory() as folder:
-        caches = {"SHINARI_CACHE_DIR": folder, "NUMBA_CACHE_DIR": f"{folder}/numba"}
+        caches = {"SHINARI_CACHE_DIR": folder}
         yield Gate("first ever step of the flag, from process start", _seconds(code, caches), 20.0, True, "s")
         warm = [_seconds(code, caches) for _ in range(5)]
         yield Gate("warm start to first step of the flag", statistics.median(warm), 2.0, True, "s")

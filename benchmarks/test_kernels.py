@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from shinari.solver.integrate import predict
 
 from shinari.bench.sheet import Case, Sheet
 from shinari.bench.subjects import Ours
 from shinari.build.colouring import colour
-from shinari.solver.integrate import predict
 
 N = 128
 

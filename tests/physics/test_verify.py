@@ -78,10 +78,10 @@ def test_positions_that_are_off_fail(monkeypatch, name):
 
 def test_multipliers_that_survive_an_iteration_fail(monkeypatch):
     """Engines that forget the multiplier print 2.70 / 2.42 / 1.61 / 0.18 mm for more and more iterations."""
-    from shinari.solver.workspace import BlockSolver
+    from shinari.solver.rows import BlockSolver
 
-    inside = BlockSolver.project
-    monkeypatch.setattr(BlockSolver, "project", lambda self, threads, first: inside(self, threads, True))
+    inside = BlockSolver.record_project
+    monkeypatch.setattr(BlockSolver, "record_project", lambda self, p, first: inside(self, p, True))
     lines = [m for m in run_checks(["one step of a spring under gravity"], ["float64"]) if "k 100," in m.case]
     assert [round(m.measured, 2) for m in lines] == [2.70, 2.42, 1.61, 0.18]
     assert [m.passed for m in lines] == [True, False, False, False]

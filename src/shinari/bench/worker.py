@@ -31,7 +31,7 @@ class Worker:
 
     def __init__(self, name: str, case: Case) -> None:
         self.name, self.case = name, case
-        threads = {key: str(case.threads) for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
+        threads = {key: str(case.threads) for key in ("SHINARI_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "shinari.bench.worker", name, json.dumps(asdict(case))],
             stdin=subprocess.PIPE,
