@@ -106,11 +106,10 @@ def isochoric_strain(c, logs):
     for i in range(3):
         logs[i] = 0.5 * np.log(max(c[i, i], 1e-30))
         mean += logs[i] / 3.0
-    total = 0.0
-    for i in range(3):
-        logs[i] -= mean
-        total += logs[i] * logs[i]
-    return np.sqrt(TWO_THIRDS * total)
+    logs[0], logs[1] = logs[0] - mean, logs[1] - mean
+    # the volume is to stay to the last digit
+    logs[2] = -(logs[0] + logs[1])
+    return np.sqrt(TWO_THIRDS * (logs[0] * logs[0] + logs[1] * logs[1] + logs[2] * logs[2]))
 
 
 @function(fastmath=STEADY)
@@ -131,16 +130,17 @@ def plastic_strain(k, shapes, new, c, v, logs):
 @function(fastmath=STEADY)
 def flowed_shape(k, shapes, g, v, logs, new):
     """B V diag(s*^-g) V^T into `new`."""
+    # V V^T is one up to rounding, which would add up: only what differs from one is turned
     turn = scratch((3, 3), np.float64(0.0))
     for i in range(3):
         for j in range(3):
             total = 0.0
             for n in range(3):
-                total += v[i, n] * np.exp(-g * logs[n]) * v[j, n]
+                total += v[i, n] * (np.exp(-g * logs[n]) - 1.0) * v[j, n]
             turn[i, j] = total
     for i in range(3):
         for j in range(3):
-            total = 0.0
+            total = np.float64(shapes.rest[k, 3 * i + j])
             for n in range(3):
                 total += np.float64(shapes.rest[k, 3 * i + n]) * turn[n, j]
             new[3 * i + j] = total
