@@ -77,6 +77,10 @@ def _build_rows(kind: Any, precision: str) -> None:
     for damping in (0.0, 1.0):
         scene = sn.Scene()
         particles = scene.add_particles(points)
-        given = {} if kind.rest is not None else {name: np.ones((1, width)) for name, width in kind.parameters}
+        given = (
+            {}
+            if kind.rest is not None
+            else {name: np.ones(1 if width == 1 else (1, width)) for name, width in kind.parameters}
+        )
         scene.add_constraint(kind.name, [list(particles.particles)], compliance=1e-3, damping=damping, **given)
         sn.Simulation(scene, precision=precision, iterations=2)

@@ -138,13 +138,13 @@ class GrabSystem(System):
         if len(held) < len(self._begun):
             held.grow(2 * len(self._begun))
         for k, grab in enumerate(self._begun):
-            held.begin[k], held.end[k] = grab.advance(self._settings.dt)
+            held.begin[k], held.end[k] = grab._advance(self._settings.dt)
             spring = grab.spring
             held.gamma[k] = spring.compliance * spring.damping / h
             held.softness[k] = spring.compliance / h**2 / (1.0 + held.gamma[k])
             held.reach[k] = spring.max_force * spring.compliance if np.isfinite(spring.max_force) else np.inf
             held.slot[k], held.body[k], held.local[k] = grab.slot, grab.body, grab.local
-            held.place[k], held.work[k] = grab.place(self._particles, self._groups, self._frames), 0.0
+            held.place[k], held.work[k] = grab._place(self._particles, self._groups, self._frames), 0.0
         bodies = sum(grab.body != NOTHING for grab in self._begun)
         self.counts.all[0], self.counts.bodies[0] = len(self._begun), bodies
         self.counts.particles[0] = len(self._begun) - bodies
@@ -153,7 +153,7 @@ class GrabSystem(System):
         """Tell the grabs of their forces and work."""
         h, held = self._settings.substep, self.held
         for k, grab in enumerate(self._begun):
-            grab.tell(held.multiplier[k] / h**2, float(held.work[k]))
+            grab._tell(held.multiplier[k] / h**2, float(held.work[k]))
             self._state.external_work += float(held.work[k])
 
     def record_project(self, p: Program, first: bool) -> None:

@@ -157,7 +157,7 @@ class Grab:
             self._grabs.remove(self)
         self._force = np.zeros(3)
 
-    def advance(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def _advance(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """A step of length dt [s] begins: where the target is at its start and at its end [m], (3,) each."""
         if self._goal is not self._target:
             self._goal, self._left = self._target, self.spring.glide
@@ -166,14 +166,14 @@ class Grab:
         begin, self._end = self._end, self._end + part * (self._goal - self._end)
         return begin, self._end
 
-    def place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
+    def _place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
         """Where what is held is now, in the world [m], (3,)."""
         if self.slot != NOTHING:
             return groups.origin[particles.group[self.slot]] + particles.x[self.slot, :3]
         assert frames is not None
         return frames.x[self.body] + rotation_matrix(frames.q[self.body]) @ self.local
 
-    def tell(self, force: np.ndarray, work: float) -> None:
+    def _tell(self, force: np.ndarray, work: float) -> None:
         """A step is over, with this force [N] in its last substep and this work [J]."""
         self._force, self.work = (force if self.active else np.zeros(3)), work
 
