@@ -7,7 +7,6 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.kernels import CompileError
-from shinari.constraints.neo_hookean import NEO_HOOKEAN
 from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
@@ -23,7 +22,6 @@ from shinari.shape_matching.part import Matching
 from shinari.solver.air import Air
 from shinari.solver.breaking import Breaking, Drivers
 from shinari.solver.chebyshev import Chebyshev
-from shinari.solver.collapse import Collapse
 from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.particle_motion import ForceFields, ParticleMotion
@@ -92,16 +90,14 @@ class Workspace:
         self._bind_contacts()
 
     def _bind_failure(self) -> list[System]:
-        """What breaks, yields, collapses and tears."""
+        """What breaks, yields and tears."""
         model, state, settings = self._model, self._state, self._settings
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self._breaking = Breaking(model.breakables, by_name, settings)
         self._drivers = Drivers(model.drivers, by_name, self.groups, self.clock, settings)
         self._tears = Tears(model, by_name, self.particles) if model.tearings else None
         flows = [Flows(model, state, by_name, self.particles, settings.substep)] if model.flowings else []
-        solid = by_name.get(NEO_HOOKEAN.name)
-        collapse = [] if solid is None else [Collapse(state, solid, self.particles)]
-        return [self._breaking, *flows, *collapse, *([self._tears] if self._tears else [])]
+        return [self._breaking, *flows, *([self._tears] if self._tears else [])]
 
     def _bind_others(self) -> list[System]:
         """What acts in an iteration beside rows and contacts."""
