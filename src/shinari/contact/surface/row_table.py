@@ -143,8 +143,10 @@ def count_rows(_, table: Table):
 @kernel
 def write_row(k, candidates: Candidates, table: Table, unused: Places, fresh: Places, rows: Rows):
     """Make a row of a candidate; it is not active, and its distance is not known."""
+    # in the order of the candidates: rows beside each other are solved after each other
     free = table.unused[0]
-    r = unused.row[free - 1 - k] if k < free else table.rows[0] + k - free
+    reused = min(free, table.found[0])
+    r = unused.row[free - reused + k] if k < reused else table.rows[0] + k - reused
     fresh.row[k] = r
     rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
     rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO
