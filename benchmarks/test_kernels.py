@@ -1,12 +1,11 @@
 """Kernels alone: `pytest benchmarks/test_kernels.py` with pytest-benchmark; not part of the tests."""
 
-import numpy as np
 import pytest
-from shinari.solver.integrate import predict
 
 from shinari.bench.sheet import Case, Sheet
 from shinari.bench.subjects import Ours
 from shinari.build.colouring import colour
+from shinari.compute import Program
 
 N = 128
 
@@ -20,15 +19,17 @@ def engine():
 
 @pytest.mark.parametrize("kind", ["distance", "isometric_bend"])
 def test_sweep(benchmark, engine, kind):
-    solver = next(s for s in engine.simulation._work.solvers if s.block.type.name == kind)
-    benchmark.extra_info["rows"] = solver.block.row_count
-    benchmark(solver.project, 2, True)
+    rows = next(s for s in engine.simulation._work.solvers if s.block.type.name == kind)
+    sweep = Program()
+    rows.record_project(sweep, True)
+    benchmark.extra_info["rows"] = rows.block.row_count
+    assert benchmark(sweep.run, 2)
 
 
 def test_predict(benchmark, engine):
-    state, work = engine.simulation.state, engine.simulation._work
-    x, v, zero = state.x.copy(), state.v.copy(), np.float32(0.0)
-    benchmark(predict, x, work.predicted.copy(), v, np.zeros(3, np.float32), zero)
+    predict = Program()
+    engine.simulation._work.motion.record_predict(predict)
+    assert benchmark(predict.run, 2)
 
 
 def test_colouring_of_200k_rows(benchmark):
