@@ -43,18 +43,6 @@ def quaternion(a, i):
 
 
 @steady
-def set_vector(a, i, v):
-    """Write row i of an array (N, 3)."""
-    a[i, 0], a[i, 1], a[i, 2] = v[0], v[1], v[2]
-
-
-@steady
-def set_quaternion(a, i, v):
-    """Write row i of an array (N, 4)."""
-    a[i, 0], a[i, 1], a[i, 2], a[i, 3] = v[0], v[1], v[2], v[3]
-
-
-@steady
 def symmetric_times(s, i, v):
     """Product of the symmetric matrix in row i (xx yy zz yz zx xy) and a vector."""
     return (

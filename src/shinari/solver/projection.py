@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute import Field, Kernel, Program, Record, kernel, real, scratch
+from shinari.compute import Field, Kernel, Record, kernel, real, scratch
+from shinari.compute.program import run_once
 from shinari.constraints.registry import ConstraintType
 from shinari.maths.vec3 import dot, reciprocal
 from shinari.solver.batches import WIDTH
@@ -168,9 +169,7 @@ def measure(
     rows = rows_record(kind.points, kind.width, 0, kind.rows, False)(double, points=indices, multiplier=flat, **tables)
     particles = Particles.zeros(len(x), double)
     particles.bind(x=np.ascontiguousarray(x, double))
-    p = Program()
-    p.launch(measurement(kind), rows, measures, particles, count=count)
-    p.run()
+    run_once(measurement(kind), rows, measures, particles, count=count, threads=1)
     return measures.value, measures.force
 
 

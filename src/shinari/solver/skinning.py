@@ -10,7 +10,8 @@ r"""Moves the vertices of embedded surfaces with the corners of their tetrahedra
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute import Field, Record, convert, kernel, real
+from shinari.compute.program import run_once
 
 # The arithmetic as written: what a vertex gets is the same wherever it stands.
 EXACT: frozenset[str] = frozenset()
@@ -65,8 +66,6 @@ def blend(
     weights_record = Weights(
         precision, corner=slots[corners].astype(np.uint32), weight=np.ascontiguousarray(weights), result=result
     )
-    p = Program()
-    vectors = Values(precision, value=np.ascontiguousarray(values[:, :3]))
-    p.launch(blend_vertex, weights_record, vectors, *origin.astype(np.float64), count=len(corners), grain=4096)
-    p.run(threads)
+    vectors, where = Values(precision, value=np.ascontiguousarray(values[:, :3])), origin.astype(np.float64)
+    run_once(blend_vertex, weights_record, vectors, *where, count=len(corners), threads=threads, grain=4096)
     return result

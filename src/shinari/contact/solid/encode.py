@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute import Field, Kernel, Record, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.compute.threads import team
+from shinari.compute.program import run_once
 from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import distances
 from shinari.contact.solid.field import MeshFields, mesh_fields
@@ -102,16 +102,9 @@ def mesh_distances(
     precision = result.dtype.type
     shape = SolidShape(precision, kind=np.array([kind], np.int64), size=np.asarray(numbers, precision).reshape(1, 4))
     samples = Samples(precision, point=np.ascontiguousarray(points, precision), distance=np.ascontiguousarray(result))
-    p = Program()
-    count = len(samples)
-    p.launch(measure_distance(len(fields) > 0), samples, shape, mesh_fields(fields, precision), count=count, grain=64)
-    p.run(team().size)
+    meshes = mesh_fields(fields, precision)
+    run_once(measure_distance(len(fields) > 0), samples, shape, meshes, count=len(samples), grain=64)
     result[...] = samples.distance
-
-
-def analytic_distances(result: np.ndarray, kind: int, numbers: np.ndarray, points: np.ndarray) -> None:
-    """`mesh_distances` for a shape that is no mesh."""
-    mesh_distances(result, kind, numbers, (), points)
 
 
 class SolidShape(Record):
