@@ -33,9 +33,19 @@ def stencils(kind: ConstraintType, rng: np.random.Generator, count: int = STENCI
 
 
 def rest_parameters(kind: ConstraintType, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Columns of the parameter table at rest in x (points, 3); drawn where the type has no rest values."""
+    """Columns of the parameter table at rest in x (points, 3); drawn where the type has no rest values.
+
+    Nine are a matrix, near one: cofactors of one that is nearly singular are what is left of larger terms, whose
+    rounding no bound by the gradients covers.
+    """
     if kind.rest is None:
-        return rng.uniform(0.5, 1.5, kind.width)
+        p = rng.uniform(0.5, 1.5, kind.width)
+        start = 0
+        for _, width in kind.parameters:
+            if width == 9:
+                p[start : start + 9] = (np.eye(3) + rng.uniform(-0.3, 0.3, (3, 3))).ravel()
+            start += width
+        return p
     values = kind.rest(x[np.newaxis])
     values = values if len(kind.parameters) > 1 else (values,)
     assert len(values) == len(kind.parameters)
