@@ -6,6 +6,8 @@ from shinari.bench.sheet import Case, Sheet
 from shinari.bench.subjects import Ours
 from shinari.build.colouring import colour
 from shinari.compute import Program
+from shinari.solver.particle_motion import ParticleMotion
+from shinari.solver.rows import BlockSolver
 
 N = 128
 
@@ -19,7 +21,7 @@ def engine():
 
 @pytest.mark.parametrize("kind", ["distance", "isometric_bend"])
 def test_sweep(benchmark, engine, kind):
-    rows = next(s for s in engine.simulation._work.solvers if s.block.type.name == kind)
+    rows = next(s for s in engine.simulation._work.all_bound(BlockSolver) if s.block.type.name == kind)
     sweep = Program()
     rows.record_project(sweep, True)
     benchmark.extra_info["rows"] = rows.block.row_count
@@ -28,7 +30,7 @@ def test_sweep(benchmark, engine, kind):
 
 def test_predict(benchmark, engine):
     predict = Program()
-    engine.simulation._work.motion.record_predict(predict)
+    engine.simulation._work.bound(ParticleMotion).record_predict(predict)
     assert benchmark(predict.run, 2)
 
 

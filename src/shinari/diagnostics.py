@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.fluid.waiting import waiting
 from shinari.model import ConstraintBlock, Model
 from shinari.point_values import PointValues, RowValues, rest_column
 from shinari.scene import check
-from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
 from shinari.solver.plastic import parameters_now
@@ -179,18 +177,14 @@ class Diagnostics:
         gravitational = -float((m[:, None] * x).sum(axis=0) @ self._model.gravity)
         written = self._written(state)
         elastic = sum(self._elastic(found, state, written) for found in rows.values())
-        for part in self._model.parts:
-            moving, stored = part.energy(self._model, state)
-            kinetic, elastic = kinetic + moving, elastic + stored
-        if self._model.rigid is not None:
-            kinetic += self._model.rigid.kinetic(state)
-            gravitational += self._model.rigid.gravitational(state, self._model.gravity)
-            elastic += self._model.rigid.elastic(state, self._h)
+        for system in self._model.systems:
+            moving, lifted, stored = system.energy(self._model, state, self._h)
+            kinetic, gravitational, elastic = kinetic + moving, gravitational + lifted, elastic + stored
         return Energy(kinetic, gravitational, elastic, state.external_work)
 
     def _masses(self, state: State) -> np.ndarray:
         """Masses of the particles as added [kg], (N,); 0 for those of fluids that wait in an emitter or are gone."""
-        absent = waiting(self._model, state)
+        absent = self._model.absent(state)
         if len(absent) == 0:
             return self._model.masses
         masses = self._model.masses.copy()
@@ -200,7 +194,7 @@ class Diagnostics:
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""
         moving = (self._model.masses[:, None] * state.velocities).sum(axis=0)
-        return moving if self._model.rigid is None else moving + self._model.rigid.momentum(state)
+        return sum((system.momentum(state) for system in self._model.systems), moving)
 
     def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
@@ -212,8 +206,7 @@ class Diagnostics:
         m = self._model.masses
         with np.errstate(over="ignore", invalid="ignore"):  # of a run that diverges it is not finite
             spin = np.array([(m * part).sum() for part in (y * w - z * v, z * u - x * w, x * v - y * u)])
-        spin = sum((part.angular_momentum(self._model, state) for part in self._model.parts), spin)
-        return spin if self._model.rigid is None else spin + self._model.rigid.angular_momentum(state, about)
+        return sum((system.angular_momentum(self._model, state, about) for system in self._model.systems), spin)
 
     def residual(self, state: State) -> Residual:
         """Residuals and strains by block."""
@@ -222,8 +215,9 @@ class Diagnostics:
 
     def forces(self, state: State, kind: str) -> np.ndarray:
         """-lambda / h^2 of all rows of a type, in the order in which they were added, (M,) or (M, rows)."""
-        if isinstance(kind, str) and kind == BODY_ATTACHMENT and self._model.held is not None:
-            return self._model.held.forces(state, self._h)
+        for system in self._model.systems:
+            if isinstance(kind, str) and (found := system.forces(kind, state, self._h)) is not None:
+                return found
         block = self._block(kind)
         forces = np.empty(state.multipliers[kind].shape)
         forces[block.places] = state.multipliers[kind].astype(np.float64) * (-1.0 / self._h**2)

@@ -7,7 +7,7 @@ depend on where in the world a thing is.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from shinari.scene.motion import Motion
 from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
-    from shinari.contact.particle.pair_members import Members
-    from shinari.rigid.coupling.attachments import AttachmentModel
-    from shinari.rigid.model import RigidModel
-    from shinari.solver.part import PartModel
+    from shinari.solver.system_model import SystemModel
+    from shinari.state import State
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -145,18 +146,20 @@ class Flowing:
         block: Name of the block.
         rows: Rows of the block, in solver order, (K,).
         name: Name of the array of the state that holds their rest lengths (K, 1) or inverse rest shapes (K, 9).
+        width: Width of the rest shape, which is the first of the block's parameters.
         failure: Yield strain, rate and limit.
     """
 
     block: str
     rows: np.ndarray
     name: str
+    width: int
     failure: Failure
 
     @property
     def columns(self) -> slice:
         """Columns of the block's parameters that change."""
-        return slice(0, 1) if self.block == "distance" else slice(0, 9)
+        return slice(0, self.width)
 
 
 @dataclass(frozen=True)
@@ -204,10 +207,7 @@ class Model:
         gravity: Acceleration [m/s^2], (3,) float64.
         damping: Decay rate of velocities [1/s].
         things: Name and particles, as added, of each handle, for messages.
-        members: Particles that keep off each other as balls, or None.
-        parts: What is not made of rows: rods, clusters, volumes.
-        rigid: Rigid bodies and joints, or None.
-        held: What of the parts holds particles at rigid bodies, or None.
+        systems: Models of all systems, in the order in which they are bound to a simulation.
     """
 
     real: type
@@ -229,10 +229,7 @@ class Model:
     gravity: np.ndarray
     damping: float
     things: tuple[tuple[str, range], ...]
-    members: "Members | None" = None
-    parts: "tuple[PartModel, ...]" = ()
-    rigid: "RigidModel | None" = None
-    held: "AttachmentModel | None" = None
+    systems: "tuple[SystemModel, ...]" = ()
     tearings: tuple[Tearing, ...] = ()
     fabrics: tuple[Fabric, ...] = ()
     flowings: tuple[Flowing, ...] = ()
@@ -241,6 +238,20 @@ class Model:
     def particle_count(self) -> int:
         """Particles of the model."""
         return len(self.slots)
+
+    def find(self, kind: type[T]) -> T | None:
+        """The model of a kind of system; None where the scene has none."""
+        return next((system for system in self.systems if isinstance(system, kind)), None)
+
+    def absent(self, state: "State") -> np.ndarray:
+        """Particles that take no part now, in solver order, (K,) int64: they wait in an emitter or have left."""
+        return np.concatenate([np.zeros(0, np.int64), *(system.absent(state) for system in self.systems)])
+
+    def present(self, state: "State", particles: range) -> np.ndarray:
+        """Which of some particles, as added, take part now, (len(particles),) bool."""
+        absent = np.zeros(self.particle_count, bool)
+        absent[self.absent(state)] = True
+        return ~absent[self.slots[particles.start : particles.stop]]
 
     @property
     def inverse_masses(self) -> np.ndarray:

@@ -6,7 +6,7 @@ The strain of a row is that of its type:
     with a deformation gradient F     |S - 1|, S the stretches of F: for a pull along one axis the engineering strain
 
 The strain at a particle is the mean over the rows at it that hold: not those that have torn, nor those that resist one
-side only and are on the other, such as a slack tether. Rods and lumps add what `shinari.solver.part.Strained` says.
+side only and are on the other, such as a slack tether. Rods and lumps add what `SystemModel.point_strains` says.
 Rows of other types (bending, attachments) have no strain. It is 0 where nothing is strained: fluids and grains, which
 have no rest shape, and loose particles.
 
@@ -23,7 +23,6 @@ import numpy as np
 from shinari.constraints.registry import ConstraintType
 from shinari.maths.strain import stretch_strain
 from shinari.model import ConstraintBlock, Model
-from shinari.solver.part import Strained
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -120,9 +119,9 @@ class PointValues:
             if found.strains is not None:
                 there = found.strained
                 self._add(total, number, block, found.strains, None if there.all() else there)
-        for part in self._model.parts:
-            if isinstance(part, Strained):
-                slots, strains = part.point_strains(self._model, state, x)
+        for system in self._model.systems:
+            slots, strains = system.point_strains(self._model, state, x)
+            if len(slots):
                 total += np.bincount(slots, strains, count)
                 number += np.bincount(slots, minlength=count)
         mean = np.divide(total, number, out=np.zeros(count), where=number > 0.0)
@@ -134,10 +133,9 @@ class PointValues:
         if len(self._order):
             pulls = np.concatenate([rows[block.type.name].pulls.ravel() for block in self._blocks])
             largest[self._pulled] = np.maximum.reduceat(pulls[self._order], self._firsts) / h**2
-        for part in self._model.parts:
-            if isinstance(part, Strained):
-                slots, forces = part.point_forces(state, h)
-                np.maximum.at(largest, slots, forces)
+        for system in self._model.systems:
+            slots, forces = system.point_forces(state, h)
+            np.maximum.at(largest, slots, forces)
         return largest[self._model.slots]
 
     def _add(

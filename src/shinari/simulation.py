@@ -12,8 +12,8 @@ import numpy as np
 from shinari.build.model import build_model
 from shinari.compute.threads import processors
 from shinari.contact.family import Touches
-from shinari.contact.report import Contacts, report
-from shinari.contact.start import warn_of_overlaps
+from shinari.contact.report import Contacts, joined, report
+from shinari.contact.solid.solids import poses_at
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.fluid.answers import FluidAnswers
@@ -23,7 +23,6 @@ from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
 from shinari.point_values import PointAnswers
 from shinari.rigid.answers import BodyAnswers
-from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
@@ -43,8 +42,6 @@ REACH = 64.0
 # Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
 # and far more when something else runs on the machine.
 WORTH_A_THREAD = 5000
-# A rigid body with its contacts takes about as long as so many rows.
-WORTH_OF_A_BODY = 50
 
 
 class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Grabs, Pins, PointAnswers, VolumeAnswers):
@@ -128,12 +125,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         self.state.coloured = sweep == "gauss-seidel"
         self._grabs: list[Grab] = []
         self._bind()
-        warn_of_overlaps(scene, self.model)
-        if self.model.rigid is not None:
-            # imported here: a scene without bodies does not wait for their kernels
-            from shinari.rigid.contact.overlaps import warn_of_body_overlaps
-
-            warn_of_body_overlaps(self.model.rigid)
+        for system in self.model.systems:
+            system.warn(scene, self.model)
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._left_over = 0.0
@@ -164,7 +157,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         if self.settings.threads is not None:
             return min(self.settings.threads, most)
         work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
-        work += 0 if self.model.rigid is None else WORTH_OF_A_BODY * len(self.model.rigid.bodies)
+        work += sum(system.workload for system in self.model.systems)
         return min(max(work // WORTH_A_THREAD, 1), most)
 
     def _take_steps(self, count: int) -> None:
@@ -360,10 +353,10 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
     def contacts(self) -> Contacts:
         """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
-        boundaries = () if self._work.fluid is None else self._work.fluid.boundaries
-        touches = Touches.joined([pushing.touches() for pushing in (*self._work.contacts, *boundaries)])
-        found = report(touches, self.model, self.state, self.settings.dt)
-        return found if self._work.bodies is None else joined(found, self._work.bodies.contacts())
+        systems = self._work.systems
+        touches = Touches.joined([found for system in systems if (found := system.touches()) is not None])
+        contacts = report(touches, self.model, self.state, self.settings.dt)
+        return joined([contacts, *(found for system in systems if (found := system.contacts()) is not None)])
 
     def strains(self, of: str = "distance") -> np.ndarray:
         """Strain C / rest value of each row of a type, (M,), in the order in which they were added.
@@ -375,9 +368,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
     def collider_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (K, 3) [m] and rotations (K, 4), w x y z, of the colliders now."""
-        if self._work.solids is None:
-            return np.zeros((0, 3)), np.zeros((0, 4))
-        return self._work.solids.poses(self.time)
+        return poses_at(self.model.colliders, self.time)
 
     def restore(self, state: State, *, left_over: float = 0.0) -> None:
         """Go on from another state of the same model, for example from a copy of `state` that was kept.
@@ -445,8 +436,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
             state.origins[g] += shift
             state.x[members, :3] = points - shift
-            for solver in self._work.solvers:
-                solver.place(model, state)
+            for system in self._work.systems:
+                system.follow_origins()
 
     def _bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
@@ -460,8 +451,9 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         first = int(np.argmax(bad)) if bad.any() else 0
         thing = next((name for name, members in model.things if first in members), "?")
         where = f"particle {first}: its position"
-        if not bad.any() and self._work.bodies is not None:
-            thing, where = self._work.bodies.lost(), "its pose or velocity"
+        lost = [name for system in self._work.systems if (name := system.lost()) is not None]
+        if not bad.any() and lost:
+            thing, where = lost[0], "its pose or velocity"
         worst = self._diagnostics.worst_block(state)
         frame = state.frame + 1
         self._restore_published(before)

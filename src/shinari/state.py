@@ -10,14 +10,6 @@ from shinari.model import Model
 from shinari.scene import check
 from shinari.scene.scene import Scene
 
-# Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
-VARIABLE = ("parts/bodies/contacts", "parts/grains/pairs", "parts/grains/pushes")
-
-
-def layout_of_arrays(arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
-    """Shape and type of each array by name, but for the number of rows of what is `VARIABLE`."""
-    return {name: (array.shape[1:] if name in VARIABLE else array.shape, array.dtype) for name, array in arrays.items()}
-
 
 @dataclass(eq=False)
 class State:
@@ -36,6 +28,7 @@ class State:
         parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
         external_work: Work done from outside since the start [J], see `Energy`.
+        growing: Names of arrays of `parts` with as many rows as there are contacts: each step may replace them.
         coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
     """
 
@@ -50,6 +43,7 @@ class State:
     frame: int = 0
     coloured: bool = True
     external_work: float = 0.0
+    growing: frozenset[str] = frozenset()
 
     @property
     def positions(self) -> np.ndarray:
@@ -116,17 +110,27 @@ class State:
         result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
         return result | self.lasting()
 
+    def layout(self) -> dict[str, tuple]:
+        """Shape and type of each array by name, but for the number of rows of those that grow."""
+        return self.layout_of(self.arrays())
+
+    def layout_of(self, arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
+        """Shape and type of arrays of another state by name, as `layout` tells them."""
+        rows = {name: 1 if name.removeprefix("parts/") in self.growing else 0 for name in arrays}
+        return {name: (array.shape[rows[name] :], array.dtype) for name, array in arrays.items()}
+
     def lasting(self) -> dict[str, np.ndarray]:
         """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
         result = {f"broken/{name}": values for name, values in self.broken.items()}
         return result | {f"parts/{name}": values for name, values in self.parts.items()}
 
     def take(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take over the values of arrays by name, in place; what is `VARIABLE` is replaced by a copy."""
+        """Take over the values of arrays by name, in place; those that grow are replaced by copies."""
         mine = self.arrays()
         for name, values in arrays.items():
-            if name in VARIABLE:
-                self.parts[name.removeprefix("parts/")] = values.copy()
+            part = name.removeprefix("parts/")
+            if part in self.growing:
+                self.parts[part] = values.copy()
             else:
                 mine[name][...] = values
 
@@ -144,6 +148,7 @@ class State:
             self.frame,
             self.coloured,
             self.external_work,
+            self.growing,
         )
 
     def restore(self, other: "State") -> None:
@@ -153,10 +158,9 @@ class State:
             SceneError: The other state belongs to another model.
         """
         check.kind("state", "other", other, State)
-        mine, theirs = self.arrays(), other.arrays()
-        if layout_of_arrays(mine) != layout_of_arrays(theirs):
+        if self.layout() != other.layout():
             raise SceneError("state: other: belongs to another model")
-        self.take(theirs)
+        self.take(other.arrays())
         self.frame, self.external_work = other.frame, other.external_work
 
     def __eq__(self, other: object) -> bool:
@@ -196,11 +200,7 @@ def start(model: Model, scene: Scene) -> State:
     }
     breakable = {b.block for b in (*model.breakables, *model.tearings)}
     breakable |= {f.block for fabric in model.fabrics for f in fabric.followers}
-    parts = {name: array for part in model.parts for name, array in part.start(model).items()}
-    parts |= {} if model.rigid is None else model.rigid.start()
-    parts |= {} if model.members is None else model.members.start(real)
-    for flow in model.flowings:
-        parts[flow.name] = model.blocks[flow.block].parameters[flow.rows, flow.columns].copy()
+    parts = {name: array for system in model.systems for name, array in system.start(model).items()}
     return State(
         _positions=positions,
         _velocities=v[model.slots],
@@ -210,6 +210,7 @@ def start(model: Model, scene: Scene) -> State:
         multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
         broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
         parts=parts,
+        growing=frozenset(name for system in model.systems for name in system.growing),
     )
 
 

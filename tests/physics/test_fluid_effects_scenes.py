@@ -8,6 +8,7 @@ from shinari.fluid import tension, viscosity
 from shinari.fluid.effects import Forces
 from shinari.fluid.records import FluidParticles
 from shinari.fluid.tension import Tension
+from shinari.rigid.bodies import Bodies
 from shinari.rigid.frames import Frames
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
@@ -116,13 +117,13 @@ def test_adhesion_gives_bodies_the_opposite_push(monkeypatch):
     right, log, row = Forces.record, Watch.zeros(20), Row.zeros(1)
 
     def watched(self, p, fluid):
-        records = fluid.particles, sim._work.bodies.frames, log, row
+        records = fluid.particles, sim._work.bound(Bodies).frames, log, row
         p.serial(watch, *records, -1.0)
         right(self, p, fluid)
         p.serial(watch, *records, 1.0)
 
     monkeypatch.setattr(Forces, "record", watched)
-    sim._work._arrange()  # the step is recorded anew
+    sim._work.arrange()  # the step is recorded anew
     sim.step(4)
     assert row.number[0] == 20
     drop, box = log.drop, log.box

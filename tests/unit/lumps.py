@@ -3,6 +3,7 @@
 import numpy as np
 
 import shinari as sn
+from shinari.shape_matching.part import Matching
 
 
 def lattice(*counts, spacing=0.1):
@@ -24,7 +25,7 @@ def simulation(add, precision="float64", gravity=(0, 0, 0), **settings):
 
 
 def matching(sim):
-    return sim._work.parts[0]
+    return sim._work.bound(Matching)
 
 
 def ball(levels=3, radius=0.5, stretch=(1.0, 1.0, 1.0)):

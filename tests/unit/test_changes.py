@@ -9,6 +9,7 @@ from small_scenes import rope as hanging_rope
 
 import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
+from shinari.contact.particle.pair_members import PairModel
 from shinari.errors import SceneError
 from shinari.files.checkpoint import model_digest
 
@@ -416,12 +417,12 @@ def test_a_hanging_weight_sinks_to_the_new_compliance(compliance):
 def test_changing_a_large_sheet_costs_no_build():
     """Rows are neither coloured nor ordered again: what names them are the arrays of the first build themselves."""
     sim = sn.Simulation(hung_sheet({}))
-    blocks, slots, members = sim.model.blocks, sim.model.slots, sim.model.members
+    blocks, slots, members = sim.model.blocks, sim.model.slots, sim.model.find(PairModel)
     sim.change(substeps=7, gravity=(0, 0, 0))
     assert sim.model.blocks is blocks
     sim.change_material("it", stretch_compliance=1e-3)
     assert sim.model.slots is slots
-    assert sim.model.members is members
+    assert sim.model.find(PairModel) is members
     for name, block in sim.model.blocks.items():
         assert block.indices is blocks[name].indices
         assert block.offsets is blocks[name].offsets

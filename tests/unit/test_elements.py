@@ -8,6 +8,7 @@ import shinari as sn
 from shinari.contact.solid import shapes
 from shinari.contact.solid.elements import deepest, nearest_weights
 from shinari.contact.solid.encode import encode_shapes, signed_distance
+from shinari.contact.solid.solids import Solids
 
 SHAPES = {
     "sphere": sn.Sphere(0.2),
@@ -166,8 +167,7 @@ def test_a_triangle_on_a_pin_presses_with_its_weight_through_weights_that_sum_to
     pin = scene.add_collider(sn.Sphere(0.2), friction=1.0)
     sim = sn.Simulation(scene, precision="float64", threads=1)
     sim.step(5)
-    assert sim._work.solids is not None
-    touches = sim._work.solids.touches()
+    touches = sim._work.bound(Solids).touches()
     assert len(touches.weights) == 1
     np.testing.assert_allclose(touches.weights.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(touches.weights[0, :3], 1 / 3, atol=1e-3)

@@ -13,6 +13,7 @@ from shinari.contact.broad.grid import Points
 from shinari.contact.broad.pairs import PairSearch
 from shinari.contact.particle import fast_pairs as module
 from shinari.contact.particle.fast_pairs import PathSearch
+from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.particle.records import Control, MemberPoints
 
 RADIUS = 0.005
@@ -87,7 +88,7 @@ def test_rows_do_not_grow_with_the_speed(kind):
         sim = burst(kind, speed, 8)
         sim.step(1)
         # the list never shrinks
-        most = len(sim._work.contacts[0].detection.rows) / (1.0 + SPARE)
+        most = len(sim._work.bound(Pairs).detection.rows) / (1.0 + SPARE)
         assert 0 < most < 80 * len(sim.state.positions)
         assert np.isfinite(sim.state.positions).all()
 

@@ -10,6 +10,7 @@ from shinari.compute import Program
 from shinari.fluid.boundary_carriers import layer_volumes, plane_sum
 from shinari.fluid.boundary_lists import BoundaryPoints, PointLists
 from shinari.fluid.kernels import Smoothing, weight
+from shinari.fluid.part import Fluid
 from shinari.fluid.records import FluidParticles, Solve
 from shinari.scene.fluid_material import KERNELS
 
@@ -110,7 +111,7 @@ def test_sums_and_pushes_are_those_of_all_pairs() -> None:
     others = rng.uniform(0.0, 0.25, (30, 3))
     scene.add_particles(others, mass=0.1, radius=0.02)
     sim = sn.Simulation(scene, precision="float64")
-    smoothing = sim._work.fluid.model.smoothing
+    smoothing = sim._work.bound(Fluid).model.smoothing
 
     def total(points: np.ndarray, volume: float) -> np.ndarray:
         q2 = ((cloud[:, None] - points[None]) ** 2).sum(axis=2) / smoothing.support**2

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.fluid.part import Fluid
 from shinari.fluid.sheets import Sheets
 from shinari.fluid.wall_table import missing
 
@@ -21,9 +22,7 @@ def block(shape, at=(0.0, 0.0, 0.0)):
 
 def fluid_of(simulation):
     """The fluids of a simulation."""
-    fluid = simulation._work.fluid
-    assert fluid is not None
-    return fluid
+    return simulation._work.bound(Fluid)
 
 
 def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0):

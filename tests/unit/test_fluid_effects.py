@@ -59,7 +59,7 @@ def fluid_of(*groups: np.ndarray, materials=(PLAIN,), precision="float64", wind=
         scene.add_fluid(points, spacing=S, material=material, **sampling)
     settings = {"dt": 0.01, "substeps": 1} | settings
     simulation = Simulation(scene, precision=precision, threads=1, **settings)
-    fluid = next(part for part in simulation._work.parts if isinstance(part, Fluid))
+    fluid = simulation._work.bound(Fluid)
     fluid.measured(1)
     fluid.rows.v[:] = 0.0
     fluid.rows.gradient[:] = 0.0

@@ -12,7 +12,7 @@ PRECISIONS = ("float32", "float64")
 
 
 def family(simulation: sn.Simulation) -> GrainPairs:
-    return next(f for f in simulation._work.contacts if isinstance(f, GrainPairs))
+    return simulation._work.bound(GrainPairs)
 
 
 def column(count: int, precision: str, substeps: int = 4, radius: float = 0.01, **material) -> sn.Simulation:

@@ -9,6 +9,7 @@ import pytest
 import shinari as sn
 from shinari import memory
 from shinari.contact.buffers import grown
+from shinari.rigid.bodies import Bodies
 
 
 @pytest.fixture
@@ -156,9 +157,8 @@ def test_an_allocation_that_fails_is_told_as_what_it_is(monkeypatch):
     sim = sn.Simulation(scene, threads=1)
     sim.step()
     before = seen(sim.state)
-    assert sim._work.bodies is not None
     with monkeypatch.context() as patch:
-        patch.setattr(sim._work.bodies, "begin", lambda time, ends: np.zeros(2**55))
+        patch.setattr(sim._work.bound(Bodies), "begin", lambda time, ends: np.zeros(2**55))
         with pytest.raises(sn.MemoryLimitError, match=r"simulation: step: memory ran out in frame 2: Unable to alloc"):
             sim.step()
     assert sim.state.frame == 1

@@ -12,6 +12,7 @@ import pytest
 
 import shinari as sn
 from shinari.compute.program import run_recorded
+from shinari.contact.particle.pair_members import PairModel
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.errors import ContactWarning
 
@@ -21,7 +22,7 @@ SMALL = {"float32": 64 * np.finfo(np.float32).eps, "float64": 64 * np.finfo(np.f
 
 
 def family(sim: sn.Simulation) -> Pairs:
-    return next(f for f in sim._work.contacts if isinstance(f, Pairs))
+    return sim._work.bound(Pairs)
 
 
 def closest(sim: sn.Simulation, keep: np.ndarray) -> float:
@@ -318,7 +319,7 @@ def test_what_can_never_meet_has_no_family():
     scene.add_particles([[0, 2, 0]])
     a = scene.add_particles([[0, 5, 0]], radius=0.1)
     scene.ignore_contact(a, "particles")
-    assert not any(isinstance(f, Pairs) for f in sn.Simulation(scene)._work.contacts)
+    assert sn.Simulation(scene)._work.find(Pairs) is None
 
 
 def test_things_that_are_far_apart_are_not_searched_until_they_come_near():
@@ -365,6 +366,7 @@ SCRIPT = """
 import hashlib, json, sys, warnings
 import numpy as np
 import shinari as sn
+from shinari.contact.particle.pair_members import PairModel
 warnings.simplefilter("ignore")
 def build():
     rng = np.random.default_rng(4)
@@ -438,7 +440,7 @@ def test_a_cloth_in_particle_mode_that_folds_onto_itself_keeps_its_distance(prec
     scene.add_cloth((folded, faces), material=material, self_collision="particles")
     scene.add_collider(sn.Plane(), position=(0, -0.1, 0))
     sim = sn.Simulation(scene, substeps=20, precision=precision, threads=1)
-    members = sim.model.members
+    members = sim.model.find(PairModel).members
     assert members is not None
     keep = np.full((n * n, n * n), 0.99 * edge)
     keep[np.tril_indices(n * n)] = -np.inf

@@ -8,6 +8,7 @@ import shinari as sn
 from shinari.compute import kernel, real
 from shinari.contact.solid import near, solids
 from shinari.contact.solid.records import Margins, Search
+from shinari.contact.solid.solids import Solids
 from shinari.solver.particles import Particles
 
 G = 9.81
@@ -246,7 +247,7 @@ def test_nothing_is_missed_by_the_lists(moving, precision, monkeypatch):
         again = 0
         for _ in range(40):
             sim.step()
-            again += sim._work.solids.detections > 1
+            again += sim._work.bound(Solids).detections > 1
         return sim.state.positions, sim.contacts().particle_forces, again
 
     monkeypatch.setattr(solids, "AHEAD", 0.1)
@@ -266,7 +267,7 @@ def state_bytes(threads: int) -> bytes:
     scene.add_collider(sn.Box((0.3, 0.3, 0.3)), position=(0.2, -0.1, 0.2), rotation=(0.8, 0.36, 0.48, 0))
     sim = sn.Simulation(scene, substeps=5, threads=threads)
     sim.step(30)
-    touches = sim._work.solids.touches()
+    touches = sim._work.bound(Solids).touches()
     return sim.state.positions.tobytes() + touches.impulses.tobytes() + touches.particles.tobytes()
 
 

@@ -212,7 +212,7 @@ def candidates_of(scene: sn.Scene, precision: str = "float64"):
     sim = sn.Simulation(scene, precision=precision, threads=1)
     who = participants(scene, sim.model)
     assert who is not None
-    return sim, who, next(family for family in sim._work.contacts if isinstance(family, Surfaces))
+    return sim, who, sim._work.bound(Surfaces)
 
 
 def found_between(surfaces: Surfaces, begin: np.ndarray, ends: np.ndarray, stray: float) -> Candidates:

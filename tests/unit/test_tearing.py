@@ -7,6 +7,7 @@ import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.build.topology import edges, grid, hinges
 from shinari.maths.eigen import eigen
+from shinari.solver.air import Air
 from shinari.solver.tearing import elements_left
 
 BOTH = pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -328,7 +329,7 @@ def test_torn_triangles_feel_no_wind():
     pull(sim, cloth, end, 30)
     left = elements_left(sim.model, sim.state, 0)
     sim.step()
-    np.testing.assert_array_equal(sim._work.air.triangles.drag.any(axis=1), left)
+    np.testing.assert_array_equal(sim._work.bound(Air).triangles.drag.any(axis=1), left)
 
 
 @pytest.mark.parametrize("kind", [sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial])

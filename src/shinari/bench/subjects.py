@@ -11,6 +11,7 @@ import numpy as np
 from shinari.bench.sheet import DT, STIFFNESS, Case
 from shinari.compute import Program
 from shinari.errors import FileError, require
+from shinari.solver.rows import BlockSolver
 
 # pyPBD multiplies its bending energy, not a fold, by this; it is the value of its own examples. Time does not depend on
 # it, and neither does the strain within the digits of the table.
@@ -50,7 +51,7 @@ class Ours:
         )
         self._threads = case.threads
         self._sweep = Program()
-        for rows in self.simulation._work.solvers:
+        for rows in self.simulation._work.all_bound(BlockSolver):
             rows.record_project(self._sweep, True)
 
     def step(self) -> None:

@@ -1,7 +1,6 @@
 """Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,18 +16,28 @@ from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
 from shinari.build.volumes import build_volumes
 from shinari.constraints.registry import constraint_type
-from shinari.contact.particle.pair_members import pair_members
+from shinari.contact.particle.pair_members import PairModel, pair_members
+from shinari.contact.solid.solids import ColliderModel
+from shinari.contact.surface.surfaces import SurfaceModel
 from shinari.errors import SceneError
+from shinari.live.grab_system import GrabModel
 from shinari.model import Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
+from shinari.rigid.coupling.coupling_model import CouplingModel
 from shinari.rigid.model import build_bodies
 from shinari.scene.handle import Handle
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
 from shinari.settings import Settings
-from shinari.solver.part import PartModel
-
-if TYPE_CHECKING:
-    from shinari.rigid.coupling.attachments import AttachmentModel
+from shinari.shape_matching.impacts import ImpactModel
+from shinari.solver.air import AirModel
+from shinari.solver.breaking import BreakingModel, DrivenModel
+from shinari.solver.chebyshev import ChebyshevModel
+from shinari.solver.hierarchy import HierarchyModel
+from shinari.solver.particle_motion import ForceFieldModel
+from shinari.solver.plastic import FlowModel
+from shinari.solver.rows import RowsModel
+from shinari.solver.system_model import SystemModel
+from shinari.solver.tearing import TearingModel
 
 
 def build_model(scene: Scene, settings: Settings) -> Model:
@@ -68,7 +77,6 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     def per_particle(values: list, dtype: type) -> np.ndarray:
         return np.repeat(np.array(values, dtype), sizes)[order]
 
-    held = _attachments(scene, slots)
     model = Model(
         real=real,
         slots=slots,
@@ -92,12 +100,9 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         tearings=tuple(tearings),
         fabrics=build_fabrics(scene, slots, blocks, tearings),
         flowings=tuple(flowings),
-        parts=_parts(scene, slots, settings, held),
-        held=held,
-        rigid=build_bodies(scene),
     )
     warn_of_starts_inside(scene, masses == 0.0)
-    return model if n == 0 else replace(model, members=pair_members(scene, model))
+    return replace(model, systems=_systems(scene, model, settings))
 
 
 def surface_numbers(scene: Scene, real: type) -> np.ndarray:
@@ -105,20 +110,36 @@ def surface_numbers(scene: Scene, real: type) -> np.ndarray:
     return np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4)
 
 
-def _parts(scene: Scene, slots: np.ndarray, settings: Settings, held: PartModel | None) -> tuple[PartModel, ...]:
-    """What of the scene is not made of rows."""
-    real = np.float32 if settings.precision == "float32" else np.float64
+def _systems(scene: Scene, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
+    """Models of all systems that the scene may need. A system finds those that stand before it when it is bound."""
+    slots, real = model.slots, model.real
     found = (
+        RowsModel(),
         build_rods(scene, slots, settings),
         build_lumps(scene, slots, real),
         build_volumes(scene, slots),
-        held,
+        _attachments(scene, slots),
         build_fluid(scene, slots, real),
+        build_bodies(scene),
+        ColliderModel(),
+        AirModel(),
+        BreakingModel(),
+        FlowModel(),
+        TearingModel(),
+        DrivenModel(),
+        HierarchyModel(),
+        ChebyshevModel(),
+        ForceFieldModel(),
+        GrabModel(),
+        PairModel(pair_members(scene, model) if model.particle_count else None),
+        SurfaceModel(),
+        CouplingModel(),
+        ImpactModel(),
     )
-    return tuple(part for part in found if part is not None)
+    return tuple(system for system in found if system is not None)
 
 
-def _attachments(scene: Scene, slots: np.ndarray) -> "AttachmentModel | None":
+def _attachments(scene: Scene, slots: np.ndarray) -> "SystemModel | None":
     """What holds particles at bodies; loaded only where there is any."""
     if not scene.body_rows:
         return None
@@ -141,7 +162,8 @@ def _attach_failures(
         if row.failure.tear_strain < np.inf:
             tearings.append(Tearing(name, rows, row.failure.tear_strain))
         if row.failure.yield_strain < np.inf:
-            flowings.append(Flowing(name, rows, f"plastic/{name}_{len(flowings)}", row.failure))
+            width = block.type.parameters[0][1]
+            flowings.append(Flowing(name, rows, f"plastic/{name}_{len(flowings)}", width, row.failure))
 
 
 def _attach_motions(

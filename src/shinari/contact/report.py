@@ -1,5 +1,6 @@
 """Contacts as the user sees them: where, between which things, and how hard."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +45,7 @@ def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:
     positions = (first[:, :, None] * world).sum(axis=1) - radius * touches.normals
     forces = touches.impulses / dt
     solids = [collider.name for collider in model.colliders]
-    solids += [] if model.rigid is None else [body.name for body in model.rigid.bodies]
+    solids += [name for system in model.systems for name in system.solid_names]
     names = np.array([name for name, _ in model.things] + solids)
     owners = model.owners[p].astype(np.int64)
     one = np.take_along_axis(owners, lead[:, None], 1)[:, 0]
@@ -53,3 +54,10 @@ def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:
     on_particles = np.zeros((model.particle_count, 3))
     np.add.at(on_particles, p.ravel(), (b[:, :, None] * forces[:, None, :]).reshape(-1, 3))
     return Contacts(positions, touches.normals, forces, names[one], names[other], on_particles[model.slots])
+
+
+def joined(several: Sequence[Contacts]) -> Contacts:
+    """Contacts of several systems; only those of the first are with particles."""
+    names = ("positions", "normals", "forces", "first", "second")
+    arrays = {name: np.concatenate([getattr(contacts, name) for contacts in several]) for name in names}
+    return Contacts(**arrays, particle_forces=several[0].particle_forces)

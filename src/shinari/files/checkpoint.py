@@ -37,7 +37,7 @@ from shinari.model import Model
 from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
-from shinari.state import layout_of_arrays
+from shinari.solver.system_model import SystemModel
 
 FORMAT = 3
 SEAL = b"\nshinari checkpoint, sha256: "
@@ -217,7 +217,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
     state = simulation.state.copy()
-    if layout_of_arrays(state.arrays()) != layout_of_arrays(content.state):
+    if state.layout() != state.layout_of(content.state):
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
     state.take(content.state)
     state.frame, state.external_work = content.frame, content.external_work
@@ -262,6 +262,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, range):
         return [value.start, value.stop]
+    if isinstance(value, SystemModel):
+        return type(value).__name__
     return value.__name__ if isinstance(value, type) else value
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from shinari.build.tetrahedra.check import FACES, exposed_faces
-from shinari.fluid.waiting import there
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
@@ -46,7 +45,7 @@ def drawn(scene: Scene, model: Model, state: State) -> np.ndarray:
     for index, group in enumerate(scene.groups):
         start, stop = stop, stop + len(group.positions)
         if flows(scene, group):
-            masks.append(there(model, state, range(start, stop)))
+            masks.append(model.present(state, range(start, stop)))
         if can_tear(group):
             left = elements_left(model, state, index)
             assert left is not None

@@ -60,12 +60,12 @@ class FluidAnswers:
             raise SceneError(f"simulation: fluid: {name!r} is no fluid")
         from shinari.fluid.model import FluidModel
 
-        model = next(part for part in self.model.parts if isinstance(part, FluidModel))
+        model = self.model.find(FluidModel)
+        assert model is not None  # there is a fluid
         return model, model.things.index(number)
 
     def _start_densities(self) -> np.ndarray:
         """Relative densities before the first step, (P,)."""
         from shinari.fluid.part import Fluid
 
-        part = next(part for part in self._work.parts if isinstance(part, Fluid))
-        return part.measured(self.threads)
+        return self._work.bound(Fluid).measured(self.threads)

@@ -1,7 +1,7 @@
 """Particles of fluids that come and go: what emitters let out and sinks take away, at the start of each step.
 
 A particle that waits, or is gone for good, keeps its row in all arrays: it has no inverse mass and no velocity, and
-stays where it is. The fluid leaves it out of its lists, and so does whoever asks `shinari.fluid.waiting`.
+stays where it is. The fluid leaves it out of its lists, and so does whoever asks `Model.absent`.
 """
 
 import warnings
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 class Emission(System):
     """The emitters and sinks of one simulation."""
+
+    order = 2
 
     def __init__(self, scene: "Scene", fluids: FluidModel, model: "Model", state: "State") -> None:
         self._fluids, self._model, self._state = fluids, model, state

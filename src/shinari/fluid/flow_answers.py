@@ -6,7 +6,6 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.fluid.surface import RESOLUTION, SMOOTHING, reconstruct
-from shinari.fluid.waiting import there
 from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import Handle
 
@@ -29,7 +28,7 @@ class FlowAnswers:
         Raises:
             SceneError: It is no thing with particles of this scene.
         """
-        return there(self.model, self.state, self._particles(handle))
+        return self.model.present(self.state, self._particles(handle))
 
     def sunk(self, sink: SinkHandle | str) -> int:
         """Number of particles that a sink has taken since the start.

@@ -1,28 +1,29 @@
 """What of the fluids of a scene never changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.fluid.kernels import Smoothing
-from shinari.fluid.waiting import ACTIVE
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial
+from shinari.solver.system_model import SystemModel
 
 if TYPE_CHECKING:
-    from shinari.fluid.part import Fluid
     from shinari.model import Model
-    from shinari.settings import Settings
+    from shinari.scene.scene import Scene
+    from shinari.solver.system import System
     from shinari.solver.workspace import Workspace
     from shinari.state import State
 
+ACTIVE = "fluid/active"
 PRESSURES, DENSITIES = "fluid/pressures", "fluid/densities"
 LAYERS, BIRTHS, SUNK = "fluid/layers", "fluid/births", "fluid/sunk"
 
 
 @dataclass(frozen=True, eq=False)
-class FluidModel:
+class FluidModel(SystemModel):
     """All fluids of a scene; P particles.
 
     Attributes:
@@ -35,7 +36,6 @@ class FluidModel:
         air_density: [kg/m^3].
         emitters: Emitter of each fluid, or None.
         sinks: What takes particles away.
-        name: What it is called in messages.
     """
 
     particles: np.ndarray
@@ -47,7 +47,6 @@ class FluidModel:
     air_density: float
     emitters: tuple[Emitter | None, ...] = ()
     sinks: tuple[Sink, ...] = ()
-    name: str = "fluid"
 
     @property
     def emitting(self) -> list[tuple[int, int, Emitter]]:
@@ -74,13 +73,28 @@ class FluidModel:
             arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
         return arrays
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Fluid":
-        """The fluids of a simulation."""
+    def bind(self, work: "Workspace") -> "list[System]":
+        """The fluids of a simulation, and their emitters and sinks; loaded only for a scene that has them."""
         from shinari.fluid.part import Fluid
 
-        return Fluid(self, model, state, settings, work.particles, work.groups, work.clock)
+        model, state = work.model, work.state
+        systems: list[System] = [Fluid(self, model, state, work.settings, work.particles, work.groups, work.clock)]
+        if self.emitting or self.sinks:
+            from shinari.fluid.emission import Emission
 
-    def energy(self, model: "Model", state: "State") -> tuple[float, float]:
+            systems.append(Emission(work.scene, self, model, state))
+        return systems
+
+    def with_materials(self, scene: "Scene") -> "FluidModel":
+        """The same fluids of other materials."""
+        fluids = [group.material for group in scene.groups if group.sampling is not None]
+        return replace(self, materials=tuple(fluids))  # type: ignore[arg-type]
+
+    def absent(self, state: "State") -> np.ndarray:
+        """Particles that wait in an emitter, or that a sink has taken, in solver order, (K,) int64."""
+        return self.particles[~state.parts[ACTIVE]]
+
+    def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None beyond that of the particles; what is compressed holds p^2 V / 2 times the compressibility [J]."""
         elastic = 0.0
         volume = self.smoothing.spacing**3
@@ -89,8 +103,4 @@ class FluidModel:
             if material.compressibility > 0.0:
                 squares = float((pressures[self.phases == phase] ** 2).sum())
                 elastic += 0.5 * material.compressibility * volume * squares
-        return 0.0, elastic
-
-    def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
-        """None beyond that of the particles."""
-        return np.zeros(3)
+        return 0.0, 0.0, elastic

@@ -8,6 +8,8 @@ from shinari.compute import Program
 from shinari.contact.broad.grid import Grid, Points
 from shinari.contact.broad.neighbours import NeighbourSearch
 from shinari.contact.family import Touches
+from shinari.contact.solid.solids import Solids
+from shinari.contact.surface.surfaces import Surfaces
 from shinari.fluid.effects import effects_of, forces_of
 from shinari.fluid.gather import (
     arrange,
@@ -24,12 +26,14 @@ from shinari.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.fluid.pressure import clear_solve, densities, displacements, stiffnesses
 from shinari.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
 from shinari.fluid.search import Search
+from shinari.rigid.model import frames_of
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 # Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
@@ -96,6 +100,8 @@ class Fluid(System):
         effects: What changes velocities at the end of a substep.
     """
 
+    order = 50
+
     def __init__(
         self,
         fluids: FluidModel,
@@ -137,12 +143,26 @@ class Fluid(System):
         self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
-        self.bind_boundaries([])
+        self.boundaries: list[Boundary] = []
 
-    def bind_boundaries(self, boundaries: list[Boundary]) -> None:
-        """Let the fluids lie against other boundaries; what was recorded is forgotten."""
-        self.boundaries = boundaries
+    def connect(self, work: "Workspace") -> None:
+        """Find the solids that the fluids lie against; what was recorded is forgotten."""
+        from shinari.fluid.boundary_points import bind_points
+        from shinari.fluid.sheets import Sheets
+        from shinari.fluid.walls import Walls
+
+        solids, frames, surfaces = work.find(Solids), frames_of(work), work.find(Surfaces)
+        self.boundaries = []
+        if solids is not None or frames is not None:
+            self.boundaries.append(Walls(work.scene, self, solids, frames))
+        self.boundaries += bind_points(work.scene, work.model, self, solids, frames)
+        if surfaces is not None and len(surfaces.who.triangles):
+            self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step."""
+        return Touches.joined([boundary.touches() for boundary in self.boundaries])
 
     @property
     def origin(self) -> np.ndarray:

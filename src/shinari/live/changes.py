@@ -59,9 +59,6 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
 # What of a scene acts on everything and can change.
 _WORLD = ("gravity", "wind", "damping")
 
-# What a state keeps of forces, as force times the square of a substep. Each solve begins from zero.
-_PART_MULTIPLIERS = ("rods/multipliers", "volumes/multipliers", "attachments/multipliers")
-
 
 class Changes:
     """Settings and materials that change while a simulation runs.
@@ -216,7 +213,8 @@ class Changes:
         self.state.coloured = settings.sweep == "gauss-seidel"
         scale = (settings.substep / before[2].substep) ** 2
         if scale != 1.0:
-            held = [*self.state.multipliers.values(), *map(self.state.parts.get, _PART_MULTIPLIERS)]
+            names = [name for system in model.systems for name in system.multipliers]
+            held = [*self.state.multipliers.values(), *map(self.state.parts.get, names)]
             for values in (array for array in held if array is not None):
                 values *= values.dtype.type(scale)
         self._diagnostics = Diagnostics(model, settings)

@@ -7,14 +7,17 @@ import numpy as np
 from shinari.compute import Field, Program, Record, convert, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import add, dot, norm, scale, sub
+from shinari.rigid.model import frames_of
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.live.grabs import Grab
     from shinari.rigid.frames import Frames
+    from shinari.solver.workspace import Workspace
 
 NOTHING = -1
 
@@ -103,6 +106,15 @@ def add_work_on_particles(_, held: Held, counts: Counts, particles: Particles, g
             held.place[k] = now
 
 
+class GrabModel(SystemModel):
+    """Grabs come and go while a scene runs."""
+
+    def bind(self, work: "Workspace") -> "list[GrabSystem]":
+        """The grabs of a simulation."""
+        records = work.particles, work.groups, work.clock
+        return [GrabSystem(work.grabs, work.state, work.settings, *records, frames_of(work))]
+
+
 class GrabSystem(System):
     """The grabs of one simulation.
 
@@ -110,6 +122,8 @@ class GrabSystem(System):
         held: What is held.
         counts: How many grabs there are.
     """
+
+    order = 70
 
     def __init__(
         self,

@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shinari.build.clusters import build_lumps
 from shinari.build.recolour import move_rows, recoloured
-from shinari.contact.particle.pair_members import pair_members
 from shinari.diagnostics import Diagnostics
 from shinari.errors import ContactWarning, SceneError
-from shinari.fluid.waiting import waiting
 from shinari.scene import check
 from shinari.scene.handle import Handle
-from shinari.shape_matching.part import ShapeMatching
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -119,7 +115,7 @@ class Pins:
         if np.array_equal(fixed, ~before):
             return
         model, orders = repinned(self.described, self.model, self.settings, fixed)
-        if model.members is not None and not model.members.start(model.real).keys() <= state.parts.keys():
+        if not {name for system in model.systems for name in system.start(model)} <= state.parts.keys():
             raise SceneError("unpin: nothing could touch in this scene when it was built; build a new Simulation")
         move_rows(state, orders)
         state.x[:, 3] = model.inverse_masses
@@ -134,7 +130,7 @@ class Pins:
         model, state = self.model, self.state
         held = state.x[:, 3] == 0.0
         # what is not there has no inverse mass either
-        absent = np.flatnonzero(np.isin(model.slots, waiting(model, state)))
+        absent = np.flatnonzero(np.isin(model.slots, model.absent(state)))
         fixed = held[model.slots]
         fixed[absent] = np.isin(absent, list(self.scene.pinned))
         if not np.array_equal(fixed, model.masses == 0.0):
@@ -162,14 +158,11 @@ def repinned(
     changed, orders = recoloured(model, scene, np.where(fixed, 0.0, _masses(scene)), settings.sweep)
     scene = copy(scene)
     scene.pinned = set(np.flatnonzero(fixed).tolist())
-    parts = tuple(
-        build_lumps(scene, model.slots, model.real) if isinstance(part, ShapeMatching) else part for part in model.parts
-    )
     with warnings.catch_warnings():
         # what overlaps at the start was said when the scene was built
         warnings.simplefilter("ignore", ContactWarning)
-        members = pair_members(scene, changed) if model.particle_count else None
-    return replace(changed, parts=tuple(part for part in parts if part is not None), members=members), orders
+        systems = [system.with_pins(scene, changed) for system in model.systems]
+    return replace(changed, systems=tuple(systems)), orders
 
 
 def _masses(scene: "Scene") -> np.ndarray:

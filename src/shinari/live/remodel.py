@@ -9,26 +9,22 @@ functions that build a model, in the same order of operations, so that the value
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from shinari.build.air import air_surface
 from shinari.build.blocks import revalued
-from shinari.build.clusters import stiffened
 from shinari.build.model import surface_numbers
 from shinari.build.recolour import recoloured
-from shinari.build.rods import check_rods, softened
+from shinari.build.rods import check_rods
 from shinari.build.rows import rows_by_thing, thing_rows
 from shinari.build.sheet import Sheet
 from shinari.errors import SceneError
 from shinari.model import Model
-from shinari.rods.model import RodModel
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Rows
 from shinari.settings import Settings
-from shinari.shape_matching.part import ShapeMatching
 
 
 class RowTable:
@@ -144,16 +140,5 @@ def with_materials(model: Model, scene: Scene, things: Sequence[int], settings: 
         blocks=blocks,
         surfaces=surface_numbers(scene, model.real),
         air=air,
-        parts=tuple(_part(part, scene) for part in model.parts),
+        systems=tuple(system.with_materials(scene) for system in model.systems),
     )
-
-
-def _part(part: Any, scene: Scene) -> Any:
-    """A part of a model with the materials of a scene."""
-    if isinstance(part, RodModel):
-        return softened(part, scene)
-    if isinstance(part, ShapeMatching):
-        return stiffened(part, scene)
-    if part.name == "fluid":
-        return replace(part, materials=tuple(group.material for group in scene.groups if group.sampling is not None))
-    return part

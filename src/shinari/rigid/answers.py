@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.build.body_mesh import body_surface
 from shinari.errors import SceneError
+from shinari.rigid.model import RigidModel
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.joint_handle import JointHandle
@@ -13,6 +14,7 @@ from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:
     from shinari.model import Model
+    from shinari.rigid.bodies import Bodies
     from shinari.rigid.joints.joints import JointLoad, Joints, JointState
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
@@ -45,8 +47,7 @@ class BodyAnswers:
             SceneError: It is no joint of this scene.
         """
         found = self._joint(joint)
-        assert self._work.bodies is not None
-        return self._joints.state(found.index, self._work.bodies.frames)
+        return self._joints.state(found.index, self._bodies.frames)
 
     def drive(self, joint: JointHandle | str, target: float) -> None:
         """Give the motor of a joint another target: a speed [rad/s or m/s], or an angle or travel [rad or m].
@@ -56,7 +57,7 @@ class BodyAnswers:
         """
         found = self._joint(joint)
         goal = check.number(f"joint {found.name!r}", "target", target)
-        rigid, h = self.model.rigid, self.settings.substep
+        rigid, h = self.model.find(RigidModel), self.settings.substep
         assert rigid is not None  # there is a joint
         before = rigid.elastic(self.state, h)
         try:
@@ -86,9 +87,15 @@ class BodyAnswers:
         return vertices @ rotation_matrix(rotation).T + position, faces
 
     @property
+    def _bodies(self) -> "Bodies":
+        """The bodies; called only where there is one."""
+        from shinari.rigid.bodies import Bodies
+
+        return self._work.bound(Bodies)
+
+    @property
     def _joints(self) -> "Joints":
-        assert self._work.bodies is not None  # there is a joint, so there is a body
-        return self._work.bodies.system.joints
+        return self._bodies.system.joints
 
     def _body(self, body: BodyHandle | str) -> BodyHandle:
         return self.scene.find("simulation", "body", body, BodyHandle)

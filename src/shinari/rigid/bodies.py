@@ -53,6 +53,7 @@ class Bodies(PhaseSystem):
         system: Joints and contacts, and their solution.
     """
 
+    order = 30
     repeated = True
 
     def __init__(self, model: Model, rigid: RigidModel, state: State, settings: Settings, clock: Clock) -> None:

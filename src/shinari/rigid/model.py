@@ -1,6 +1,7 @@
 """What of the rigid bodies of a scene never changes, and what they have for energy and momentum."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,19 @@ from shinari.rigid.motion import as_frame
 from shinari.scene.body import Body, Joint
 from shinari.scene.scene import Scene
 from shinari.scene.things import Collider
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
 
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.rigid.bodies import Bodies
+    from shinari.solver.workspace import Workspace
+
 POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
+CONTACTS = "bodies/contacts"
 VELOCITIES, SPINS = "bodies/velocities", "bodies/angular_velocities"
+# A body with its contacts takes about as long as so many constraint rows.
+WORTH_OF_A_BODY = 50
 # Here they take arrays: compiled, they would be so anew in each process.
 conjugate, multiply, rotate = (
     function.py_func for function in (quaternion.conjugate, quaternion.multiply, quaternion.rotate)
@@ -26,7 +36,7 @@ conjugate, multiply, rotate = (
 
 
 @dataclass(frozen=True)
-class RigidModel:
+class RigidModel(SystemModel):
     """The rigid bodies of a scene, its joints, and its colliders as far as bodies touch them.
 
     Attributes:
@@ -44,6 +54,7 @@ class RigidModel:
     masses: np.ndarray
     geoms: Geoms
     table: JointTable
+    growing = (CONTACTS,)
 
     @property
     def world(self) -> int:
@@ -55,7 +66,30 @@ class RigidModel:
         """Bodies, the world, and colliders."""
         return len(self.bodies) + 1 + len(self.colliders)
 
-    def start(self) -> dict[str, np.ndarray]:
+    @property
+    def workload(self) -> int:
+        """A body with its contacts takes about as long as so many rows."""
+        return WORTH_OF_A_BODY * len(self.bodies)
+
+    @property
+    def solid_names(self) -> list[str]:
+        """Names of the bodies."""
+        return [body.name for body in self.bodies]
+
+    def warn(self, scene: Scene, model: "Model") -> None:
+        """Warn of bodies that overlap where they were put."""
+        # imported here: a scene without bodies does not wait for their kernels
+        from shinari.rigid.contact.overlaps import warn_of_body_overlaps
+
+        warn_of_body_overlaps(self)
+
+    def bind(self, work: "Workspace") -> "list[Bodies]":
+        """The bodies of a simulation."""
+        from shinari.rigid.bodies import Bodies
+
+        return [Bodies(work.model, self, work.state, work.settings, work.clock)]
+
+    def start(self, model: "Model") -> dict[str, np.ndarray]:
         """The arrays of the state in which the bodies begin."""
         count = len(self.bodies)
         frames = [as_frame(b.position, b.rotation, b.centre, b.axes) for b in self.bodies]
@@ -68,7 +102,7 @@ class RigidModel:
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
             # what the points of contact carry from the last substep
-            "bodies/contacts": np.zeros((0, 8)),
+            CONTACTS: np.zeros((0, 8)),
         } | start_joints(self.joints)
 
     def frames(self) -> Frames:
@@ -99,14 +133,15 @@ class RigidModel:
         local = np.stack(rotate(conjugate(q), tuple(state.parts[SPINS].T)), axis=1)
         return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
 
+    def energy(self, model: "Model", state: State, h: float) -> tuple[float, float, float]:
+        """Kinetic energy, potential energy in gravity (zero at the world's origin), elastic energy of joints [J]."""
+        gravitational = -float(self.masses @ (self.centres(state) @ model.gravity))
+        return self.kinetic(state), gravitational, self.elastic(state, h)
+
     def kinetic(self, state: State) -> float:
         """Kinetic energy [J]."""
         v, w = state.parts[VELOCITIES], state.parts[SPINS]
         return 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
-
-    def gravitational(self, state: State, gravity: np.ndarray) -> float:
-        """Potential energy in gravity, zero at the world's origin [J]."""
-        return -float(self.masses @ (self.centres(state) @ gravity))
 
     def elastic(self, state: State, h: float) -> float:
         """Elastic energy of the joints [J]; `h` is the substep [s]."""
@@ -122,10 +157,19 @@ class RigidModel:
         """Linear momentum [kg m/s], (3,)."""
         return self.masses @ state.parts[VELOCITIES]
 
-    def angular_momentum(self, state: State, about: np.ndarray) -> np.ndarray:
+    def angular_momentum(self, model: "Model", state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
         orbital = self.masses @ np.cross(self.centres(state) - about, state.parts[VELOCITIES])
         return orbital + self.spin_momenta(state).sum(axis=0)
+
+
+def frames_of(work: "Workspace") -> Frames | None:
+    """The frames of the bodies of a simulation; None where it has none."""
+    if work.model.find(RigidModel) is None:
+        return None
+    from shinari.rigid.bodies import Bodies
+
+    return work.bound(Bodies).frames
 
 
 def build_bodies(scene: Scene) -> RigidModel | None:

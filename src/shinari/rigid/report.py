@@ -110,15 +110,3 @@ class PointLog:
         chosen = place[on]
         one, other = names[frames[chosen, 0]], names[frames[chosen, 1]]
         return Contacts(positions[chosen], normals[chosen], total[on] / dt, one, other, np.zeros((0, 3)))
-
-
-def joined(first: Contacts, second: Contacts) -> Contacts:
-    """Contacts of particles, and of bodies among each other."""
-    return Contacts(
-        positions=np.concatenate([first.positions, second.positions]),
-        normals=np.concatenate([first.normals, second.normals]),
-        forces=np.concatenate([first.forces, second.forces]),
-        first=np.concatenate([first.first, second.first]),
-        second=np.concatenate([first.second, second.second]),
-        particle_forces=first.particle_forces,
-    )

@@ -40,7 +40,8 @@ class RodAnswers:
             SceneError: It is no rod of this scene.
         """
         segments = self._segments(rod)
-        rods = next(part for part in self.model.parts if isinstance(part, RodModel))
+        rods = self.model.find(RodModel)
+        assert rods is not None  # there is a rod
         return rods.loads(self.state, self.settings.substep, segments)
 
     def _segments(self, rod: RodHandle | str) -> range:

@@ -15,9 +15,11 @@ from shinari.rods.records import Frames, Rods, Segments
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
+    from shinari.scene.scene import Scene
     from shinari.solver.workspace import Workspace
 
 
@@ -35,7 +37,7 @@ class RodLoads:
 
 
 @dataclass(frozen=True)
-class RodModel:
+class RodModel(SystemModel):
     """All rods of a scene, segment after segment; the joint of a segment is that to the next one.
 
     Attributes:
@@ -67,7 +69,7 @@ class RodModel:
     frames: np.ndarray
     spins: np.ndarray
     clamped: np.ndarray
-    name: str = "rods"
+    multipliers = ("rods/multipliers",)
 
     @property
     def jointed(self) -> np.ndarray:
@@ -84,19 +86,25 @@ class RodModel:
             "rods/multipliers": np.zeros((len(frames), 6), model.real),
         }
 
-    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "RodPart":
+    def bind(self, work: "Workspace") -> "list[RodPart]":
         """The rods of a simulation."""
-        return RodPart(self, model, state, settings, work.particles, work.clock)
+        return [RodPart(self, work.model, work.state, work.settings, work.particles, work.clock)]
 
-    def energy(self, model: Model, state: State) -> tuple[float, float]:
+    def with_materials(self, scene: "Scene") -> "RodModel":
+        """The same rods of other materials."""
+        from shinari.build.rods import softened
+
+        return softened(self, scene)
+
+    def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
         """Kinetic energy of the spins, and elastic energy [J]."""
         free = ~self.clamped
         momenta, spins = self._momenta(state), state.parts["rods/spins"].astype(np.float64)
         kinetic = 0.5 * float((momenta[free] * spins[free]).sum())
         values = self.strains(model, state)
-        return kinetic, 0.5 * float((values**2 / self.softness).sum())
+        return kinetic, 0.0, 0.5 * float((values**2 / self.softness).sum())
 
-    def angular_momentum(self, model: Model, state: State) -> np.ndarray:
+    def angular_momentum(self, model: Model, state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum of the spins of free frames [kg m^2/s], (3,)."""
         return self._momenta(state)[~self.clamped].sum(axis=0)
 
@@ -119,7 +127,7 @@ class RodModel:
         return values
 
     def point_strains(self, model: Model, state: State, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points of rods, (K,), and their strains; see `shinari.solver.part.Strained`.
+        """Points of rods, (K,), and their strains; see `shinari.solver.system_model`.
 
         The mean of the stretch and shear of the segments at a point, |C| / l, and the strain that bend and twist of the
         joint there add in the outermost fibre: r |C| / l with the radius r and the mean length l of its two segments.
@@ -168,6 +176,8 @@ class RodPart(System):
     Attributes:
         frames: Their frames.
     """
+
+    order = 50
 
     def __init__(
         self, rods: RodModel, model: Model, state: State, settings: Settings, particles: Particles, clock: Clock

@@ -19,6 +19,8 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Touches
+from shinari.contact.particle.particle_pairs import Pairs
+from shinari.contact.solid.solids import Solids
 from shinari.shape_matching.impact_kernels import (
     apply_change,
     clear_impulse,
@@ -48,20 +50,35 @@ from shinari.shape_matching.impact_records import (
 from shinari.shape_matching.part import GRAIN, PIECES, Matching
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 
 if TYPE_CHECKING:
-    from shinari.contact.particle.particle_pairs import Pairs
-    from shinari.contact.solid.solids import Solids
     from shinari.model import Model
     from shinari.settings import Settings
+    from shinari.solver.workspace import Workspace
 
 # Approaches up to so many times the speed that gravity gives in a substep do not bounce.
 SLOW = 2.0
 
 
+class ImpactModel(SystemModel):
+    """Impacts of rigid lumps in all contacts of particles."""
+
+    rebound = True
+
+    def bind(self, work: "Workspace") -> "list[Impacts]":
+        """The impacts of a simulation."""
+        lumps = [lumps for lumps in work.all_bound(Matching) if lumps.lumps.rigid.any()]
+        if not lumps or not any(system.touching for system in work.all_bound(System)):
+            return []
+        solids, pairs = work.find(Solids), work.find(Pairs)
+        return [Impacts(each, work.model, work.settings, work.particles, solids, pairs) for each in lumps]
+
+
 class Impacts(System):
     """The velocities of rigid lumps in contact; it has no contacts of its own."""
 
+    order = 14
     touching = True
 
     def __init__(

@@ -34,9 +34,11 @@ from shinari.shape_matching.records import (
 from shinari.shape_matching.spin import apply_spin, find_spin, keep_velocity, sum_spin
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
+    from shinari.scene.scene import Scene
     from shinari.settings import Settings
     from shinari.solver.workspace import Workspace
     from shinari.state import State
@@ -49,7 +51,7 @@ _MOST_DAMPING = 80.0
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeMatching:
+class ShapeMatching(SystemModel):
     """All clusters of a scene. Lumps, their clusters and their particles follow each other in the order of the scene.
 
     Attributes:
@@ -82,7 +84,6 @@ class ShapeMatching:
         piece_starts: First piece of each cluster, (C + 1,).
         lump_pieces: Lump, first and end of the particles of each piece, (K', 3).
         lump_piece_starts: First piece of each lump, (L + 1,).
-        name: What it is called in messages.
     """
 
     particles: np.ndarray
@@ -113,7 +114,6 @@ class ShapeMatching:
     piece_starts: np.ndarray
     lump_pieces: np.ndarray
     lump_piece_starts: np.ndarray
-    name: str = "shape matching"
 
     @property
     def firm(self) -> np.ndarray:
@@ -130,25 +130,35 @@ class ShapeMatching:
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Matching":
+    def bind(self, work: "Workspace") -> "list[Matching]":
         """The clusters of a simulation."""
-        return Matching(self, model, state, settings, work.particles)
+        return [Matching(self, work.model, work.state, work.settings, work.particles)]
 
-    def energy(self, model: "Model", state: "State") -> tuple[float, float]:
+    def with_materials(self, scene: "Scene") -> "ShapeMatching":
+        """The same clusters of other materials."""
+        from shinari.build.clusters import stiffened
+
+        return stiffened(self, scene)
+
+    def with_pins(self, scene: "Scene", model: "Model") -> "ShapeMatching":
+        """The clusters with other fixed particles."""
+        from shinari.build.clusters import build_lumps
+
+        lumps = build_lumps(scene, model.slots, model.real)
+        assert lumps is not None  # pins do not take lumps away
+        return lumps
+
+    def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None beyond that of the particles; 1/2 m w^2 |x - g|^2 of each particle that is not rigid [J]."""
         soft = np.isfinite(self.frequencies)[self.lumps] & (state.x[self.particles, 3] > 0.0)
         if not soft.any():
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         way = self.ways_to_goals(state)[soft]
         stiffness = self.frequencies[self.lumps[soft]] / state.x[self.particles[soft], 3].astype(np.float64)
-        return 0.0, 0.5 * float(stiffness @ (way * way).sum(axis=1))
-
-    def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
-        """None beyond that of the particles."""
-        return np.zeros(3)
+        return 0.0, 0.0, 0.5 * float(stiffness @ (way * way).sum(axis=1))
 
     def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Members of clusters, (E,), and the strains of their clusters; see `shinari.solver.part.Strained`.
+        """Members of clusters, (E,), and the strains of their clusters; see `shinari.solver.system_model`.
 
         That of a cluster is |S - 1| with the stretches S of the linear map nearest to where its members are; what has
         flowed does not count, nor do directions in which a cluster has no extent.
@@ -163,10 +173,6 @@ class ShapeMatching:
         maps = moments @ self.inverse.reshape(-1, 3, 3) + rotations @ shapes @ self.open_part.reshape(-1, 3, 3)
         strains = stretch_strain(maps @ np.linalg.inv(shapes))
         return self.members.astype(np.int64), strains[self.clusters]
-
-    def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
-        """None: goals are no rows."""
-        return np.zeros(0, np.int64), np.zeros(0)
 
     def ways_to_goals(self, state: "State") -> np.ndarray:
         """From each particle to the mean of its goals [m], (P, 3) float64."""
@@ -274,6 +280,8 @@ class Matching(System):
         matched: Their particles.
         lumps: The lumps.
     """
+
+    order = 50
 
     def __init__(
         self, lumps: ShapeMatching, model: "Model", state: "State", settings: "Settings", particles: Particles

@@ -43,7 +43,8 @@ class Centres(Record):
 
 def places(surface: ClusterSurface, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
     """Vertices of a surface now [m], (V, 3); see `ClusterSurface.vertices_now`."""
-    part = next(part for part in model.parts if isinstance(part, ShapeMatching))
+    part = model.find(ShapeMatching)
+    assert part is not None  # the surface is that of a lump
     chosen = (surface.corners + part.firsts[np.searchsorted(part.numbers, particles.start)]).ravel()
     count, width = surface.corners.shape
     ends = width * np.arange(1, count + 1)

@@ -10,15 +10,24 @@ of the particle: that is the implicit step of the same law with |u| held and n t
 all of them together can at most bring the particle to the speed of the air.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
 from shinari.maths.vec3 import ONE, add, cross, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene import check
+from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
+from shinari.solver.tearing import air_left
+from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
@@ -100,6 +109,16 @@ def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
         table.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
 
 
+class AirModel(SystemModel):
+    """Triangles in the air; they stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[Air]":
+        """The triangles of a simulation."""
+        if work.model.air is None:
+            return []
+        return [Air(work.scene, work.model, work.state, work.settings, work.particles, work.clock)]
+
+
 class Air(System):
     """Triangles of one simulation in the air.
 
@@ -107,9 +126,14 @@ class Air(System):
         triangles: The triangles; one that is gone has no drag.
     """
 
-    def __init__(self, model: Model, settings: Settings, particles: Particles, clock: Clock) -> None:
+    order = 1
+
+    def __init__(
+        self, scene: Scene, model: Model, state: State, settings: Settings, particles: Particles, clock: Clock
+    ) -> None:
         air = model.air
         assert air is not None
+        self._scene, self._state = scene, state
         self._model, self._settings, self._particles, self._clock = model, settings, particles, clock
         real = model.real
         self.triangles = Triangles(real, particles=air.triangles, drag=air.drag.copy())
@@ -117,15 +141,18 @@ class Air(System):
         self._corners = Corners(real, kick=kicks, by_particle=air.corners)
         self._offsets = Offsets(real, start=air.corner_offsets)
         self._wind = Wind.zeros(settings.substeps, real)
+        self.follow_release()
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the wind at the ends of the substeps [s]."""
         tabulate(self._wind, self._model, ends)
 
-    def keep(self, left: np.ndarray) -> None:
-        """Take triangles out of the air that are gone, (F,)."""
+    def follow_release(self) -> None:
+        """Triangles that have torn have no drag."""
         air = self._model.air
-        assert air is not None
+        if air is None or not self._model.fabrics:
+            return
+        left = air_left(self._scene, self._model, self._state)
         self.triangles.drag[...] = np.where(left[:, None], air.drag, 0)
 
     def record_forces(self, p: Program) -> None:

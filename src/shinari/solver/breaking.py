@@ -3,6 +3,8 @@
 The force of a row is |lambda| / h^2. A row that breaks becomes infinitely soft and stays so.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
@@ -20,8 +22,12 @@ from shinari.solver.row_access import (
     release_row,
     set_parameter,
 )
-from shinari.solver.rows import BlockSolver
+from shinari.solver.rows import BlockSolver, block_solvers
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 
 class Chosen(Record):
@@ -92,16 +98,42 @@ def drive_row(
         set_parameter(driven.row[k], column + axis, value, cells, parameters, layout)
 
 
+class BreakingModel(SystemModel):
+    """Rows that break; they stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[Breaking]":
+        """The rows of a simulation."""
+        breakables = work.model.breakables
+        return [Breaking(breakables, block_solvers(work), work.settings)] if breakables else []
+
+
+class DrivenModel(SystemModel):
+    """Rows with a target that moves; they stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[Drivers]":
+        """The rows of a simulation."""
+        drivers = work.model.drivers
+        return [Drivers(drivers, block_solvers(work), work.groups, work.clock, work.settings)] if drivers else []
+
+
 class Breaking(System):
     """Rows of one simulation that break."""
 
+    order = 80
+
     def __init__(self, breakables: tuple[Breakable, ...], solvers: dict[str, BlockSolver], settings: Settings) -> None:
-        self.changed = Changed.zeros(1)
+        self._changed = Changed.zeros(1)
         self._settings = settings
         self._rows = [
             (item, solvers[item.block], Chosen(row=item.rows.astype(np.uint32)))  #
             for item in breakables
         ]
+
+    def take_released(self) -> bool:
+        """Whether a row has been released since this was last asked."""
+        released = bool(self._changed.flag[0])
+        self._changed.flag[0] = 0
+        return released
 
     def record_finish(self, p: Program) -> None:
         """Release rows whose force is above their limit."""
@@ -109,11 +141,13 @@ class Breaking(System):
             access = solver.access
             records = chosen, solver.multipliers, solver.broken, access.cells, access.softness, access.layout
             limit = item.force * self._settings.substep**2
-            p.launch(break_row, *records, self.changed, solver.block.type.rows, limit, count=len(chosen))
+            p.launch(break_row, *records, self._changed, solver.block.type.rows, limit, count=len(chosen))
 
 
 class Drivers(System):
     """Targets that move in one simulation."""
+
+    order = 60
 
     def __init__(
         self,

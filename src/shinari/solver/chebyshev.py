@@ -7,6 +7,8 @@ The result of an iteration is extrapolated from that of the one before the last,
 and the multipliers with it, as they belong together.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel, real
@@ -14,7 +16,12 @@ from shinari.settings import Settings
 from shinari.solver.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.row_access import Multipliers
+from shinari.solver.rows import BlockSolver
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 
 class Positions(Record):
@@ -60,8 +67,21 @@ def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights
     history.last[i] = value
 
 
+class ChebyshevModel(SystemModel):
+    """The acceleration, if the settings ask for it."""
+
+    def bind(self, work: "Workspace") -> "list[Chebyshev]":
+        """The acceleration of all rows of a simulation."""
+        if work.settings.sweep != "chebyshev":
+            return []
+        multipliers = [solver.multipliers for solver in work.all_bound(BlockSolver)]
+        return [Chebyshev(work.particles, multipliers, work.settings, work.clock)]
+
+
 class Chebyshev(System):
     """Positions and multipliers of the last two iterations."""
+
+    order = 62
 
     def __init__(self, particles: Particles, multipliers: list[Multipliers], settings: Settings, clock: Clock) -> None:
         precision = particles.precision

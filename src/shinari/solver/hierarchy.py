@@ -1,7 +1,7 @@
 """The coarse levels at work: solve the coarsest first, then let each finer level follow; see `build.hierarchy`."""
 
 from functools import cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.projection import Variant, projection, rows_record
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
@@ -34,8 +38,20 @@ class Gate(Record):
     open = Field(np.int64)
 
 
+class HierarchyModel(SystemModel):
+    """Coarse levels, if the settings ask for them."""
+
+    def bind(self, work: "Workspace") -> "list[Hierarchy]":
+        """The levels of a simulation."""
+        if not work.settings.hierarchy:
+            return []
+        return [Hierarchy(work.scene, work.model, work.particles, work.settings, work.clock)]
+
+
 class Hierarchy(System):
     """Coarse levels of the distance rows of one simulation."""
+
+    order = 61
 
     def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
         self._fine, self._clock = particles, clock

@@ -1,12 +1,14 @@
 """The particles as a system: prediction, velocities, and the way to and from what the user sees."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel
 from shinari.model import Model
 from shinari.settings import Settings
+from shinari.solver.forces import force_kernel
 from shinari.solver.particles import (
     Clock,
     Groups,
@@ -19,6 +21,10 @@ from shinari.solver.particles import (
     update_velocities,
 )
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # Particles of one part of the check for finite numbers.
 BLOCK = 4096
@@ -43,6 +49,8 @@ def find_lost(b, particles: Particles, lost: Lost):
 
 class ParticleMotion(System):
     """The particles of one simulation."""
+
+    order = 20
 
     def __init__(self, model: Model, settings: Settings, user: UserState, particles: Particles, groups: Groups) -> None:
         self._model, self._settings = model, settings
@@ -76,8 +84,19 @@ class ParticleMotion(System):
         p.launch(publish, self._user, self._particles, self._groups, count=len(self._user))
 
 
+class ForceFieldModel(SystemModel):
+    """Force fields; they stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[ForceFields]":
+        """The force fields of a simulation."""
+        kernels = [force_kernel(function) for function in work.model.force_fields]
+        return [ForceFields(kernels, work.particles, work.groups, work.clock, work.settings)] if kernels else []
+
+
 class ForceFields(System):
     """Force fields of one simulation."""
+
+    order = 0
 
     def __init__(
         self, kernels: list[Kernel], particles: Particles, groups: Groups, clock: Clock, settings: Settings

@@ -26,11 +26,13 @@ from shinari.model import ConstraintBlock, Flowing, Model
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.solver.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.solver.rows import BlockSolver
+    from shinari.solver.workspace import Workspace
 
 TWO_THIRDS = 2.0 / 3.0
 
@@ -172,8 +174,25 @@ def flow_tetrahedron(
         set_parameter(r, i, convert(new[i], layout.absent[0]), cells, parameters, layout)
 
 
+class FlowModel(SystemModel):
+    """Rows whose rest shapes follow; they stand in the model."""
+
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """Rest lengths (K, 1) or inverse rest shapes (K, 9) of the rows."""
+        return {f.name: model.blocks[f.block].parameters[f.rows, f.columns].copy() for f in model.flowings}
+
+    def bind(self, work: "Workspace") -> "list[Flows]":
+        """The rows of a simulation."""
+        from shinari.solver.rows import block_solvers
+
+        model, h = work.model, work.settings.substep
+        return [Flows(model, work.state, block_solvers(work), work.particles, h)] if model.flowings else []
+
+
 class Flows(System):
     """Rows of one simulation whose rest shapes follow."""
+
+    order = 81
 
     def __init__(
         self, model: Model, state: State, solvers: "dict[str, BlockSolver]", particles: Particles, h: float

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +25,28 @@ from shinari.solver.projection import (
 )
 from shinari.solver.row_access import Broken, Multipliers, RowAccess
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
+
+
+class RowsModel(SystemModel):
+    """All constraint rows of a scene; the blocks stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[BlockSolver]":
+        """A system for each type of constraints."""
+        blocks = work.model.blocks.values()
+        return [BlockSolver(block, work.model, work.state, work.settings, work.particles) for block in blocks]
+
+
+def block_solvers(work: "Workspace") -> "dict[str, BlockSolver]":
+    """The systems of constraint rows by the name of their type."""
+    return {solver.block.type.name: solver for solver in work.all_bound(BlockSolver)}
 
 
 class BlockSolver(System):
@@ -38,11 +57,13 @@ class BlockSolver(System):
         groups: Group of each row, for rows that hold places.
     """
 
+    order = 40
+
     def __init__(
         self, block: ConstraintBlock, model: Model, state: State, settings: Settings, particles: Particles
     ) -> None:
         self.block, self._particles = block, particles
-        self._state = state
+        self._model, self._state = model, state
         parameters = parameters_now(model, state, block)
         self._parameters = parameters.copy() if block.type.places else parameters
         self.groups = model.groups[block.indices[:, 0] if block.type.places else []]
@@ -60,7 +81,7 @@ class BlockSolver(System):
         multipliers = state.multipliers[block.type.name]
         self._records = self._bind(sides, damped, multipliers, model.real)
         self._jacobi = self._bind_jacobi(model, settings) if gathers else ()
-        self.place(model, state)
+        self.follow_origins()
 
     def _bind(self, sides: int, damped: bool, multipliers: np.ndarray, precision: type) -> tuple[Record, ...]:
         block, batches = self.block, self._batches
@@ -117,12 +138,12 @@ class BlockSolver(System):
         """Rows that have been released."""
         return Broken(flag=self._state.broken[self.block.type.name])
 
-    def place(self, model: Model, state: State) -> None:
+    def follow_origins(self) -> None:
         """Bring the parameters that are places to the origins of the groups as they are now."""
         if not self.block.type.places:
             return
         for columns in self.block.type.place_columns:
-            moved = (state.origins - model.origins)[self.groups]
+            moved = (self._state.origins - self._model.origins)[self.groups]
             self._parameters[:, columns] = self.block.parameters[:, columns] - moved
         if self._batches is not None:
             self._arranged["parameters"][...] = self._batches.arranged(self._parameters)

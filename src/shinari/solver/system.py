@@ -5,10 +5,16 @@ phase through the systems of a simulation; it knows none of them by name. Python
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel, real
+
+if TYPE_CHECKING:
+    from shinari.contact.family import Touches
+    from shinari.contact.report import Contacts
+    from shinari.solver.workspace import Workspace
 
 
 class Turns(Record):
@@ -38,12 +44,45 @@ class System:
     """What takes part in a step. A system overrides the phases that it needs.
 
     Attributes:
+        order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
+            30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 acceleration, 70 grabs, 80 to 89 failure.
         touching: Whether it solves contacts, in turns with other systems.
         repeated: Whether it solves something else anew in each turn.
     """
 
+    order: int
     touching = False
     repeated = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it takes part in the next step."""
+        return True
+
+    def connect(self, work: "Workspace") -> None:
+        """All systems are bound, some of them anew: find those that it works with."""
+
+    def take_released(self) -> bool:
+        """Whether it has released constraint rows since this was last asked."""
+        return False
+
+    def follow_release(self) -> None:
+        """Constraint rows were released: leave out what they held together."""
+
+    def follow_origins(self) -> None:
+        """The origins of groups have moved."""
+
+    def touches(self) -> "Touches | None":
+        """Query: contacts of particles that pushed in the last step."""
+        return None
+
+    def contacts(self) -> "Contacts | None":
+        """Query: contacts between objects without particles that pushed in the last step."""
+        return None
+
+    def lost(self) -> str | None:
+        """Query: name of the first object without particles whose pose or velocity is not finite."""
+        return None
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s], its substeps end at `ends` [s]: tabulate what functions of time say.

@@ -24,10 +24,12 @@ from shinari.scene.things import Particles as ParticleObject
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.solver.rows import BlockSolver
+    from shinari.solver.workspace import Workspace
 
 
 def elements_left(model: Model, state: State, thing: int) -> np.ndarray | None:
@@ -207,8 +209,20 @@ def note(_, torn: Torn, thing: int):
     torn.flag[len(torn) - 1] = 1
 
 
+class TearingModel(SystemModel):
+    """Rows that tear; they stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[Tears]":
+        """The rows of a simulation."""
+        from shinari.solver.rows import block_solvers
+
+        return [Tears(work.model, block_solvers(work), work.particles)] if work.model.tearings else []
+
+
 class Tears(System):
     """Rows of one simulation that tear."""
+
+    order = 82
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:
         self._model, self._solvers, self._particles = model, solvers, particles
@@ -218,14 +232,11 @@ class Tears(System):
         self._fabrics = [fabric for fabric in model.fabrics if fabric.thing in self._things]
         self._elements = [Elements.zeros(len(fabric.rows) + 1) for fabric in self._fabrics]
 
-    @property
-    def changed(self) -> bool:
-        """Whether an element has been released since this was last set to False."""
-        return bool(self._torn.flag[-1])
-
-    @changed.setter
-    def changed(self, value: bool) -> None:
-        self._torn.flag[-1] = value
+    def take_released(self) -> bool:
+        """Whether an element has been released since this was last asked."""
+        released = bool(self._torn.flag[-1])
+        self._torn.flag[-1] = 0
+        return released
 
     def record_finish(self, p: Program) -> None:
         """Release all rows that are strained beyond their limit, and what goes with their elements."""

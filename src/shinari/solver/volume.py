@@ -26,6 +26,7 @@ from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
@@ -38,11 +39,10 @@ MULTIPLIERS = "volumes/multipliers"
 
 
 @dataclass(frozen=True)
-class VolumesModel:
+class VolumesModel(SystemModel):
     """Closed meshes that keep their volume.
 
     Attributes:
-        name: What it is called in messages.
         things: Which of the things each mesh is the surface of, (K,) int64.
         triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
         face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
@@ -63,15 +63,15 @@ class VolumesModel:
     faces: np.ndarray
     volumes: np.ndarray
     compliance: np.ndarray
-    name: str = "volumes"
+    multipliers = (MULTIPLIERS,)
 
     def start(self, model: Model) -> dict[str, np.ndarray]:
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
+    def bind(self, work: "Workspace") -> "list[Volumes]":
         """The meshes of one simulation."""
-        return Volumes(self, model, state, settings, work.particles)
+        return [Volumes(self, work.model, work.state, work.settings, work.particles)]
 
     def measured(self, model: Model, state: State) -> np.ndarray:
         """Volumes now [m^3], (K,)."""
@@ -87,15 +87,11 @@ class VolumesModel:
         open_things = [f.thing for f in model.fabrics if not f.present(state.broken[f.block]).all()]
         return np.isin(self.things, open_things)
 
-    def energy(self, model: Model, state: State) -> tuple[float, float]:
+    def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
         """No kinetic energy of its own, and 1/2 C^2 / compliance [J]."""
         soft = (self.compliance > 0.0) & ~self.torn(model, state)
         error = (self.measured(model, state) - self.volumes)[soft]
-        return 0.0, 0.5 * float((error**2 / self.compliance[soft]).sum())
-
-    def angular_momentum(self, model: Model, state: State) -> np.ndarray:
-        """None of its own."""
-        return np.zeros(3)
+        return 0.0, 0.0, 0.5 * float((error**2 / self.compliance[soft]).sum())
 
 
 class Faces(Record):
@@ -203,13 +199,15 @@ def move_vertices(k, chunks: Chunks, meshes: Meshes, vertices: Vertices, particl
 class Volumes(System):
     """The volume rows of one simulation."""
 
+    order = 50
     repeated = True
 
     def __init__(
         self, meshes: VolumesModel, model: Model, state: State, settings: Settings, particles: Particles
     ) -> None:
         precision = model.real
-        self._model, self._particles = meshes, particles
+        self._meshes_model, self._particles = meshes, particles
+        self._model, self._state = model, state
         self._faces = Faces(precision, points=meshes.triangles, area=np.zeros((len(meshes.triangles), 3), precision))
         count = len(meshes.vertices)
         self._vertices = Vertices.zeros(count + 1, precision)
@@ -221,11 +219,11 @@ class Volumes(System):
         self._meshes.bind(multiplier=state.parts[MULTIPLIERS], volume=meshes.volumes, faces=faces, vertices=vertices)
         # stiffnesses of "pbd" are for rows: a volume is then kept exactly
         self._meshes.softness[...] = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
-        self.follow_tears(model, state)
+        self.follow_release()
 
-    def follow_tears(self, model: Model, state: State) -> None:
+    def follow_release(self) -> None:
         """Release meshes that have torn open."""
-        self._meshes.closed[...] = ~self._model.torn(model, state)
+        self._meshes.closed[...] = ~self._meshes_model.torn(self._model, self._state)
 
     def record_project(self, p: Program, first: bool) -> None:
         """Solve the row of each mesh once."""

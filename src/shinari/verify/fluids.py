@@ -8,6 +8,7 @@ import numpy as np
 
 from shinari.compute.program import run_recorded
 from shinari.fluid.kernels import Smoothing, slope, weight
+from shinari.fluid.part import Fluid
 from shinari.scene.fluid_material import KERNELS, FluidMaterial
 from shinari.scene.handle import Handle
 from shinari.scene.motion import Oscillation
@@ -109,7 +110,7 @@ def momenta(precision: str) -> Iterator[Measurement]:
             sim = Simulation(scene, precision=precision, threads=1, substeps=1)
             x = sim.state.x
             before, m = x[:, :3].astype(float), 1.0 / x[:, 3].astype(float)
-            fluid = sim._work.fluid
+            fluid = sim._work.bound(Fluid)
             assert fluid is not None
             fluid.begin(0.0, np.array([sim.settings.dt]))
             run_recorded(fluid.record_project, True)

@@ -12,6 +12,7 @@ from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Plane
+from shinari.shape_matching.part import Matching
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
@@ -60,7 +61,7 @@ def momenta(precision: str) -> Iterator[Measurement]:
             x, m = sim.state.x, 1.0 / sim.state.x[:, 3].astype(float)
             x[:, :3] += spread * rng.normal(size=points.shape)
             before = x[:, :3].astype(float)
-            run_recorded(sim._work.parts[0].record_project, True)
+            run_recorded(sim._work.bound(Matching).record_project, True)
             way, about = x[:, :3] - before, before - m @ before / m.sum()
             reach, size = float(np.abs(before).max()), float(m @ np.linalg.norm(way, axis=1))
             written = 4.0 * math.sqrt(len(m)) * roundoff(precision) * m.max() * reach / size

@@ -9,6 +9,7 @@ that overlap at the start keep the distance that they have there, while grains a
 import itertools
 import warnings
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,11 @@ from shinari.contact.broad.pairs import PairFinder
 from shinari.errors import ContactWarning
 from shinari.model import Model
 from shinari.scene.scene import Scene
+from shinari.solver.system_model import SystemModel
+
+if TYPE_CHECKING:
+    from shinari.contact.particle.particle_pairs import Pairs
+    from shinari.solver.workspace import Workspace
 
 # An overlap below this part of the sum of the radii is rounding, and no error of the user.
 ROUNDING = 1e-6
@@ -58,10 +64,6 @@ class Members:
     grains: np.ndarray
     scaling: np.ndarray
 
-    def start(self, real: type) -> dict[str, np.ndarray]:
-        """Arrays of the state."""
-        return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), real)} if self.grains.any() else {}
-
     def meeting(self) -> np.ndarray | None:
         """Pairs of different things that may meet, (K, 2), first < second; None: too many to tell."""
         things = np.unique(self.owners).astype(np.int64)
@@ -70,6 +72,39 @@ class Members:
         first, second = np.triu_indices(len(things), 1)
         pairs = np.stack([things[first], things[second]], axis=1)
         return pairs[~np.isin(pairs[:, 0] * len(self.alone) + pairs[:, 1], self.ignored)]
+
+
+@dataclass(frozen=True)
+class PairModel(SystemModel):
+    """Contacts between particles as balls.
+
+    Attributes:
+        members: The particles, or None when no two of them can ever touch.
+    """
+
+    members: Members | None
+    growing = (PAIRS, PUSHES)
+    rebound = True
+
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """What grains carry from step to step."""
+        if self.members is None or not self.members.grains.any():
+            return {}
+        return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), model.real)}
+
+    def with_pins(self, scene: Scene, model: Model) -> "PairModel":
+        """The contacts with other fixed particles."""
+        return PairModel(pair_members(scene, model) if model.particle_count else None)
+
+    def bind(self, work: "Workspace") -> "list[Pairs]":
+        """The contacts of a simulation; with grains, those that have friction of their own."""
+        from shinari.contact.particle.grain_pairs import GrainPairs
+        from shinari.contact.particle.particle_pairs import Pairs
+
+        if self.members is None:
+            return []
+        records = work.model, work.settings, work.particles, work.groups, work.clock, self.members
+        return [GrainPairs(*records, work.state) if self.members.grains.any() else Pairs(*records)]
 
 
 def pair_members(scene: Scene, model: Model) -> Members | None:

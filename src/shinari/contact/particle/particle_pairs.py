@@ -133,6 +133,7 @@ class Pairs(System):
         control: Decisions of the step.
     """
 
+    order = 10
     touching = True
     remembers = False
 

@@ -1,5 +1,8 @@
 """Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shinari.compute import Program
@@ -27,15 +30,31 @@ from shinari.contact.solid.shapes import LAST_UNBOUNDED
 from shinari.model import Model
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
+from shinari.scene.things import Collider
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
 # Items below which a part is not worth sharing.
 FEW, MANY = 64, 512
+
+
+class ColliderModel(SystemModel):
+    """Contacts of particles with colliders; these stand in the model."""
+
+    def bind(self, work: "Workspace") -> "list[Solids]":
+        """The colliders of a simulation."""
+        if not work.model.colliders or work.model.particle_count == 0:
+            return []
+        records = work.particles, work.groups, work.clock
+        return [Solids(work.scene, work.model, work.state, work.settings, *records)]
 
 
 class Solids(System):
@@ -49,6 +68,7 @@ class Solids(System):
         element_list: Contacts of triangles and segments, or None.
     """
 
+    order = 12
     touching = True
 
     def __init__(
@@ -116,14 +136,14 @@ class Solids(System):
         """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
         count = len(self.colliders)
         table = self._motion.pose.reshape(-1, count, 12)
-        positions, rotations = self.poses(time)
+        positions, rotations = poses_at(self._model.colliders, time)
         _write(table[0], positions, rotations)
         self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._groups), 1))
         self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
         self.pose_table.before[...] = self.pose_table.after
         if len(self._movers):
             for substep, end in enumerate(ends):
-                _write(table[substep + 1], *self.poses(end))
+                _write(table[substep + 1], *poses_at(self._model.colliders, end))
         self._search.stale[0], self._search.factor[0], self._search.detections[0] = 1, AHEAD, 0
         for each in self._lists:
             each.forget()
@@ -180,19 +200,21 @@ class Solids(System):
         """The contacts that pushed in the last step."""
         return Touches.joined([each.touches() for each in self._lists])
 
-    def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (K, 3) [m] and rotations (K, 4), w x y z, at a time [s].
 
-        Raises:
-            SceneError: The motion of a collider returns something else than a finite pose.
-        """
-        poses = [
-            (c.position, c.rotation)
-            if c.motion is None
-            else pose_at(c.motion, time, c.rotation, f"collider {c.name!r}: motion")
-            for c in self._model.colliders
-        ]
-        return np.stack([p for p, _ in poses]), np.stack([q for _, q in poses])
+def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (K, 3) [m] and rotations (K, 4), w x y z, of colliders at a time [s].
+
+    Raises:
+        SceneError: The motion of a collider returns something else than a finite pose.
+    """
+    poses = [
+        (c.position, c.rotation)
+        if c.motion is None
+        else pose_at(c.motion, time, c.rotation, f"collider {c.name!r}: motion")
+        for c in colliders
+    ]
+    positions, rotations = [p for p, _ in poses], [q for _, q in poses]
+    return np.array(positions).reshape(-1, 3), np.array(rotations).reshape(-1, 4)
 
 
 def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:

@@ -6,10 +6,13 @@ velocities are derived every way is certified not to cross another (`shinari.con
 stay in order whatever the rows achieved.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Touches
+from shinari.contact.start import warn_of_overlaps
 from shinari.contact.surface.candidates import Finder, skin_of
 from shinari.contact.surface.crossing import Crossing
 from shinari.contact.surface.looking import (
@@ -21,7 +24,7 @@ from shinari.contact.surface.looking import (
     forget_pairs,
     start_paths,
 )
-from shinari.contact.surface.participants import Participants
+from shinari.contact.surface.participants import Participants, participants
 from shinari.contact.surface.records import Frames, Paths
 from shinari.contact.surface.row_table import RowTable
 from shinari.contact.surface.rows import (
@@ -32,12 +35,31 @@ from shinari.contact.surface.rows import (
     solve_block,
     tell_overlap,
 )
-from shinari.fluid.waiting import waiting
 from shinari.model import Model
+from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
 from shinari.solver.system import System, Turns
+from shinari.solver.system_model import SystemModel
 from shinari.state import State
+
+if TYPE_CHECKING:
+    from shinari.solver.workspace import Workspace
+
+
+class SurfaceModel(SystemModel):
+    """Contacts of surfaces; what has torn since is left out when they are bound."""
+
+    rebound = True
+
+    def bind(self, work: "Workspace") -> "list[Surfaces]":
+        """The contacts of a simulation."""
+        who = participants(work.scene, work.model, work.state)
+        return [] if who is None else [Surfaces(work.model, work.state, work.settings, work.particles, who)]
+
+    def warn(self, scene: Scene, model: Model) -> None:
+        """Warn of surfaces that overlap or intersect where they were put."""
+        warn_of_overlaps(scene, model)
 
 
 class Surfaces(System):
@@ -45,12 +67,15 @@ class Surfaces(System):
 
     Attributes:
         rows: The contact rows.
+        who: What can be in contact.
     """
 
+    order = 11
     touching = True
 
     def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
+        self.who = who
         precision, n = model.real, model.particle_count
         self._skin, self._paths = skin_of(model, who), Paths.zeros(n, precision)
         self._frames = Frames.zeros(len(model.origins), precision)
@@ -103,7 +128,7 @@ class Surfaces(System):
         mending = self._crossing.mending
         mending.impacts[0] = mending.zones[0] = mending.unmended[0] = 0
         self._skin.absent[...] = False
-        self._skin.absent[waiting(self._model, self._state)] = True
+        self._skin.absent[self._model.absent(self._state)] = True
         self._looking.begin(self._skin, self._paths, self._settings.substeps)
         origins = self._state.origins
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))

@@ -10,9 +10,12 @@ from shinari.rigid.coupling.attachment_rows import AttachmentRows, Breaks, break
 from shinari.rigid.coupling.records import Turns
 from shinari.rigid.coupling.response import begin_turn, end_turn
 from shinari.rigid.frames import Frames
+from shinari.rigid.model import frames_of
+from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import rotation_matrix
 from shinari.solver.particles import Groups, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
@@ -25,7 +28,7 @@ MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
 
 
 @dataclass(frozen=True)
-class AttachmentModel:
+class AttachmentModel(SystemModel):
     """What of the attachments to bodies never changes; M rows.
 
     Attributes:
@@ -45,41 +48,29 @@ class AttachmentModel:
     lengths: np.ndarray
     compliances: np.ndarray
     limits: np.ndarray
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        return "attachments to bodies"
+    multipliers = (MULTIPLIERS,)
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Attachments":
-        """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
-        return Attachments(self, state, settings, work.particles, work.groups)
+    def bind(self, work: "Workspace") -> "list[Attachments]":
+        """The attachments of a simulation."""
+        return [Attachments(self, work.state, work.settings, work.particles, work.groups)]
 
-    def energy(self, model: "Model", state: "State") -> tuple[float, float]:
+    def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None, and the elastic energy of what has a compliance [J]."""
         on = (self.compliances > 0.0) & ~state.parts[BROKEN]
         error = np.linalg.norm(self._offsets(model, state)[on], axis=1) - self.lengths[on]
-        return 0.0, 0.5 * float((error**2 / self.compliances[on]).sum())
+        return 0.0, 0.0, 0.5 * float((error**2 / self.compliances[on]).sum())
 
-    def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
-        """None."""
-        return np.zeros(3)
-
-    def forces(self, state: "State", h: float) -> np.ndarray:
-        """Forces on the bodies in the last substep of length h [s], (M, 3) [N]."""
-        return state.parts[MULTIPLIERS] * (-1.0 / h**2)
-
-    def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """None: an attachment has nothing to be compared with."""
-        return np.zeros(0, np.int64), np.zeros(0)
+    def forces(self, kind: str, state: "State", h: float) -> np.ndarray | None:
+        """Forces of attachments on the bodies in the last substep of length h [s], (M, 3) [N]."""
+        return state.parts[MULTIPLIERS] * (-1.0 / h**2) if kind == BODY_ATTACHMENT else None
 
     def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Particles, (M,), and the forces on them [N]; see `shinari.solver.part.Strained`."""
-        return self.particles.astype(np.int64), np.linalg.norm(self.forces(state, h), axis=1)
+        """Particles, (M,), and the forces on them [N]."""
+        return self.particles.astype(np.int64), np.linalg.norm(state.parts[MULTIPLIERS] / h**2, axis=1)
 
     def _offsets(self, model: "Model", state: "State") -> np.ndarray:
         """From the place on the body to the particle [m], (M, 3)."""
@@ -89,11 +80,13 @@ class AttachmentModel:
 
 
 class Attachments(System):
-    """Attachments bound to the arrays of one simulation; a part of the step, see `shinari.solver.part`.
+    """Attachments bound to the arrays of one simulation.
 
     Attributes:
         rows: What never changes.
     """
+
+    order = 50
 
     def __init__(
         self, rows: AttachmentModel, state: "State", settings: "Settings", particles: Particles, groups: Groups
@@ -114,18 +107,18 @@ class Attachments(System):
         self._breaks = Breaks.zeros(1)
         self._frames: Frames | None = None
 
-    def join(self, frames: Frames) -> None:
+    def connect(self, work: "Workspace") -> None:
         """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
-        self._frames, self._turns = frames, Turns.zeros(len(frames))
+        if self._frames is None:
+            frames = frames_of(work)
+            assert frames is not None  # an attachment has a body
+            self._frames, self._turns = frames, Turns.zeros(len(frames))
 
-    @property
-    def loosened(self) -> bool:
-        """Whether an attachment has broken since this was set to False."""
-        return bool(self._breaks.broke[0])
-
-    @loosened.setter
-    def loosened(self, broke: bool) -> None:
-        self._breaks.broke[0] = broke
+    def take_released(self) -> bool:
+        """Whether an attachment has broken since this was last asked."""
+        broke = bool(self._breaks.broke[0])
+        self._breaks.broke[0] = 0
+        return broke
 
     @property
     def held(self) -> np.ndarray:

@@ -11,7 +11,6 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.contact.family import Touches
 from shinari.contact.keys import Keys
 from shinari.contact.solid.elements import elements_of
-from shinari.fluid.waiting import waiting
 from shinari.model import Model
 from shinari.rigid.contact.fields import body_fields
 from shinari.rigid.coupling.bounce import bounce_items, note_motion, note_velocity
@@ -118,6 +117,7 @@ class BodyParticles(System):
     `frames.q`, and after an impact, in `bounce`, `frames.v` and `frames.w`.
     """
 
+    order = 13
     touching = True
 
     def __init__(
@@ -187,7 +187,7 @@ class BodyParticles(System):
         for each in self._lists:
             each.counts.contacts[0] = 0
         self._margins.active[...] = True
-        self._margins.active[waiting(self._model, self._state)] = False
+        self._margins.active[self._model.absent(self._state)] = False
 
     def record_detect(self, p: Program) -> None:
         """Record what a substep begins with: the velocities at its start."""

@@ -1,0 +1,102 @@
+"""Models of systems: what of a system never changes while a scene runs.
+
+`build.model` makes one for each system that a scene needs. It names the arrays that the system changes, which become
+part of the state; binds the system to the arrays of a simulation; and answers queries about a state.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shinari.model import Model
+    from shinari.scene.scene import Scene
+    from shinari.solver.system import System
+    from shinari.solver.workspace import Workspace
+    from shinari.state import State
+
+
+class SystemModel:
+    """The constant part of a system. A model overrides what its system has.
+
+    Attributes:
+        growing: Names of the arrays of `start` whose number of rows changes from step to step.
+        multipliers: Names of those that hold forces times the square of a substep.
+        rebound: Whether its systems are bound anew after constraint rows were released, because what can be in contact
+            has changed.
+    """
+
+    growing: tuple[str, ...] = ()
+    multipliers: tuple[str, ...] = ()
+    rebound: bool = False
+
+    def start(self, model: "Model") -> dict[str, np.ndarray]:
+        """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
+        return {}
+
+    def bind(self, work: "Workspace") -> "Sequence[System]":
+        """The systems of a simulation; `work.state.parts` holds the arrays that `start` gave."""
+        raise NotImplementedError
+
+    def with_materials(self, scene: "Scene") -> "SystemModel":
+        """The same system with the materials of a scene that differs in nothing else."""
+        return self
+
+    def with_pins(self, scene: "Scene", model: "Model") -> "SystemModel":
+        """The same system with the pins of a scene that differs in nothing else, and its model."""
+        return self
+
+    def warn(self, scene: "Scene", model: "Model") -> None:
+        """Warn of what is wrong at the start.
+
+        Warns:
+            ContactWarning: Objects overlap where they were put.
+        """
+
+    @property
+    def workload(self) -> int:
+        """Work of a substep, in rows of a constraint; decides about the number of threads."""
+        return 0
+
+    @property
+    def solid_names(self) -> list[str]:
+        """Names of objects without particles that can be in contact, beside colliders."""
+        return []
+
+    def absent(self, state: "State") -> np.ndarray:
+        """Particles that take no part now, in solver order, (K,) int64."""
+        return np.zeros(0, np.int64)
+
+    def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
+        """Kinetic and gravitational energy beyond that of particles, and elastic energy [J]; h is the substep [s]."""
+        return 0.0, 0.0, 0.0
+
+    def momentum(self, state: "State") -> np.ndarray:
+        """Momentum beyond that of particles [kg m/s], (3,)."""
+        return np.zeros(3)
+
+    def angular_momentum(self, model: "Model", state: "State", about: np.ndarray) -> np.ndarray:
+        """Angular momentum about a point [m] beyond that of particles [kg m^2/s], (3,)."""
+        return np.zeros(3)
+
+    def forces(self, kind: str, state: "State", h: float) -> np.ndarray | None:
+        """Forces of all rows of a kind in the last substep of length h [s], (M, 3) [N]; None: it has no such rows."""
+        return None
+
+    def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Strains at particles; one that is named several times has their mean. See `shinari.point_values`.
+
+        Args:
+            model: The model.
+            state: Its state.
+            x: Positions in solver order as the user sees them [m], (N, 4) float64.
+
+        Returns:
+            Particles in solver order, (K,), and their strains, (K,).
+        """
+        return np.zeros(0, np.int64), np.zeros(0)
+
+    def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Particles in solver order, (K,), and a force on each in the last substep of length h [s], (K,) [N]."""
+        return np.zeros(0, np.int64), np.zeros(0)
