@@ -12,9 +12,8 @@ from shinari.scene import check
 from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
-from shinari.solver.plastic import parameters_now
 from shinari.solver.projection import measure
-from shinari.state import State
+from shinari.state import State, parameters_now
 
 
 @dataclass(frozen=True)

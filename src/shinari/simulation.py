@@ -11,8 +11,8 @@ import numpy as np
 
 from shinari.build.model import build_model
 from shinari.compute.threads import processors
-from shinari.contact.family import Touches
-from shinari.contact.report import Contacts, report
+from shinari.contact.family import Contacts, Touches
+from shinari.contact.report import report
 from shinari.contact.start import warn_of_overlaps
 from shinari.diagnostics import Diagnostics, Energy, Residual
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError

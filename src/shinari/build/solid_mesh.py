@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from shinari.build.tetrahedra.check import check_tetrahedra
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import mesh_arrays
 from shinari.scene.visual import EmbeddedSurface
 
 Surface = tuple[np.ndarray, np.ndarray]

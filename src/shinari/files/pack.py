@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.body import Body, Drive, Joint, Piece
+from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.compound_shape import Piece
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling

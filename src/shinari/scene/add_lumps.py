@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import given_material, mesh_arrays, surface_of
+from shinari.scene.arguments import given_material, surface_of
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import Clusters, LumpMaterial

@@ -12,7 +12,6 @@ from shinari.settings import Settings
 from shinari.solver.batches import Batches
 from shinari.solver.jacobi import Corners, Offsets, gather_corrections, relaxation_weights
 from shinari.solver.particles import Particles
-from shinari.solver.plastic import parameters_now
 from shinari.solver.projection import (
     Corrections,
     Relaxation,
@@ -24,7 +23,7 @@ from shinari.solver.projection import (
 )
 from shinari.solver.row_access import Broken, Multipliers, RowAccess
 from shinari.solver.system import System
-from shinari.state import State
+from shinari.state import State, parameters_now
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
