@@ -33,6 +33,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
+from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from shinari.build.tetrahedra.fill import tetrahedralize
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from shinari.maths.function import function
     from shinari.simulation import Simulation
     from shinari.view.notebook import show
-
-__version__ = "0.1.0"
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {

@@ -21,8 +21,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shinari.files.file_writer import FileWriter
 from shinari.files.fluid_mesh import fluid_mesh
-from shinari.files.partial import FileWriter, reserve
+from shinari.files.partial import reserve
 from shinari.files.ply_reader import face_bytes
 from shinari.files.results import BodyPoints, Frame, Layout, body_color, frame_shapes, part_color
 
