@@ -33,6 +33,7 @@ from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
+from shinari.storage import connect
 from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -115,6 +116,10 @@ __all__ = [
     "show",
     "tetrahedralize",
 ]
+
+
+# The simulation stands below the files; see `shinari.storage`.
+connect(lambda: import_module("shinari.files.file_storage").FileStorage())
 
 
 def __getattr__(name: str) -> Any:

@@ -17,10 +17,7 @@ from shinari.scene.motion import Motion
 from shinari.scene.things import Collider
 
 if TYPE_CHECKING:
-    from shinari.contact.particle.pair_members import Members
-    from shinari.rigid.coupling.attachments import AttachmentModel
-    from shinari.rigid.model import RigidModel
-    from shinari.solver.part import PartModel
+    from shinari.solver.part import BodiesModel, HeldModel, MemberModel, PartModel
 
 
 @dataclass(frozen=True)
@@ -229,10 +226,10 @@ class Model:
     gravity: np.ndarray
     damping: float
     things: tuple[tuple[str, range], ...]
-    members: "Members | None" = None
+    members: "MemberModel | None" = None
     parts: "tuple[PartModel, ...]" = ()
-    rigid: "RigidModel | None" = None
-    held: "AttachmentModel | None" = None
+    rigid: "BodiesModel | None" = None
+    held: "HeldModel | None" = None
     tearings: tuple[Tearing, ...] = ()
     fabrics: tuple[Fabric, ...] = ()
     flowings: tuple[Flowing, ...] = ()

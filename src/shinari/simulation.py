@@ -5,23 +5,23 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shinari import storage
 from shinari.build.model import build_model
 from shinari.compute.threads import processors
 from shinari.contact.family import Contacts, Touches
 from shinari.contact.report import report
 from shinari.contact.start import warn_of_overlaps
-from shinari.diagnostics import Diagnostics, Energy, Residual
+from shinari.diagnostics import Diagnostics, Energy, PointAnswers, Residual
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.fluid.answers import FluidAnswers
 from shinari.fluid.flow_answers import FlowAnswers
 from shinari.live.changes import Changes
 from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
-from shinari.point_values import PointAnswers
 from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
@@ -36,6 +36,10 @@ from shinari.solver.tearing import elements_left, faces_left, shown_left
 from shinari.solver.volume_answers import VolumeAnswers
 from shinari.solver.workspace import Workspace
 from shinari.state import State, start
+from shinari.visual_surfaces import vertices_now
+
+if TYPE_CHECKING:
+    from shinari.rigid.model import RigidModel
 
 # A thing this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
@@ -133,7 +137,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             # imported here: a scene without bodies does not wait for their kernels
             from shinari.rigid.contact.overlaps import warn_of_body_overlaps
 
-            warn_of_body_overlaps(self.model.rigid)
+            warn_of_body_overlaps(cast("RigidModel", self.model.rigid))
         # the first particle of each group stands for it when asking how far it has travelled
         self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._left_over = 0.0
@@ -219,9 +223,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         if callable(record):
             check.function("simulation", "record", record)
         elif record is not None:
-            from shinari.files.record import Recorder
-
-            with Recorder(self, [record] if isinstance(record, (str, Path)) else record) as recorder:
+            paths = [record] if isinstance(record, (str, Path)) else record
+            with storage.connected().recorder(self, paths) as recorder:
                 recorder.plan(len(steps))
                 recorder.record()
                 self.run(seconds, progress=progress, record=recorder.record)
@@ -303,7 +306,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
         if group.visual is not None:
             members = range(particles.start, particles.stop)
-            return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
+            return vertices_now(group.visual, self.model, self.state, members, self.threads), shown_left(group, left)
         if group.faces is None:
             raise SceneError(f"surface: handle: {group.name!r} is made of {group.kind} and has no triangles")
         return self.state.positions[particles].copy(), np.array(faces_left(group, left))
@@ -405,9 +408,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             FileError: The file cannot be written.
         """
-        from shinari.files.checkpoint import save
-
-        save(self, path)
+        storage.connected().save(self, path)
 
     @staticmethod
     def load(path: str | Path, *, scene: Scene | None = None) -> "Simulation":
@@ -421,9 +422,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             FileError: The file is missing, damaged or of another version.
             SceneError: The scene holds functions and was not given, or is not the one that was saved.
         """
-        from shinari.files.checkpoint import load
-
-        return load(path, scene)
+        return storage.connected().load(path, scene)
 
     def _range(self, handle: object, field: str = "handle") -> slice:
         """Particles of an object, given its handle or its name as this argument."""

@@ -10,6 +10,7 @@ from shinari.files.torn import all_faces, drawn, varies
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
+from shinari.visual_surfaces import velocities_now, vertices_now
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
 KINDS |= {"fluid": "points", "grains": "points"}
@@ -66,8 +67,8 @@ def frame_of(simulation: Simulation, measured: bool = False) -> Frame:
         particles = range(start, start + len(group.positions))
         start = particles.stop
         if group.visual is not None:
-            vertices.append(group.visual.vertices_now(model, state, particles, simulation.threads))
-            velocities.append(group.visual.velocities_now(model, state, particles, simulation.threads))
+            vertices.append(vertices_now(group.visual, model, state, particles, simulation.threads))
+            velocities.append(velocities_now(group.visual, model, state, particles, simulation.threads))
     if len(vertices) > 1:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
     pairs = zip(_moving_bodies(simulation), _moving_colliders(simulation), strict=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.embedded_surface import EmbeddedSurface
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.scene.compound_shape import Piece
@@ -34,7 +35,6 @@ from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heigh
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import BodyRows, Collider, Particles, Rows, Volume
-from shinari.scene.visual import EmbeddedSurface
 from shinari.scene.wind import Gusts
 
 RECORDS: dict[str, type] = {

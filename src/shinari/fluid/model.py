@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
     from shinari.model import Model
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
+    from shinari.solver.part import StepRecords
     from shinari.state import State
 
 PRESSURES, DENSITIES = "fluid/pressures", "fluid/densities"
@@ -74,7 +74,7 @@ class FluidModel:
             arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
         return arrays
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Fluid":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "StepRecords") -> "Fluid":
         """The fluids of a simulation."""
         from shinari.fluid.part import Fluid
 

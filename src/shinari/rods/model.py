@@ -18,7 +18,7 @@ from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+    from shinari.solver.part import StepRecords
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class RodModel:
             "rods/multipliers": np.zeros((len(frames), 6), model.real),
         }
 
-    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "RodPart":
+    def bind(self, model: Model, state: State, settings: Settings, work: "StepRecords") -> "RodPart":
         """The rods of a simulation."""
         return RodPart(self, model, state, settings, work.particles, work.clock)
 

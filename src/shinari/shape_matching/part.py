@@ -38,7 +38,7 @@ from shinari.solver.system import System
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
+    from shinari.solver.part import StepRecords
     from shinari.state import State
 
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
@@ -130,7 +130,7 @@ class ShapeMatching:
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Matching":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "StepRecords") -> "Matching":
         """The clusters of a simulation."""
         return Matching(self, model, state, settings, work.particles)
 

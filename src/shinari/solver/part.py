@@ -8,12 +8,33 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from shinari.scene.body import Body
+from shinari.solver.particles import Clock, Groups, Particles
+
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
     from shinari.solver.system import System
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
+
+
+class StepRecords(Protocol):
+    """Records that all systems of a simulation share."""
+
+    @property
+    def particles(self) -> Particles:
+        """The particles."""
+        ...
+
+    @property
+    def groups(self) -> Groups:
+        """Their groups."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Where the step is."""
+        ...
 
 
 class PartModel(Protocol):
@@ -28,7 +49,7 @@ class PartModel(Protocol):
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
         ...
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "System":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "StepRecords") -> "System":
         """The part for a simulation; `state.parts` holds the arrays that `start` gave."""
         ...
 
@@ -60,4 +81,58 @@ class Strained(Protocol):
 
     def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
         """Particles in solver order, (K,), and a force on each in the last substep of length h [s], (K,) [N]."""
+        ...
+
+
+class HeldModel(PartModel, Protocol):
+    """The part that holds particles at rigid bodies."""
+
+    def forces(self, state: "State", h: float) -> np.ndarray:
+        """Forces with which the particles pull at their places in the last substep of length h [s], (M, 3) [N]."""
+        ...
+
+
+class MemberModel(Protocol):
+    """Particles that keep off each other as balls."""
+
+    @property
+    def grains(self) -> np.ndarray:
+        """Which objects are grains, (T,) bool."""
+        ...
+
+    def start(self, real: type) -> dict[str, np.ndarray]:
+        """Arrays of the state."""
+        ...
+
+
+class BodiesModel(Protocol):
+    """The rigid bodies and joints of a scene."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies."""
+        ...
+
+    def start(self) -> dict[str, np.ndarray]:
+        """Arrays of the state."""
+        ...
+
+    def kinetic(self, state: "State") -> float:
+        """Kinetic energy [J]."""
+        ...
+
+    def gravitational(self, state: "State", gravity: np.ndarray) -> float:
+        """Potential energy in gravity, zero at the world's origin [J]."""
+        ...
+
+    def elastic(self, state: "State", h: float) -> float:
+        """Elastic energy of the joints [J]; `h` is the substep [s]."""
+        ...
+
+    def momentum(self, state: "State") -> np.ndarray:
+        """Linear momentum [kg m/s], (3,)."""
+        ...
+
+    def angular_momentum(self, state: "State", about: np.ndarray) -> np.ndarray:
+        """Angular momentum about a point [kg m^2/s], (3,)."""
         ...

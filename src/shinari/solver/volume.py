@@ -29,7 +29,7 @@ from shinari.solver.system import System
 from shinari.state import State
 
 if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+    from shinari.solver.part import StepRecords
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -69,7 +69,7 @@ class VolumesModel:
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, model: Model, state: State, settings: Settings, work: "Workspace") -> "Volumes":
+    def bind(self, model: Model, state: State, settings: Settings, work: "StepRecords") -> "Volumes":
         """The meshes of one simulation."""
         return Volumes(self, model, state, settings, work.particles)
 

@@ -1,13 +1,14 @@
 """The systems of a simulation, in the order in which a step goes through them, and the program that they record."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.kernels import CompileError
 from shinari.contact.particle.grain_pairs import GrainPairs
+from shinari.contact.particle.pair_members import Members
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.contact.surface.participants import participants
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from shinari.fluid.part import Fluid
     from shinari.live.grabs import Grab
     from shinari.rigid.coupling.attachments import Attachments
+    from shinari.rigid.model import RigidModel
 
 Recorder = Callable[[Program, Sequence[System], Clock, Settings], None]
 
@@ -76,7 +78,7 @@ class Workspace:
             # loaded only for a scene with bodies
             from shinari.rigid.bodies import Bodies
 
-            self.bodies = Bodies(model, model.rigid, state, settings, self.clock)
+            self.bodies = Bodies(model, cast("RigidModel", model.rigid), state, settings, self.clock)
         self.held = self._join_attachments()
         self.solids = None
         if model.colliders:
@@ -145,11 +147,12 @@ class Workspace:
         records = self.particles, self.groups, self.clock
         found: list[Any] = []
         if model.members is not None:
-            grains = model.members.grains.any()
+            members = cast(Members, model.members)
+            grains = members.grains.any()
             found.append(
-                GrainPairs(model, settings, *records, model.members, state)
+                GrainPairs(model, settings, *records, members, state)
                 if grains
-                else Pairs(model, settings, *records, model.members)
+                else Pairs(model, settings, *records, members)
             )
         pairs = found[0] if found else None
         who = self._who = participants(self._scene, model, state)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
+    from shinari.solver.part import StepRecords
     from shinari.state import State
 
 MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
@@ -55,7 +55,7 @@ class AttachmentModel:
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, model: "Model", state: "State", settings: "Settings", work: "Workspace") -> "Attachments":
+    def bind(self, model: "Model", state: "State", settings: "Settings", work: "StepRecords") -> "Attachments":
         """The attachments of a simulation; `Attachments.join` has to be called with the frames."""
         return Attachments(self, state, settings, work.particles, work.groups)
 
