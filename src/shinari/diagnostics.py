@@ -9,8 +9,8 @@ from shinari.fluid.waiting import waiting
 from shinari.model import ConstraintBlock, Model
 from shinari.point_values import PointValues, RowValues, rest_column
 from shinari.scene import check
-from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import NO_ROTATION, pose_at
+from shinari.scene.things import BODY_ATTACHMENT
 from shinari.settings import Settings
 from shinari.solver.projection import measure
 from shinari.state import State, parameters_now
@@ -350,30 +350,3 @@ class Diagnostics:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
         strain = np.where(rows.strained, rows.strains, 0.0)
         return BlockResidual(float(error.mean()), float(error.max()), float(strain.mean()), float(strain.max()))
-
-
-class PointAnswers:
-    """What a simulation answers about the strains and forces at its particles."""
-
-    _diagnostics: Diagnostics
-    state: State
-
-    def point_strains(self) -> np.ndarray:
-        """How far the rows at each particle are strained, (N,): the mean over those that hold.
-
-        |C| / rest value for rows with a rest length or volume; |S - 1| with the stretches S for triangles and
-        tetrahedra; stretch, shear and bending of the outermost fibre for rods; |S - 1| of the clusters for lumps. 0 for
-        what has no rest shape: fluids, grains, loose particles.
-        """
-        return self._diagnostics.point_strains(self.state)
-
-    def point_forces(self) -> np.ndarray:
-        """Largest force of a constraint row or a segment of a rod on each particle in the last substep [N], (N,).
-
-        Contacts, the pressure of fluids and the goals of lumps are no rows; see `forces` and `contacts`.
-        """
-        return self._diagnostics.point_forces(self.state)
-
-    def measure(self) -> Measured:
-        """Strains, forces, energies, momenta and residual at once, cheaper than one after the other."""
-        return self._diagnostics.measure(self.state)

@@ -4,7 +4,7 @@ Rods with frames, clusters of shape matching and the volume of a closed mesh are
 model, brings the arrays that it changes into the state, and is called by the step where the algorithm needs it.
 """
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shinari.solver.particles import Clock, Groups, Particles
 
 if TYPE_CHECKING:
     from shinari.model import Model
+    from shinari.scene.scene import Scene
     from shinari.settings import Settings
     from shinari.solver.system import System
     from shinari.state import State
@@ -60,6 +61,9 @@ class PartModel(Protocol):
     def angular_momentum(self, model: "Model", state: "State") -> np.ndarray:
         """Angular momentum beyond that of the particles [kg m^2/s], (3,)."""
         ...
+
+
+S = TypeVar("S")
 
 
 @runtime_checkable
@@ -135,4 +139,37 @@ class BodiesModel(Protocol):
 
     def angular_momentum(self, state: "State", about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
+        ...
+
+
+class Running(Protocol):
+    """A simulation as the queries of its systems see it; settings, model and pins may be others at the next call."""
+
+    @property
+    def scene(self) -> "Scene":
+        """The scene as it was built."""
+        ...
+
+    @property
+    def model(self) -> "Model":
+        """The model."""
+        ...
+
+    @property
+    def state(self) -> "State":
+        """The state."""
+        ...
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """Threads to use."""
+        ...
+
+    def bound(self, kind: type[S]) -> S:
+        """The system of a class; there must be one."""
         ...
