@@ -1,4 +1,4 @@
-"""Grabs in a step: a spring between what is held and its target; see `shinari.live.grabs` for the formulas."""
+"""Grabs in a step: a spring between what is held and its target; formulas: `shinari.live.grabs`."""
 
 from typing import TYPE_CHECKING
 
