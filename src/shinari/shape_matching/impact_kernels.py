@@ -4,11 +4,10 @@ import numpy as np
 
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.contact.law import combined
 from shinari.contact.particle.records import Bodies as PairBodies
 from shinari.contact.particle.records import Control, RowBodies
 from shinari.contact.particle.records import Rows as PairRows
-from shinari.contact.solid.collide import into, law_of, out_of
+from shinari.contact.solid.collide import combined, into, law_of, out_of
 from shinari.contact.solid.records import Colliders, Contacts, Items, Poses
 from shinari.contact.solid.records import Counts as ListCounts
 from shinari.maths.function import steady

@@ -15,7 +15,6 @@ from shinari.contact.broad.blocks import BlockColours, Claims
 from shinari.contact.broad.grid import Grid, Points
 from shinari.contact.broad.pairs import BallPairs, PairSearch
 from shinari.contact.keys import Keys, contains
-from shinari.contact.law import combined
 from shinari.contact.particle.fast_pairs import Paths, PathSearch
 from shinari.contact.particle.known import Memory, recall
 from shinari.contact.particle.pair_members import Members as MemberTable
@@ -37,6 +36,7 @@ from shinari.contact.particle.records import (
     Shifts,
     SpecialPairs,
 )
+from shinari.contact.surface.rows import combined
 from shinari.maths.vec3 import ZERO, add, norm, scale, sub
 from shinari.solver.particles import Groups, Particles
 

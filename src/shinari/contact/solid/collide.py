@@ -20,7 +20,6 @@ import numpy as np
 
 from shinari.compute import Kernel, kernel, real, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.law import combined
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
@@ -164,6 +163,13 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
     correction = add(scale(n, change + out), sub(hold, old_hold))
     gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
     return True, correction, scale(n, out), n, push, hold, gap_a
+
+
+@steady
+def combined(mine, theirs):
+    """Coefficient of friction of a pair: the geometric mean, that of the other where one is negative."""
+    both = np.sqrt(max(mine, ZERO) * max(theirs, ZERO))
+    return max(theirs, ZERO) if mine < ZERO else (mine if theirs < ZERO else both)
 
 
 @steady

@@ -15,7 +15,6 @@ import numpy as np
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
-from shinari.contact.law import combined
 from shinari.contact.surface.proximity import gap_vector, nearest_points
 from shinari.contact.surface.records import BlockOverlaps, Frames, Objects, Paths, Places, Rows, Skin, Table
 from shinari.maths.function import steady
@@ -117,6 +116,14 @@ def moved(x, predicted, velocities, h, i):
         x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
         x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
     )
+
+
+@steady
+def combined(first, second):
+    """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
+    if first < ZERO:
+        return max(second, ZERO)
+    return first if second < ZERO else np.sqrt(first * second)
 
 
 @steady

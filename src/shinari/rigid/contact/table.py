@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
-from shinari.contact.law import combined
+from shinari.contact.solid.collide import combined
 from shinari.maths.function import steady
 from shinari.rigid.contact.broad import BroadPhase, first_from
 from shinari.rigid.contact.features import features_of
