@@ -13,7 +13,8 @@ from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.scene.things import BODY_ATTACHMENT
 from shinari.settings import Settings
 from shinari.solver.projection import measure
-from shinari.state import State, parameters_now
+from shinari.solver.row_access import parameters_now
+from shinari.state import State
 
 
 @dataclass(frozen=True)

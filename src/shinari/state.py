@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.model import ConstraintBlock, Model
+from shinari.model import Model
 from shinari.scene import check
 from shinari.scene.scene import Scene
 
@@ -219,14 +219,3 @@ def _assign(field: str, target: np.ndarray, value: Any) -> None:
         raise SceneError(f"state: {field}: expected numbers of shape {target.shape}, got {check.short(array)}")
     with np.errstate(over="ignore"):  # infinity is caught as divergence
         target[...] = array
-
-
-def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
-    """Parameters of a block with the rest shapes as they are now, (M, width): a copy where some of them flow."""
-    flows = [flow for flow in model.flowings if flow.block == block.type.name]
-    if not flows:
-        return block.parameters
-    parameters = block.parameters.copy()
-    for flow in flows:
-        parameters[flow.rows, flow.columns] = state.parts[flow.name]
-    return parameters

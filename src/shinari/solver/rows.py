@@ -21,9 +21,9 @@ from shinari.solver.projection import (
     projection,
     rows_record,
 )
-from shinari.solver.row_access import Broken, Multipliers, RowAccess
+from shinari.solver.row_access import Broken, Multipliers, RowAccess, parameters_now
 from shinari.solver.system import System
-from shinari.state import State, parameters_now
+from shinari.state import State
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
