@@ -33,6 +33,8 @@ from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
+from shinari.storage import connect
+from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from shinari.build.tetrahedra.fill import tetrahedralize
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from shinari.maths.function import function
     from shinari.simulation import Simulation
     from shinari.view.notebook import show
-
-__version__ = "0.1.0"
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
@@ -116,6 +116,10 @@ __all__ = [
     "show",
     "tetrahedralize",
 ]
+
+
+# The simulation stands below the files; see `shinari.storage`.
+connect(lambda: import_module("shinari.files.file_storage").FileStorage())
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,8 @@ from shinari.point_values import PointValues, RowValues, rest_column
 from shinari.scene import check
 from shinari.scene.motion import NO_ROTATION, pose_at
 from shinari.settings import Settings
-from shinari.solver.plastic import parameters_now
 from shinari.solver.projection import measure
+from shinari.solver.row_access import parameters_now
 from shinari.state import State
 
 

@@ -16,7 +16,6 @@ over h^2, with the multipliers of the last substep. Contacts, pressures of fluid
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +23,6 @@ from shinari.constraints.registry import ConstraintType
 from shinari.maths.strain import stretch_strain
 from shinari.model import ConstraintBlock, Model
 from shinari.state import State
-
-if TYPE_CHECKING:
-    from shinari.diagnostics import Diagnostics, Measured
 
 
 @dataclass(eq=False)
@@ -152,30 +148,3 @@ class PointValues:
         for column in range(block.type.points):
             total += np.bincount(indices[:, column], strains, len(total))
             number += np.bincount(indices[:, column], minlength=len(total))
-
-
-class PointAnswers:
-    """What a simulation answers about the strains and forces at its particles."""
-
-    _diagnostics: "Diagnostics"
-    state: State
-
-    def point_strains(self) -> np.ndarray:
-        """How far the rows at each particle are strained, (N,): the mean over those that hold.
-
-        |C| / rest value for rows with a rest length or volume; |S - 1| with the stretches S for triangles and
-        tetrahedra; stretch, shear and bending of the outermost fibre for rods; |S - 1| of the clusters for lumps. 0 for
-        what has no rest shape: fluids, grains, loose particles.
-        """
-        return self._diagnostics.point_strains(self.state)
-
-    def point_forces(self) -> np.ndarray:
-        """Largest force of a constraint row or a segment of a rod on each particle in the last substep [N], (N,).
-
-        Contacts, the pressure of fluids and the goals of lumps are no rows; see `forces` and `contacts`.
-        """
-        return self._diagnostics.point_forces(self.state)
-
-    def measure(self) -> "Measured":
-        """Strains, forces, energies, momenta and residual at once, cheaper than one after the other."""
-        return self._diagnostics.measure(self.state)

@@ -2,49 +2,55 @@
 
 import math
 import sys
-import traceback
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from shinari import storage
 from shinari.build.model import build_model
-from shinari.compute.threads import processors
-from shinari.contact.family import Touches
-from shinari.contact.report import Contacts, joined, report
+from shinari.contact.family import Contacts, Touches
+from shinari.contact.report import joined, report
 from shinari.contact.solid.solids import poses_at
-from shinari.diagnostics import Diagnostics, Energy, Residual
-from shinari.errors import DivergenceError, MemoryLimitError, SceneError
-from shinari.fluid.answers import FluidAnswers
-from shinari.fluid.flow_answers import FlowAnswers
+from shinari.diagnostics import Energy, Measured, Residual
+from shinari.errors import SceneError
+from shinari.fluid.answers import FluidQueries
 from shinari.live.changes import Changes
 from shinari.live.grabs import Grab, Grabs
 from shinari.live.pins import Pins
-from shinari.point_values import PointAnswers
-from shinari.rigid.answers import BodyAnswers
-from shinari.rods.answers import RodAnswers
+from shinari.model import Model
+from shinari.rigid.answers import BodyQueries
+from shinari.rods.answers import RodQueries
 from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
-from shinari.solver.step import record_step, step
+from shinari.solver.run import Run
 from shinari.solver.tearing import elements_left, faces_left, shown_left
-from shinari.solver.volume_answers import VolumeAnswers
+from shinari.solver.volume_answers import VolumeQueries
 from shinari.solver.workspace import Workspace
-from shinari.state import State, start
+from shinari.state import State
+from shinari.visual_surfaces import vertices_now
 
-# A thing this far from its origin is given a new one, so that single precision keeps its digits.
-REACH = 64.0
-
-# Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
-# and far more when something else runs on the machine.
-WORTH_A_THREAD = 5000
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Grabs, Pins, PointAnswers, VolumeAnswers):
+def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A method of a simulation that is one of its part of that name."""
+
+    @wraps(method)
+    def call(self: Any, *arguments: P.args, **options: P.kwargs) -> R:
+        return method(getattr(self, part), *arguments, **options)
+
+    return call
+
+
+class Simulation:
     """A scene that runs.
 
     Args:
@@ -100,7 +106,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         sleeping: bool = False,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
-        self.settings = Settings(
+        self.scene = scene
+        settings = Settings(
             dt=dt,
             substeps=substeps,
             iterations=iterations,
@@ -117,25 +124,104 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             rigid_solver=rigid_solver,
             sleeping=sleeping,
         )
-        self.scene = self.described = scene
-        self._table = None
-        self._revision = scene.revision
-        self.model = build_model(scene, self.settings)
-        self.state = start(self.model, scene)
-        self.state.coloured = sweep == "gauss-seidel"
-        self._grabs: list[Grab] = []
-        self._bind()
+        self._run = Run(scene, settings, build_model(scene, settings))
         for system in self.model.systems:
             system.warn(scene, self.model)
-        # the first particle of each group stands for it when asking how far it has travelled
-        self._firsts = np.unique(self.model.groups, return_index=True)[1]
         self._left_over = 0.0
-        self._diagnostics = Diagnostics(self.model, self.settings)
+
+    @property
+    def described(self) -> Scene:
+        """The scene with the materials, gravity, wind and damping that hold now.
+
+        It is `scene` as long as none of them was changed. Its handles are those of `scene`.
+        """
+        return cast(Scene, self._run.described)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self._run.settings
+
+    @property
+    def model(self) -> Model:
+        """The model, with the pins that hold now."""
+        return self._run.model
+
+    @property
+    def state(self) -> State:
+        """The state: writing to its positions and velocities acts on the next step."""
+        return self._run.state
+
+    @property
+    def bodies(self) -> BodyQueries:
+        """Poses of rigid bodies, and states, loads and motors of joints."""
+        return BodyQueries(self._run)
+
+    @property
+    def rods(self) -> RodQueries:
+        """Frames and loads of rods."""
+        return RodQueries(self._run)
+
+    @property
+    def fluids(self) -> FluidQueries:
+        """Densities, pressures, particles and surfaces of fluids."""
+        return FluidQueries(self._run)
+
+    @property
+    def volumes(self) -> VolumeQueries:
+        """Pressures and volumes of closed meshes."""
+        return VolumeQueries(self._run)
+
+    @property
+    def _changes(self) -> Changes:
+        return Changes(self._run)
+
+    @property
+    def _holds(self) -> Grabs:
+        return Grabs(self._run)
+
+    @property
+    def _pins(self) -> Pins:
+        return Pins(self._run)
+
+    @property
+    def _work(self) -> Workspace:
+        """The bound systems, for checks that look inside."""
+        return self._run.work
+
+    @property
+    def _grabs(self) -> list[Grab]:
+        return self._run.grabs
+
+    pose = forward("bodies", BodyQueries.pose)
+    joint = forward("bodies", BodyQueries.joint)
+    drive = forward("bodies", BodyQueries.drive)
+    joint_load = forward("bodies", BodyQueries.load)
+    body_surface = forward("bodies", BodyQueries.surface)
+    frames = forward("rods", RodQueries.frames)
+    rod_loads = forward("rods", RodQueries.loads)
+    densities = forward("fluids", FluidQueries.densities)
+    pressures = forward("fluids", FluidQueries.pressures)
+    active = forward("fluids", FluidQueries.active)
+    sunk = forward("fluids", FluidQueries.sunk)
+    fluid_surface = forward("fluids", FluidQueries.surface)
+    pressure = forward("volumes", VolumeQueries.pressure)
+    volume = forward("volumes", VolumeQueries.volume)
+    grab = forward("_holds", Grabs.grab)
+    pin = forward("_pins", Pins.pin)
+    unpin = forward("_pins", Pins.unpin)
+    pinned = forward("_pins", Pins.pinned)
+    model_as_described = forward("_pins", Pins.model_as_described)
+    change = forward("_changes", Changes.change)
+    change_material = forward("_changes", Changes.change_material)
+    material = forward("_changes", Changes.material)
+    changes = forward("_changes", Changes.changes)
+    take_changes = forward("_changes", Changes.take_changes)
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self.state.frame * self.settings.dt
+        return self._run.time
 
     def step(self, count: int = 1) -> None:
         """Advance by `count` times dt.
@@ -146,46 +232,14 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
-        if self.scene.revision != self._revision:
+        if self._run.changed():
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
-        self._take_steps(count)
+        self._run.take_steps(count)
 
     @property
     def threads(self) -> int:
         """Threads that a step uses: those asked for, or as many as have enough rows to be worth waking."""
-        most = processors()
-        if self.settings.threads is not None:
-            return min(self.settings.threads, most)
-        work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
-        work += sum(system.workload for system in self.model.systems)
-        return min(max(work // WORTH_A_THREAD, 1), most)
-
-    def _take_steps(self, count: int) -> None:
-        for _ in range(count):
-            before = {name: values.copy() for name, values in self.state.lasting().items()}
-            if not self._step_or_undo(before):
-                self._diverged(before)
-            if self.settings.precision == "float32":
-                self._recentre()
-
-    def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
-        """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
-        try:
-            return step(self.state, self._work, self.settings, self.threads)
-        except MemoryError as error:
-            # what the step has taken is given back before the state is bound anew
-            traceback.clear_frames(error.__traceback__)
-            del self._work
-            self._restore_published(before)
-            if isinstance(error, MemoryLimitError):
-                raise
-            raise MemoryLimitError(
-                f"simulation: step: memory ran out in frame {self.state.frame + 1}: {error}. The state is that of "
-                f"frame {self.state.frame}. Take fewer or slower objects, more substeps, or raise the limit on memory."
-            ) from error
-        except BaseException:
-            self._restore_published(before)
-            raise
+        return self._run.threads
 
     def run(
         self,
@@ -212,9 +266,8 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         if callable(record):
             check.function("simulation", "record", record)
         elif record is not None:
-            from shinari.files.record import Recorder
-
-            with Recorder(self, [record] if isinstance(record, (str, Path)) else record) as recorder:
+            paths = [record] if isinstance(record, (str, Path)) else record
+            with storage.connected().recorder(self, paths) as recorder:
                 recorder.plan(len(steps))
                 recorder.record()
                 self.run(seconds, progress=progress, record=recorder.record)
@@ -266,7 +319,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             SceneError: It is no thing with particles of this scene.
         """
-        return self.state.positions[self._range(handle)]
+        return self.state.positions[self._run.particles_of(handle)]
 
     def velocities(self, handle: Handle | str) -> np.ndarray:
         """Velocities of a thing [m/s], (N, 3): a writable view of `state.velocities`.
@@ -274,7 +327,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             SceneError: It is no thing with particles of this scene.
         """
-        return self.state.velocities[self._range(handle)]
+        return self.state.velocities[self._run.particles_of(handle)]
 
     def surface(self, handle: Handle | BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """The surface of a thing as it is shown now, a copy.
@@ -292,11 +345,11 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         thing = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
             return self.body_surface(thing)
-        particles, number = self._range(thing), self._group_index(thing)
+        particles, number = self._run.particles_of(thing), self._run.group_index(thing)
         group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
         if group.visual is not None:
             members = range(particles.start, particles.stop)
-            return group.visual.vertices_now(self.model, self.state, members, self.threads), shown_left(group, left)
+            return vertices_now(group.visual, self.model, self.state, members, self.threads), shown_left(group, left)
         if group.faces is None:
             raise SceneError(f"surface: handle: {group.name!r} is made of {group.kind} and has no triangles")
         return self.state.positions[particles].copy(), np.array(faces_left(group, left))
@@ -306,19 +359,39 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
 
         Gravity counts from the world's origin.
         """
-        return self._diagnostics.energy(self.state)
+        return self._run.diagnostics.energy(self.state)
 
     def momentum(self) -> np.ndarray:
         """Linear momentum of all free particles [kg m/s], (3,)."""
-        return self._diagnostics.momentum(self.state)
+        return self._run.diagnostics.momentum(self.state)
 
     def angular_momentum(self, about: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
         """Angular momentum of all free particles about a point [kg m^2/s], (3,)."""
-        return self._diagnostics.angular_momentum(self.state, check.vector("angular_momentum", "about", about))
+        return self._run.diagnostics.angular_momentum(self.state, check.vector("angular_momentum", "about", about))
+
+    def point_strains(self) -> np.ndarray:
+        """How far the rows at each particle are strained, (N,): the mean over those that hold.
+
+        |C| / rest value for rows with a rest length or volume; |S - 1| with the stretches S for triangles and
+        tetrahedra; stretch, shear and bending of the outermost fibre for rods; |S - 1| of the clusters for lumps. 0 for
+        what has no rest shape: fluids, grains, loose particles.
+        """
+        return self._run.diagnostics.point_strains(self.state)
+
+    def point_forces(self) -> np.ndarray:
+        """Largest force of a constraint row or a segment of a rod on each particle in the last substep [N], (N,).
+
+        Contacts, the pressure of fluids and the goals of lumps are no rows; see `forces` and `contacts`.
+        """
+        return self._run.diagnostics.point_forces(self.state)
+
+    def measure(self) -> Measured:
+        """Strains, forces, energies, momenta and residual at once, cheaper than one after the other."""
+        return self._run.diagnostics.measure(self.state)
 
     def residual(self) -> Residual:
         """How far each block is from being solved, and its strains; see `Residual`."""
-        return self._diagnostics.residual(self.state)
+        return self._run.diagnostics.residual(self.state)
 
     def forces(self, of: str | RowsHandle | Handle | ColliderHandle | BodyHandle | JointHandle) -> Any:
         """Forces of constraint rows or of a joint in the last substep, or the contact force on a thing over a step.
@@ -341,7 +414,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
                 raise SceneError(f"forces: of: {of!r} belongs to another scene")
-            return self._diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
+            return self._run.diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
         if isinstance(of, JointHandle):
             return self.joint_load(of)
         if not isinstance(of, str):
@@ -349,7 +422,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             contacts = self.contacts()
             on, back = contacts.first == of.name, contacts.second == of.name
             return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
-        return self._diagnostics.forces(self.state, of)
+        return self._run.diagnostics.forces(self.state, of)
 
     def contacts(self) -> Contacts:
         """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
@@ -364,7 +437,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             SceneError: The scene has no such rows, or the type no rest value to compare with.
         """
-        return self._diagnostics.strains(self.state, of)
+        return self._run.diagnostics.strains(self.state, of)
 
     def collider_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (K, 3) [m] and rotations (K, 4), w x y z, of the colliders now."""
@@ -383,10 +456,10 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         left_over = check.number("simulation", "left_over", left_over, least=0.0)
         self.state.restore(state)
         self._left_over = left_over
-        self._follow_pins()
-        self._follow_order(state)
+        self._pins.follow_state()
+        self._run.follow_order(state)
         # rows that have let go, or are whole again, are softened in the workspace
-        self._bind()
+        self._run.bind()
 
     def save(self, path: str | Path) -> None:
         """Write a checkpoint from which `load` goes on bit by bit; needs the extra [cache].
@@ -396,9 +469,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         Raises:
             FileError: The file cannot be written.
         """
-        from shinari.files.checkpoint import save
-
-        save(self, path)
+        storage.connected().save(self, path)
 
     @staticmethod
     def load(path: str | Path, *, scene: Scene | None = None) -> "Simulation":
@@ -412,63 +483,4 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             FileError: The file is missing, damaged or of another version.
             SceneError: The scene holds functions and was not given, or is not the one that was saved.
         """
-        from shinari.files.checkpoint import load
-
-        return load(path, scene)
-
-    def _range(self, handle: object, field: str = "handle") -> slice:
-        """Particles of an object, given its handle or its name as this argument."""
-        found = self.scene.find("simulation", field, handle, Handle)
-        return slice(found.particles.start, found.particles.stop)
-
-    def _group_index(self, handle: object, field: str = "handle") -> int:
-        """Its number among the groups of the scene."""
-        found = self.scene.find("simulation", field, handle, Handle)
-        return [group.name for group in self.scene.groups].index(found.name)
-
-    def _recentre(self) -> None:
-        """Move the origins of things that have travelled far."""
-        model, state = self.model, self.state
-        away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
-        for g in np.flatnonzero(away & ~model.anchored):
-            members = np.flatnonzero(model.groups == g)
-            points = state.x[members, :3].astype(np.float64)
-            shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
-            state.origins[g] += shift
-            state.x[members, :3] = points - shift
-            for system in self._work.systems:
-                system.follow_origins()
-
-    def _bind(self) -> None:
-        """Bind the kernels anew to the arrays of the state."""
-        self._work = Workspace(self.described, self.model, self.state, self.settings, self._grabs)
-        self._work.prepare(record_step)
-
-    def _diverged(self, before: dict[str, np.ndarray]) -> None:
-        """Report where the state left the finite numbers, after putting the last good one back."""
-        state, model = self.state, self.model
-        bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
-        first = int(np.argmax(bad)) if bad.any() else 0
-        thing = next((name for name, members in model.things if first in members), "?")
-        where = f"particle {first}: its position"
-        lost = [name for system in self._work.systems if (name := system.lost()) is not None]
-        if not bad.any() and lost:
-            thing, where = lost[0], "its pose or velocity"
-        worst = self._diagnostics.worst_block(state)
-        frame = state.frame + 1
-        self._restore_published(before)
-        raise DivergenceError(
-            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, {where} is no finite "
-            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
-            f"a smaller dt or a larger compliance may help."
-        )
-
-    def _restore_published(self, before: dict[str, np.ndarray]) -> None:
-        """Bring the solver back to the last step that the user has seen, with what lasted from it."""
-        state, model = self.state, self.model
-        state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
-        state.v[model.slots] = state.velocities
-        for values in state.multipliers.values():
-            values[...] = 0.0
-        state.take(before)
-        self._bind()
+        return storage.connected().load(path, scene)

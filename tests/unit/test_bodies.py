@@ -11,7 +11,8 @@ import shinari as sn
 from shinari.build.inertia import compound_properties, solid_properties
 from shinari.build.shape_mesh import shape_mesh
 from shinari.files.meshes import write_mesh
-from shinari.scene.body import Body, Piece
+from shinari.scene.body import Body
+from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
 
 BOX = sn.Box((1.0, 2.0, 3.0))

@@ -17,7 +17,7 @@ from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.writers import open_writer
 from shinari.scene import body as scene_body
-from shinari.scene.body import Piece
+from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.surface import Surface
 

@@ -16,8 +16,9 @@ import shinari as sn
 from shinari.cli.info import describe
 from shinari.errors import FileError
 from shinari.files.cache import open_cache
+from shinari.files.frames import frame_of, layout_of, measures_of
 from shinari.files.npz import read_npz
-from shinari.files.record import Recorder, frame_of, layout_of, measures_of
+from shinari.files.record import Recorder
 from shinari.files.results import MEASURES, Body, Frame, Layout, Part, check_frame, frame_shapes
 from shinari.files.spool import frame_dtype
 from shinari.files.writers import open_writer

@@ -9,8 +9,8 @@ import trimesh
 from test_files_writers import read_vtkhdf
 
 import shinari as sn
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.npz import read_npz
-from shinari.files.record import frame_of, layout_of
 from shinari.fluid.surface import reconstruct
 
 S = 0.02

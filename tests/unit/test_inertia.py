@@ -16,7 +16,7 @@ from shinari.build.inertia import (
     solid_properties,
 )
 from shinari.build.shape_mesh import shape_mesh
-from shinari.scene.body import Piece
+from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
 
 EXACT = 1e-12

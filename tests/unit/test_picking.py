@@ -11,7 +11,7 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, until
-from shinari.files.record import frame_of, layout_of
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.results import Frame, Layout, Part
 from shinari.view.picking import hit_point, nearest_particle
 

@@ -9,7 +9,7 @@ import pytest
 import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_type
-from shinari.files.record import _at_points, frame_of, layout_of
+from shinari.files.frames import _at_points, frame_of, layout_of
 from shinari.maths.strain import stretch_strain
 from shinari.solver.projection import measure
 

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.cli.demo import demo_scenes
 from shinari.files import scene_schema, schema_things
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
-from shinari.files.scene_file import load_scene_file
+from shinari.files.scene_file import demo_scenes, load_scene_file
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.things import Particles

@@ -8,11 +8,11 @@ import pytest
 
 import shinari as sn
 from shinari.build.shape_mesh import shape_mesh
-from shinari.cli.demo import demo_scenes
 from shinari.cli.info import describe
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
 from shinari.files.pack import Packed, unpack
+from shinari.files.scene_file import demo_scenes
 from shinari.files.schema_bodies import JOINT_KINDS
 from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.scene.body import Drive

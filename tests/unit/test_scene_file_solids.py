@@ -8,8 +8,8 @@ import pytest
 
 import shinari as sn
 from shinari.cli.info import describe
+from shinari.files.frames import layout_of
 from shinari.files.meshes import write_mesh
-from shinari.files.record import layout_of
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 

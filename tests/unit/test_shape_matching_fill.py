@@ -6,9 +6,9 @@ from lumps import ball, box, simulation
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.build.cluster_surface import nearest
 from shinari.build.clusters import lattice_clusters
 from shinari.build.fill import moments_of
+from shinari.build.nearest_points import nearest
 from shinari.scene.mesh_shape import Mesh
 from shinari.scene.motion import rotation_matrix
 

@@ -73,13 +73,13 @@ def test_pinned_particles_go_evenly_where_they_are_written(precision, monkeypatc
     scene = sn.Scene(gravity=(0, 0, 0))
     h = scene.add_particles([[0, 0, 0], [1, 0, 0]])
     h.pin([0])
-    seen, arrange = Seen.zeros(4, np.dtype(precision).type), Workspace._arrange
+    seen, arrange = Seen.zeros(4, np.dtype(precision).type), Workspace.arrange
 
     def watched(work: Workspace) -> None:
         arrange(work)
-        work.systems.append(Watcher(work, seen, int(work._model.slots[0])))
+        work.systems.append(Watcher(work, seen, int(work.model.slots[0])))
 
-    monkeypatch.setattr(Workspace, "_arrange", watched)
+    monkeypatch.setattr(Workspace, "arrange", watched)
     sim = sn.Simulation(scene, substeps=4, precision=precision, threads=1)
     target = np.array([0.6, 0.3, -0.9], sim.state.positions.dtype)
     sim.positions(h)[0] = target

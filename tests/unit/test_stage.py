@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.files.record import frame_of, layout_of
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.results import Body, Frame, Layout
 from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices

@@ -10,9 +10,10 @@ from test_files_writers import ONE_PICTURE
 import shinari as sn
 from shinari.build.tetrahedra.check import FACES, boundary_faces, exposed_faces
 from shinari.build.tetrahedra.lattice import lattice
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.meshes import read_mesh
 from shinari.files.npz import read_npz
-from shinari.files.record import Recorder, frame_of, layout_of
+from shinari.files.record import Recorder
 from shinari.files.results import Layout, Part
 
 STEPS = 10

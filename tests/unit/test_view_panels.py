@@ -11,7 +11,8 @@ import pytest
 import shinari as sn
 from browser_help import PATIENCE, until
 from shinari.files.cache import open_cache
-from shinari.files.record import Recorder, measures_of
+from shinari.files.frames import measures_of
+from shinari.files.record import Recorder
 from shinari.files.results import MEASURES
 from shinari.files.writers import open_writer
 

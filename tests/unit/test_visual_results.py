@@ -9,10 +9,10 @@ from test_files_writers import ONE_PICTURE, read_vtkhdf
 import shinari as sn
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.cli.info import describe
+from shinari.files.frames import layout_of
 from shinari.files.meshes import read_mesh
 from shinari.files.npz import read_npz
 from shinari.files.pack import Packed, unpack
-from shinari.files.record import layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
 
 FACES = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 0]])

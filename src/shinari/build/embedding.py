@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 
+from shinari.build.embedded_surface import EmbeddedSurface
 from shinari.build.tetrahedra.check import longest_edges
 from shinari.compute import Field, Record, kernel, shared
 from shinari.compute.kernels import STEADY
@@ -18,7 +19,6 @@ from shinari.contact.surface.proximity import triangle_weights
 from shinari.errors import EmbeddingWarning, SceneError
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.scene.visual import EmbeddedSurface
 
 INSIDE = -1e-9
 """Least barycentric coordinate of a vertex that counts as inside: on a face it is zero but for rounding."""

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 import shinari.contact.solid.field
 from shinari.build.array_cache import load_arrays, store_arrays
+from shinari.build.topology import unite
 from shinari.compute import Program, function, kernel
 from shinari.compute.threads import team
 from shinari.contact.solid.field import MeshFields, search, square_to_box, to_triangle
-from shinari.scene.mesh_shape import Mesh, unite
+from shinari.scene.mesh_shape import Mesh
 
 LEAF = 4
 """Most triangles in a leaf."""
@@ -29,7 +30,7 @@ NEARBY = 1.5
 
 @dataclass(frozen=True)
 class Field:
-    """The arrays of one mesh, counted from its own first cell, node and triangle; see `shinari.contact.solid.field`."""
+    """The arrays of one mesh, from its own first cell, node and triangle on: `shinari.contact.solid.field`."""
 
     frame: NDArray[np.float64]
     extent: NDArray[np.int64]

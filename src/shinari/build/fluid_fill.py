@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import mesh_arrays
 from shinari.scene.shapes import Box, Heightfield, Mesh, Plane, Shape
 
 Points = NDArray[np.float64]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.scene.body import Piece
+from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import NO_ROTATION, quaternion_product, rotation_matrix
 from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Mesh, Shape, Sphere
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.embedded_surface import EmbeddedSurface
 from shinari.build.tetrahedra.check import check_tetrahedra
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import mesh_arrays
-from shinari.scene.visual import EmbeddedSurface
 
 Surface = tuple[np.ndarray, np.ndarray]
 """Vertices [m], (V, 3), and faces, (F, 3)."""

@@ -7,6 +7,7 @@ that passed.
 NumPy only: this file is imported with the package.
 """
 
+import os
 from typing import Any, Literal
 
 import numpy as np
@@ -271,3 +272,26 @@ def grid(
         turned = ((row + column) % 2 == 1).ravel()
         faces[turned] = np.stack([p, r, s, p, s, q], axis=1)[turned]
     return vertices, faces.reshape(-1, 3).astype(np.int32)
+
+
+def unite(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Faces in which vertices with exactly equal coordinates are one and the same, (F, 3) int64."""
+    _, first, which = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
+    return first[which.reshape(-1)][faces].astype(np.int64)
+
+
+def mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
+    """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
+    if isinstance(mesh, (str, os.PathLike)):
+        from shinari.files.meshes import read_mesh
+
+        return read_mesh(check.path(thing, "mesh", mesh))
+    if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
+        return mesh.vertices, mesh.faces
+    try:
+        vertices, faces = mesh
+    except Exception:  # the boundary to meshes of other libraries
+        raise SceneError(
+            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
+        ) from None
+    return vertices, faces

@@ -7,12 +7,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shinari.errors import SceneError
+from shinari.files.scene_file import DEFAULT, demo_scenes
 
 _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
 
-SCENES = Path(__file__).parent.parent / "scenes"
-DEFAULT = "kerchief"
 FORMATS = (".html", ".npz", ".usdc")
 """Formats written by default; PLY stands in for one whose extra is not installed."""
 
@@ -51,11 +50,6 @@ def demo(
     outputs = output or [Path("out") / f"{name}{suffix}" for suffix in default_formats()]
     print(f"shinari: running {scenes[name]}", file=sys.stderr)
     return run(scenes[name], output=outputs, duration=duration, threads=threads, json=json, quiet=quiet)
-
-
-def demo_scenes() -> dict[str, Path]:
-    """Scene files of the package by name."""
-    return {path.stem: path for path in sorted(SCENES.glob("*.toml"))}
 
 
 def default_formats() -> list[str]:

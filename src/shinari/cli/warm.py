@@ -57,8 +57,8 @@ def _build_file(path: Path, changes: dict[str, Any]) -> None:
 
 
 def _build_package() -> None:
-    from shinari.cli.demo import demo_scenes
     from shinari.constraints.registry import constraint_types
+    from shinari.files.scene_file import demo_scenes
 
     for precision in ("float32", "float64"):
         for path in demo_scenes().values():

@@ -31,6 +31,9 @@ from shinari.compute.records import PlainRecord, Record, View, concrete, real
 FAST = frozenset({"contract", "nsz", "arcp", "afn", "reassoc"})
 # Contacts decide by comparing; they do without reordering.
 STEADY = FAST - {"reassoc"}
+# Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
+# part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
+AS_WRITTEN: frozenset[str] = frozenset()
 
 
 class CompileError(TypeError):

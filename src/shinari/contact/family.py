@@ -42,3 +42,28 @@ class Touches:
         return Touches(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in Touches.__dataclass_fields__)
         )
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Contacts that pushed in the last step.
+
+    Attributes:
+        positions: Where the surface of the first thing touches [m], (K, 3).
+        normals: Unit vectors from the second to the first, (K, 3).
+        forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
+        first: Names of the first things, (K,).
+        second: Names of the second things, (K,): things, colliders or bodies.
+        particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were
+            added.
+    """
+
+    positions: np.ndarray
+    normals: np.ndarray
+    forces: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    particle_forces: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.forces)

@@ -1,38 +1,12 @@
 """Contacts as the user sees them: where, between which things, and how hard."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.contact.family import Touches
+from shinari.contact.family import Contacts, Touches
 from shinari.model import Model
 from shinari.state import State
-
-
-@dataclass(frozen=True)
-class Contacts:
-    """Contacts that pushed in the last step.
-
-    Attributes:
-        positions: Where the surface of the first thing touches [m], (K, 3).
-        normals: Unit vectors from the second to the first, (K, 3).
-        forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
-        first: Names of the first things, (K,).
-        second: Names of the second things, (K,): things, colliders or bodies.
-        particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were
-            added.
-    """
-
-    positions: np.ndarray
-    normals: np.ndarray
-    forces: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    particle_forces: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.forces)
 
 
 def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:

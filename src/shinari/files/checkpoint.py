@@ -24,13 +24,12 @@ from typing import Any
 
 import numpy as np
 
-import shinari
 from shinari.compute import Record
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.pack import RECORDS, Packed, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
-from shinari.files.record import frame_of, layout_of
 from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.files.vtkhdf import Stream, VtkhdfWriter
 from shinari.model import Model
@@ -38,6 +37,7 @@ from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.solver.system_model import SystemModel
+from shinari.version import __version__
 
 FORMAT = 3
 SEAL = b"\nshinari checkpoint, sha256: "
@@ -147,7 +147,7 @@ def _write(group: Any, simulation: Simulation) -> None:
     node = scene_node(simulation.scene, packed)
     changes = packed.pack(simulation.changes())
     group.attrs["format"] = FORMAT
-    group.attrs["version"] = shinari.__version__
+    group.attrs["version"] = __version__
     group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
     group.attrs["frame"] = simulation.state.frame
     group.attrs["external_work"] = simulation.state.external_work
@@ -168,7 +168,7 @@ def _read(group: Any, path: str | os.PathLike) -> _Content:
     if group.attrs["format"] != FORMAT:
         raise FileError(
             f"{path}: is a checkpoint of format {group.attrs['format']}, written by shinari {group.attrs['version']}; "
-            f"shinari {shinari.__version__} reads format {FORMAT}"
+            f"shinari {__version__} reads format {FORMAT}"
         )
     state: dict[str, np.ndarray] = {}
     group["state"].visititems(lambda name, item: state.update({name: item[()]}) if hasattr(item, "dtype") else None)
@@ -213,7 +213,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
         if given:
             raise SceneError(f"{path}: the scene is not the one that was saved: it builds another model")
         raise FileError(
-            f"{path}: shinari {shinari.__version__} builds another model of this scene than shinari {content.version} "
+            f"{path}: shinari {__version__} builds another model of this scene than shinari {content.version} "
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
     state = simulation.state.copy()

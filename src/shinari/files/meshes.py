@@ -22,8 +22,7 @@ import numpy as np
 from shinari.errors import FileError
 from shinari.files.obj import format_obj, parse_obj
 from shinari.files.partial import check_target, discard, publish, reason, reserve
-from shinari.files.ply import face_bytes
-from shinari.files.ply_reader import parse_ply
+from shinari.files.ply_reader import face_bytes, parse_ply
 from shinari.scene import check
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")

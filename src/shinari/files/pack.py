@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.body import Body, Drive, Joint, Piece
+from shinari.build.embedded_surface import EmbeddedSurface
+from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.compound_shape import Piece
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
@@ -33,7 +35,6 @@ from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heigh
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import BodyRows, Collider, Particles, Rows, Volume
-from shinari.scene.visual import EmbeddedSurface
 from shinari.scene.wind import Gusts
 
 RECORDS: dict[str, type] = {

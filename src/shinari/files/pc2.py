@@ -28,9 +28,10 @@ from pathlib import Path
 
 import numpy as np
 
+from shinari.files.file_writer import FileWriter
 from shinari.files.moving import Moving, moving_parts
 from shinari.files.obj import format_obj
-from shinari.files.partial import FileWriter, reserve
+from shinari.files.partial import reserve
 from shinari.files.results import BodyPoints, Frame, Layout
 from shinari.files.usd import different
 

@@ -21,8 +21,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shinari.files.file_writer import FileWriter
 from shinari.files.fluid_mesh import fluid_mesh
-from shinari.files.partial import FileWriter, reserve
+from shinari.files.partial import reserve
+from shinari.files.ply_reader import face_bytes
 from shinari.files.results import BodyPoints, Frame, Layout, body_color, frame_shapes, part_color
 
 PROPERTIES = {
@@ -131,14 +133,6 @@ def _shown(layout: Layout, drawn: np.ndarray) -> list[np.ndarray]:
         own[np.asarray(drawn)[varying[part.name]]] if part.varies and part.kind == "points" else own
         for part, own in zip(layout.parts, points, strict=True)
     ]
-
-
-def face_bytes(faces: np.ndarray) -> bytes:
-    """Faces, shape (F, 3), as PLY lists: a count byte and three int32 each."""
-    rows = np.empty(len(faces), np.dtype([("count", "u1"), ("corners", "<i4", 3)]))
-    rows["count"] = 3
-    rows["corners"] = faces
-    return rows.tobytes()
 
 
 def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np.ndarray, np.ndarray, list[int]]:

@@ -151,3 +151,11 @@ def _whole(value: float) -> int:
     if int(value) != value:
         raise ValueError(f"found {value} where a whole number belongs")
     return int(value)
+
+
+def face_bytes(faces: np.ndarray) -> bytes:
+    """Faces, shape (F, 3), as PLY lists: a count byte and three int32 each."""
+    rows = np.empty(len(faces), np.dtype([("count", "u1"), ("corners", "<i4", 3)]))
+    rows["count"] = 3
+    rows["corners"] = faces
+    return rows.tobytes()

@@ -45,6 +45,11 @@ from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 from shinari.settings import Settings
 
+SCENES = Path(__file__).parent.parent / "scenes"
+"""Folder of the scenes that come with the package."""
+DEFAULT = "kerchief"
+"""Scene of `shinari demo` without a name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -409,3 +414,8 @@ def _solid_file(folder: Path, name: str) -> Path:
         for other in tetgen_pair(Path(name)):
             inside(folder, str(other))
     return path
+
+
+def demo_scenes() -> dict[str, Path]:
+    """Scene files of the package by name."""
+    return {path.stem: path for path in sorted(SCENES.glob("*.toml"))}

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from shinari.errors import FileError
+from shinari.files.file_writer import FileWriter
 from shinari.files.npz import read_description, write_description
-from shinari.files.partial import FileWriter, discard, publish, reason, reserve
+from shinari.files.partial import discard, publish, reason, reserve
 from shinari.files.results import Frame, Layout, frame_shapes
 
 HEADER_MARGIN = 24

@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
-from shinari.files.partial import FileWriter, discard, publish, reserve
+from shinari.files.file_writer import FileWriter
+from shinari.files.partial import discard, publish, reserve
 from shinari.files.results import BODY_FIELDS, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")

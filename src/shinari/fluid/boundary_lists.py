@@ -7,8 +7,9 @@ around it. Both sides are written by counting, so that they are the same for any
 import numpy as np
 
 from shinari.compute import Field, Program, Record, function, kernel, real, scratch
+from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.scan import Offsets, Scan
-from shinari.contact.broad.grid import AS_WRITTEN, Cells, Extent, Grid, Levels, Points, SortedPoints
+from shinari.contact.broad.grid import Cells, Extent, Grid, Levels, Points, SortedPoints
 from shinari.contact.broad.neighbourhood import find_ranges
 from shinari.fluid.records import FluidParticles, Solve
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.build.cluster_surface import nearest
+from shinari.build.nearest_points import nearest
 from shinari.compute import Program
 from shinari.contact.family import Touches
 from shinari.contact.solid.solids import Solids

@@ -10,9 +10,8 @@ from shinari.compute import Field, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.fluid.records import Solve
 from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.rigid.coupling.response import turned_by_moment
 from shinari.rigid.frames import Frames
-from shinari.rigid.motion import symmetric_times
+from shinari.rigid.motion import symmetric_times, turned_by_moment
 
 
 class FrameLoads(Record):

@@ -8,13 +8,12 @@ import numpy as np
 from shinari.fluid.kernels import Smoothing
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.solver.system import System
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 ACTIVE = "fluid/active"
@@ -73,7 +72,7 @@ class FluidModel(SystemModel):
             arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
         return arrays
 
-    def bind(self, work: "Workspace") -> "list[System]":
+    def bind(self, work: Binding) -> "list[System]":
         """The fluids of a simulation, and their emitters and sinks; loaded only for a scene that has them."""
         from shinari.fluid.part import Fluid
 

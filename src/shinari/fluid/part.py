@@ -29,11 +29,11 @@ from shinari.fluid.search import Search
 from shinari.rigid.model import frames_of
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
+from shinari.solver.system_model import Binding
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 # Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
@@ -145,7 +145,7 @@ class Fluid(System):
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
 
-    def connect(self, work: "Workspace") -> None:
+    def connect(self, work: Binding) -> None:
         """Find the solids that the fluids lie against; what was recorded is forgotten."""
         from shinari.fluid.boundary_points import bind_points
         from shinari.fluid.sheets import Sheets

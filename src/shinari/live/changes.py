@@ -4,17 +4,13 @@ A change is exact: the simulation goes on, bit by bit, as a new one of the scene
 given the state of this one by `Simulation.restore`. Nothing that does not depend on the values is built anew.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from shinari.build.recolour import move_rows, recoloured
-from shinari.diagnostics import Diagnostics
 from shinari.errors import SceneError
-from shinari.live.remodel import RowTable, with_materials, with_settings, with_world
+from shinari.live.remodel import with_materials, with_settings, with_world
 from shinari.scene import check
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
@@ -22,16 +18,11 @@ from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import Material
 from shinari.scene.wind import checked_wind
-from shinari.settings import Settings
-
-if TYPE_CHECKING:
-    from shinari.model import Model
-    from shinari.state import State
+from shinari.solver.run import Run
 
 _CONTACT = ("friction", "static_friction", "restitution", "contact_compliance")
 _ROWS = (
@@ -61,23 +52,10 @@ _WORLD = ("gravity", "wind", "damping")
 
 
 class Changes:
-    """Settings and materials that change while a simulation runs.
+    """Settings and materials that change while a simulation runs."""
 
-    Attributes:
-        described: The scene with the materials, gravity, wind and damping that hold now; `scene` as long as none of
-            them was changed. Its handles are those of `scene`.
-    """
-
-    scene: Scene
-    described: Scene
-    settings: Settings
-    model: "Model"
-    state: "State"
-    _revision: int
-    _bind: Callable[[], None]
-    _group_index: Callable[..., int]
-    _diagnostics: Diagnostics
-    _table: RowTable | None
+    def __init__(self, run: Run) -> None:
+        self._run = run
 
     def change(
         self,
@@ -110,18 +88,18 @@ class Changes:
         """
         self._check_unchanged("change")
         given = {"substeps": substeps, "iterations": iterations, "method": method, "sweep": sweep}
-        settings = replace(self.settings, **{name: value for name, value in given.items() if value is not None})
-        scene = copy(self.described)
+        settings = replace(self._run.settings, **{name: value for name, value in given.items() if value is not None})
+        scene = copy(self._run.described)
         if gravity is not None:
             scene.gravity = check.vector("simulation", "gravity", gravity)
         if wind is not None:
             scene.wind = checked_wind("simulation", wind)
         if damping is not None:
             scene.damping = check.number("simulation", "damping", damping, least=0.0)
-        model, orders = with_settings(self.model, scene, self.settings, settings, self._rows)
+        model, orders = with_settings(self._run.model, scene, self._run.settings, settings, self._run.rows)
         if gravity is not None or wind is not None or damping is not None:
             model = with_world(model, scene)
-        self._go_on(scene, model, settings, orders)
+        self._run.go_on(scene, model, settings, orders)
 
     def change_material(self, things: Handle | str | Sequence[Handle | str], **changes: Any) -> None:
         """Change fields of the material of a thing, or of several.
@@ -140,16 +118,20 @@ class Changes:
         """
         self._check_unchanged("change_material")
         several = [things] if isinstance(things, (Handle, str)) else things
-        chosen = [self._group_index(thing, "things") for thing in check.sequence("change_material", "things", several)]
-        scene = copy(self.described)
+        chosen = [
+            self._run.group_index(thing, "things") for thing in check.sequence("change_material", "things", several)
+        ]
+        scene = copy(self._run.described)
         scene.groups = list(scene.groups)
         for k in chosen:
             group = scene.groups[k]
             material = changed_material(f"{group.kind} {group.name!r}", group.material, changes)
             scene.groups[k] = replace(group, material=material, surface=_surface(material))
-        table = self._rows().with_materials(scene, chosen)
-        self._go_on(scene, with_materials(self.model, scene, chosen, self.settings, table), self.settings, {})
-        self._table = table
+        table = self._run.rows().with_materials(scene, chosen)
+        self._run.go_on(
+            scene, with_materials(self._run.model, scene, chosen, self._run.settings, table), self._run.settings, {}
+        )
+        self._run.take_rows(table)
 
     def material(self, thing: Handle | str) -> Material:
         """Material of a thing as it is now.
@@ -157,14 +139,14 @@ class Changes:
         Raises:
             SceneError: It is no thing of this scene, or has no material.
         """
-        group = self.described.groups[self._group_index(thing, "thing")]
+        group = self._run.described.groups[self._run.group_index(thing, "thing")]
         if group.material is None:
             raise SceneError(f"{group.kind} {group.name!r}: has no material")
         return group.material
 
     def changes(self) -> dict[str, Any]:
         """What `described` has and `scene` has not: gravity, wind, damping, and materials by the name of the thing."""
-        was, now = self.scene, self.described
+        was, now = self._run.scene, self._run.described
         world = {name: getattr(now, name) for name in _WORLD}
         found = {name: value for name, value in world.items() if value is not getattr(was, name)}
         materials = {a.name: a.material for a, b in zip(now.groups, was.groups, strict=True) if a is not b}
@@ -189,43 +171,9 @@ class Changes:
             self.change_material(name, **{field: getattr(material, field) for field in CHANGEABLE[type(material)]})
         self.change(**world)
 
-    def _rows(self) -> RowTable:
-        """The rows as they are now; made when they are first asked for."""
-        if self._table is None:
-            self._table = RowTable(self.described)
-        return self._table
-
     def _check_unchanged(self, what: str) -> None:
-        if self.scene.revision != self._revision:
+        if self._run.changed():
             raise SceneError(f"{what}: the scene was changed after the simulation was built; build a new Simulation")
-
-    def _go_on(self, scene: Scene, model: "Model", settings: Settings, orders: dict[str, np.ndarray]) -> None:
-        """Bind another model of the same particles to the state, in place of the one so far; all of it or nothing."""
-        before = self.described, self.model, self.settings
-        move_rows(self.state, orders)
-        self.described, self.model, self.settings = scene, model, settings
-        try:
-            self._bind()
-        except BaseException:
-            self.described, self.model, self.settings = before
-            move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
-            raise
-        self.state.coloured = settings.sweep == "gauss-seidel"
-        scale = (settings.substep / before[2].substep) ** 2
-        if scale != 1.0:
-            names = [name for system in model.systems for name in system.multipliers]
-            held = [*self.state.multipliers.values(), *map(self.state.parts.get, names)]
-            for values in (array for array in held if array is not None):
-                values *= values.dtype.type(scale)
-        self._diagnostics = Diagnostics(model, settings)
-
-    def _follow_order(self, state: "State") -> None:
-        """Bring what was taken over from a state, of which rows stood in the order of another sweep, to the own one."""
-        if state.coloured == self.state.coloured:
-            return
-        other = "gauss-seidel" if state.coloured else "jacobi"
-        _, orders = recoloured(self.model, self.described, self.model.masses, other)
-        move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
 
 
 def changed_material(thing: str, material: Material | None, changes: dict[str, Any]) -> Any:

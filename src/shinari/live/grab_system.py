@@ -1,4 +1,4 @@
-"""Grabs in a step: a spring between what is held and its target; see `shinari.live.grabs` for the formulas."""
+"""Grabs in a step: a spring between what is held and its target; formulas: `shinari.live.grabs`."""
 
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,12 @@ from shinari.rigid.model import frames_of
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.live.grabs import Grab
     from shinari.rigid.frames import Frames
-    from shinari.solver.workspace import Workspace
 
 NOTHING = -1
 
@@ -109,7 +108,7 @@ def add_work_on_particles(_, held: Held, counts: Counts, particles: Particles, g
 class GrabModel(SystemModel):
     """Grabs come and go while a scene runs."""
 
-    def bind(self, work: "Workspace") -> "list[GrabSystem]":
+    def bind(self, work: Binding) -> "list[GrabSystem]":
         """The grabs of a simulation."""
         records = work.particles, work.groups, work.clock
         return [GrabSystem(work.grabs, work.state, work.settings, *records, frames_of(work))]

@@ -32,9 +32,8 @@ Between two steps a target may jump, as a mouse does; it goes there evenly, subs
 the time that the grab is given for it. What is let go keeps its velocity: a grab acts on nothing but positions.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,15 +43,11 @@ from shinari.scene import check
 from shinari.scene.body_handle import BodyHandle
 from shinari.scene.handle import Handle
 from shinari.scene.motion import rotation_matrix
+from shinari.solver.running import Running
 
 if TYPE_CHECKING:
-    from shinari.model import Model
     from shinari.rigid.frames import Frames
-    from shinari.scene.scene import Scene
-    from shinari.settings import Settings
     from shinari.solver.particles import Groups, Particles
-    from shinari.solver.workspace import Workspace
-    from shinari.state import State
 
 
 @dataclass(frozen=True)
@@ -178,17 +173,20 @@ class Grab:
         self._force, self.work = (force if self.active else np.zeros(3)), work
 
 
+class Grabbing(Running, Protocol):
+    """A simulation that has grabs."""
+
+    @property
+    def grabs(self) -> list[Grab]:
+        """What is held now."""
+        ...
+
+
 class Grabs:
     """Holding things."""
 
-    scene: "Scene"
-    state: "State"
-    model: "Model"
-    settings: "Settings"
-    _work: "Workspace"
-    _grabs: list[Grab]
-    _range: Callable[..., slice]
-    _body: Callable[[BodyHandle | str], BodyHandle]
+    def __init__(self, run: "Grabbing") -> None:
+        self._run = run
 
     def grab(
         self,
@@ -223,12 +221,12 @@ class Grabs:
             SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
                 there, the body cannot be pushed, or a value is negative.
         """
-        thing = self.scene.find("grab", "handle", handle, Handle, BodyHandle)
+        thing = self._run.scene.find("grab", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
             return self._grab_body(
                 thing, index, point, Spring.checked(thing.name, compliance, damping, max_force, glide)
             )
-        members = self._range(thing)
+        members = thing.particles
         if point is not None:
             raise SceneError(f"{thing.name}: point: of a thing with particles one is grabbed by its index")
         if index is None:
@@ -238,24 +236,24 @@ class Grabs:
             raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
         spring = Spring.checked(thing.name, compliance, damping, max_force, glide)
         particle = members.start + int(chosen[0])
-        slot = int(self.model.slots[particle])
-        if self.state.x[slot, 3] == 0.0:
+        slot = int(self._run.model.slots[particle])
+        if self._run.state.x[slot, 3] == 0.0:
             raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
-        place = self.state.positions[particle]
-        return Grab(thing.name, int(chosen[0]), spring, place, self._grabs, slot=slot)
+        place = self._run.state.positions[particle]
+        return Grab(thing.name, int(chosen[0]), spring, place, self._run.grabs, slot=slot)
 
     def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, spring: Spring) -> Grab:
-        body = self._body(handle).index
+        body = handle.index
         name = handle.name
         if index is not None:
             raise SceneError(f"{name}: index: a body is grabbed at a point")
         if point is None:
             raise SceneError(f"{name}: grab: point: is missing; where in the world?")
         place = check.vector(name, "point", point)
-        if self.scene.bodies[body].mass == 0.0:
+        if self._run.scene.bodies[body].mass == 0.0:
             raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
-        state, described = self.state, self.scene.bodies[body]
+        state, described = self._run.state, self._run.scene.bodies[body]
         local = (place - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
         # in the axes of the frame that the solver moves
         local = (local - described.centre) @ rotation_matrix(described.axes)
-        return Grab(name, None, spring, place, self._grabs, body=body, local=local)
+        return Grab(name, None, spring, place, self._run.grabs, body=body, local=local)

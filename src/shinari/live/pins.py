@@ -7,7 +7,6 @@ rest values stay, so the simulation goes on, bit by bit, as one of a scene with 
 """
 
 import warnings
-from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,30 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shinari.build.recolour import move_rows, recoloured
-from shinari.diagnostics import Diagnostics
 from shinari.errors import ContactWarning, SceneError
 from shinari.scene import check
 from shinari.scene.handle import Handle
+from shinari.solver.run import Run
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
-    from shinari.state import State
 
 
 class Pins:
     """Pinning and unpinning."""
 
-    scene: "Scene"
-    described: "Scene"
-    state: "State"
-    model: "Model"
-    settings: "Settings"
-    _diagnostics: Diagnostics
-    _range: Callable[..., slice]
-    _group_index: Callable[..., int]
-    _bind: Callable[[], None]
+    def __init__(self, run: Run) -> None:
+        self._run = run
 
     def pin(self, handle: Handle | str, indices: Any) -> None:
         """Fix particles where they are; they then follow what is written to the state.
@@ -55,7 +46,7 @@ class Pins:
                 which depend on the pins, or its particles come and go.
         """
         chosen = self._chosen("pin", handle, indices)
-        self._hold(np.where(chosen, True, self.model.masses == 0.0))
+        self._hold(np.where(chosen, True, self._run.model.masses == 0.0))
 
     def unpin(self, handle: Handle | str, indices: Any) -> None:
         """Let particles go that are pinned, here or in the scene; the others stay free.
@@ -70,13 +61,13 @@ class Pins:
             SceneError: As `pin`; or a particle was given no mass that it could have.
         """
         chosen = self._chosen("unpin", handle, indices)
-        massless = np.flatnonzero(chosen & (_masses(self.scene) == 0.0))
+        massless = np.flatnonzero(chosen & (_masses(self._run.scene) == 0.0))
         if len(massless):
-            name, members = next((name, members) for name, members in self.model.things if massless[0] in members)
+            name, members = next((name, members) for name, members in self._run.model.things if massless[0] in members)
             raise SceneError(
                 f"{name}: unpin: particle {massless[0] - members.start} is fixed by mass 0 and has no other"
             )
-        self._hold(np.where(chosen, False, self.model.masses == 0.0))
+        self._hold(np.where(chosen, False, self._run.model.masses == 0.0))
 
     def pinned(self, handle: Handle | str) -> np.ndarray:
         """Indices within a thing of the particles that are pinned now, or fixed by mass 0, (K,) int64.
@@ -84,37 +75,37 @@ class Pins:
         Raises:
             SceneError: It is no thing with particles of this scene.
         """
-        return np.flatnonzero(self.model.masses[self._range(handle)] == 0.0)
+        return np.flatnonzero(self._run.model.masses[self._run.particles_of(handle)] == 0.0)
 
     def model_as_described(self) -> "Model":
         """The model with the pins of the scene, whatever was pinned since."""
-        fixed = _masses(self.scene) == 0.0
-        fixed[list(self.scene.pinned)] = True
-        if np.array_equal(fixed, self.model.masses == 0.0):
-            return self.model
-        return repinned(self.described, self.model, self.settings, fixed)[0]
+        fixed = _masses(self._run.scene) == 0.0
+        fixed[list(self._run.scene.pinned)] = True
+        if np.array_equal(fixed, self._run.model.masses == 0.0):
+            return self._run.model
+        return repinned(self._run.described, self._run.model, self._run.settings, fixed)[0]
 
     def _chosen(self, verb: str, handle: Handle | str, indices: Any) -> np.ndarray:
         """Which particles as added are meant, (N,) bool."""
-        members, group = self._range(handle), self.scene.groups[self._group_index(handle)]
+        members, group = self._run.particles_of(handle), self._run.scene.groups[self._run.group_index(handle)]
         local = check.indices(group.name, verb, indices, members.stop - members.start)
         if getattr(group.material, "tethers", False):
             raise SceneError(
                 f"{group.name}: {verb}: its tethers are measured from its pins; pin in the scene and build a new "
                 f"Simulation, or leave out tethers"
             )
-        if group.emitter is not None or (group.kind == "fluid" and self.scene.sinks):
+        if group.emitter is not None or (group.kind == "fluid" and self._run.scene.sinks):
             raise SceneError(f"{group.name}: {verb}: what comes and goes cannot be held")
-        chosen = np.zeros(self.model.particle_count, bool)
+        chosen = np.zeros(self._run.model.particle_count, bool)
         chosen[members.start + local] = True
         return chosen
 
     def _hold(self, fixed: np.ndarray) -> None:
         """Fix these particles as added, (N,) bool, and no others."""
-        before, state, slots = self.model.masses > 0.0, self.state, self.model.slots
+        before, state, slots = self._run.model.masses > 0.0, self._run.state, self._run.model.slots
         if np.array_equal(fixed, ~before):
             return
-        model, orders = repinned(self.described, self.model, self.settings, fixed)
+        model, orders = repinned(self._run.described, self._run.model, self._run.settings, fixed)
         if not {name for system in model.systems for name in system.start(model)} <= state.parts.keys():
             raise SceneError("unpin: nothing could touch in this scene when it was built; build a new Simulation")
         move_rows(state, orders)
@@ -122,23 +113,19 @@ class Pins:
         stopped = fixed & before
         state.v[slots[stopped]] = 0.0
         state.velocities[stopped] = 0.0
-        self._take_model(model)
-        self._bind()
+        self._run.take_model(model)
+        self._run.bind()
 
-    def _follow_pins(self) -> None:
+    def follow_state(self) -> None:
         """Bring the model to the pins of a state that was taken over; its rows stand as they do with these pins."""
-        model, state = self.model, self.state
+        model, state = self._run.model, self._run.state
         held = state.x[:, 3] == 0.0
         # what is not there has no inverse mass either
         absent = np.flatnonzero(np.isin(model.slots, model.absent(state)))
         fixed = held[model.slots]
-        fixed[absent] = np.isin(absent, list(self.scene.pinned))
+        fixed[absent] = np.isin(absent, list(self._run.scene.pinned))
         if not np.array_equal(fixed, model.masses == 0.0):
-            self._take_model(repinned(self.described, model, self.settings, fixed)[0])
-
-    def _take_model(self, model: "Model") -> None:
-        self.model = model
-        self._diagnostics = Diagnostics(model, self.settings)
+            self._run.take_model(repinned(self._run.described, model, self._run.settings, fixed)[0])
 
 
 def repinned(

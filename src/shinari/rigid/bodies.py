@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from shinari.compute import Program
-from shinari.contact.report import Contacts
+from shinari.contact.family import Contacts
 from shinari.model import Model
 from shinari.rigid import model as names
 from shinari.rigid import sleep

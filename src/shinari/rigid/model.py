@@ -16,13 +16,12 @@ from shinari.rigid.motion import as_frame
 from shinari.scene.body import Body, Joint
 from shinari.scene.scene import Scene
 from shinari.scene.things import Collider
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.rigid.bodies import Bodies
-    from shinari.solver.workspace import Workspace
 
 POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
 CONTACTS = "bodies/contacts"
@@ -83,7 +82,7 @@ class RigidModel(SystemModel):
 
         warn_of_body_overlaps(self)
 
-    def bind(self, work: "Workspace") -> "list[Bodies]":
+    def bind(self, work: Binding) -> "list[Bodies]":
         """The bodies of a simulation."""
         from shinari.rigid.bodies import Bodies
 
@@ -163,7 +162,7 @@ class RigidModel(SystemModel):
         return orbital + self.spin_momenta(state).sum(axis=0)
 
 
-def frames_of(work: "Workspace") -> Frames | None:
+def frames_of(work: Binding) -> Frames | None:
     """The frames of the bodies of a simulation; None where it has none."""
     if work.model.find(RigidModel) is None:
         return None

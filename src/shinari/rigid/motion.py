@@ -154,6 +154,19 @@ def mean_spin(q, moments, i, spin, h):
 
 
 @steady
+def turned_by_moment(frames, b, before, moment, h):
+    """Quaternion of a frame that had another before moments acted on it [N m s].
+
+    The turn adds exactly what the moments give to the angular momentum, counted from the pose that the body would have
+    on its own.
+    """
+    start = frames.q0[b]
+    free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
+    way = turn_between(free, before)
+    return turned_by(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
+
+
+@steady
 def free_motion(q, moments, i, spin, h):
     """Rotation and angular momentum of a free body at the end of a substep.
 

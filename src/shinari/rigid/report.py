@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
-from shinari.contact.report import Contacts
+from shinari.contact.family import Contacts
 from shinari.maths.vec3 import add, scale
 from shinari.rigid.contact.table import Points
 from shinari.rigid.frames import Frames

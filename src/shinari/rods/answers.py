@@ -1,4 +1,4 @@
-"""What a simulation answers about rods."""
+"""Queries about rods."""
 
 from typing import TYPE_CHECKING
 
@@ -8,19 +8,14 @@ from shinari.rods.model import RodLoads, RodModel
 from shinari.scene.rod import RodHandle
 
 if TYPE_CHECKING:
-    from shinari.model import Model
-    from shinari.scene.scene import Scene
-    from shinari.settings import Settings
-    from shinari.state import State
+    from shinari.solver.running import Running
 
 
-class RodAnswers:
+class RodQueries:
     """Frames and loads of rods."""
 
-    scene: "Scene"
-    state: "State"
-    model: "Model"
-    settings: "Settings"
+    def __init__(self, run: "Running") -> None:
+        self._run = run
 
     def frames(self, rod: RodHandle | str) -> np.ndarray:
         """Frames of a rod, unit quaternions w x y z with the third axis along each segment, (S, 4): a writable view.
@@ -31,18 +26,18 @@ class RodAnswers:
             SceneError: It is no rod of this scene.
         """
         segments = self._segments(rod)
-        return self.state.parts["rods/frames"][segments.start : segments.stop]
+        return self._run.state.parts["rods/frames"][segments.start : segments.stop]
 
-    def rod_loads(self, rod: RodHandle | str) -> RodLoads:
+    def loads(self, rod: RodHandle | str) -> RodLoads:
         """Internal forces and moments of a rod in the last substep, in world axes.
 
         Raises:
             SceneError: It is no rod of this scene.
         """
         segments = self._segments(rod)
-        rods = self.model.find(RodModel)
+        rods = self._run.model.find(RodModel)
         assert rods is not None  # there is a rod
-        return rods.loads(self.state, self.settings.substep, segments)
+        return rods.loads(self._run.state, self._run.settings.substep, segments)
 
     def _segments(self, rod: RodHandle | str) -> range:
-        return self.scene.find("simulation", "rod", rod, RodHandle).segments
+        return self._run.scene.find("simulation", "rod", rod, RodHandle).segments

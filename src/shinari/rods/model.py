@@ -15,12 +15,11 @@ from shinari.rods.records import Frames, Rods, Segments
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.scene.scene import Scene
-    from shinari.solver.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class RodModel(SystemModel):
             "rods/multipliers": np.zeros((len(frames), 6), model.real),
         }
 
-    def bind(self, work: "Workspace") -> "list[RodPart]":
+    def bind(self, work: Binding) -> "list[RodPart]":
         """The rods of a simulation."""
         return [RodPart(self, work.model, work.state, work.settings, work.particles, work.clock)]
 

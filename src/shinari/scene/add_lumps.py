@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import given_material, mesh_arrays, surface_of
+from shinari.scene.arguments import given_material, surface_of
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import Clusters, LumpMaterial
@@ -83,7 +84,7 @@ class Lumps(Contents):
         reach = 0.5 * spacing if radius is None else check.number(thing, "radius", radius, least=0.0)
         chosen = _clusters(thing, points, lump, clusters, spacing)
         if surface is not None:
-            from shinari.build.cluster_surface import bind
+            from shinari.shape_matching.surface import bind
 
             vertices = self._placed(thing, surface[0], position, rotation)
             surface = bind(vertices, surface[1], self._placed(thing, points, position, rotation))
@@ -143,7 +144,7 @@ def _check_range(thing: str, *places: np.ndarray) -> None:
 
 def _spacing(points: np.ndarray) -> float:
     """Median distance of points from their nearest neighbours [m]; 0 for a single point."""
-    from shinari.build.cluster_surface import nearest
+    from shinari.build.nearest_points import nearest
 
     if len(points) < 2:
         return 0.0

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.arguments import check_thickness, given_material, mesh_arrays, self_collision_mode, surface_of
+from shinari.scene.arguments import check_thickness, given_material, self_collision_mode, surface_of
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial

@@ -1,7 +1,6 @@
 """What the `add_*` functions of a scene do with their arguments."""
 
 import math
-import os
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,23 +64,6 @@ def given_material(thing: str, material: Any, kind: type[M]) -> M:
     if material is None:
         return kind()
     return check.kind(thing, "material", material, kind)
-
-
-def mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
-    """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
-    if isinstance(mesh, (str, os.PathLike)):
-        from shinari.files.meshes import read_mesh
-
-        return read_mesh(check.path(thing, "mesh", mesh))
-    if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
-        return mesh.vertices, mesh.faces
-    try:
-        vertices, faces = mesh
-    except Exception:  # the boundary to meshes of other libraries
-        raise SceneError(
-            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
-        ) from None
-    return vertices, faces
 
 
 def optional(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.ndarray | None:

@@ -48,7 +48,6 @@ class Joint:
     motion: Motion | None = None
 
 
-BODY_ATTACHMENT = "body_attachment"
 """What the rows between particles and bodies are called where a type of rows is asked for."""
 
 

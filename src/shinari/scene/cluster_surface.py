@@ -1,16 +1,11 @@
 """The visible surface of a lump: it moves with the clusters of the particles that are nearest to each vertex."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
-
-if TYPE_CHECKING:
-    from shinari.model import Model
-    from shinari.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +27,6 @@ class ClusterSurface:
     corners: np.ndarray
     weights: np.ndarray
 
-    def vertices_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Vertices as the lump is now [m], (V, 3).
-
-        Args:
-            model: The model.
-            state: A state of it.
-            particles: Global indices of the particles of the lump.
-            threads: Threads to use.
-        """
-        from shinari.shape_matching.surface import places
-
-        return places(self, model, state, particles, threads)
-
     def check(self, thing: str, count: int) -> None:
         """Refuse wrong shapes and indices; see `Visual`."""
         vertices = check.array(thing, "visual: vertices", self.vertices, (None, 3))
@@ -54,8 +36,3 @@ class ClusterSurface:
         check.array(thing, "visual: weights", self.weights, (len(vertices), width))
         if len(corners) != len(vertices):
             raise SceneError(f"{thing}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")
-
-    def velocities_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Velocities of the vertices [m/s], (V, 3): the means of those of their particles."""
-        own = state.v[model.slots[particles.start : particles.stop]]
-        return np.einsum("vk,vkc->vc", self.weights, own[self.corners].astype(np.float64)).astype(model.real)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.build.topology import unite
 from shinari.errors import SceneError
 from shinari.scene import check
 
@@ -121,12 +122,6 @@ class Heightfield:
         middle = np.full(len(border), len(top) + len(border))
         faces = [(a, c, b), (a, d, c), (border, following, below), (following, after, below), (below, after, middle)]
         return Mesh(np.concatenate([top, bottom]), np.concatenate([np.stack(face, axis=1) for face in faces]))
-
-
-def unite(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Faces in which vertices with exactly equal coordinates are one and the same, (F, 3) int64."""
-    _, first, which = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
-    return first[which.reshape(-1)][faces].astype(np.int64)
 
 
 def _spread(length: float, count: int) -> np.ndarray:

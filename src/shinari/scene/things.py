@@ -27,6 +27,10 @@ KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump", "fluid", "grains")
 """Kinds of things made of particles."""
 
 
+# Name of the rows that hold particles at bodies, in messages and in `forces`.
+BODY_ATTACHMENT = "body_attachment"
+
+
 @dataclass(frozen=True)
 class Particles:
     """Particles of one handle.

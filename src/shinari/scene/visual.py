@@ -1,20 +1,14 @@
 """Surfaces that are shown in place of the particles of a thing, and move with them."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
-
-from shinari.errors import SceneError
-from shinari.scene import check
-
-if TYPE_CHECKING:
-    from shinari.model import Model
-    from shinari.state import State
 
 
 class Visual(Protocol):
     """A surface with vertices of its own that follows the particles of a thing.
+
+    `shinari.visual_surfaces` says where they are now.
 
     Attributes:
         vertices: Vertices at rest, where the thing was put [m], (V, 3).
@@ -43,21 +37,6 @@ class Visual(Protocol):
         """Their weights, (V, K)."""
         ...
 
-    def vertices_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Vertices in the world [m], (V, 3).
-
-        Args:
-            model: The model that the thing is in.
-            state: Its state.
-            particles: Global indices of the particles of the thing.
-            threads: Threads to use.
-        """
-        ...
-
-    def velocities_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Velocities of the vertices [m/s], (V, 3); the arguments are those of `vertices_now`."""
-        ...
-
     def check(self, thing: str, count: int) -> None:
         """Refuse what would lead outside of arrays, in a file that somebody changed.
 
@@ -69,45 +48,3 @@ class Visual(Protocol):
             SceneError: A shape or an index is wrong.
         """
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddedSurface:
-    """A surface inside a mesh of tetrahedra: each vertex keeps its barycentric coordinates in one of them.
-
-    Attributes:
-        vertices: Vertices at rest, where the thing was put [m], (V, 3) float64.
-        faces: Triangles, (F, 3) int64.
-        corners: Particles of the tetrahedron of each vertex, (V, 4) uint32, local indices.
-        weights: Barycentric coordinates there, (V, 4) float64; they sum to one, and one is negative where the vertex
-            lies outside of its tetrahedron.
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray
-    corners: np.ndarray
-    weights: np.ndarray
-
-    def vertices_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Vertices in the world [m], (V, 3); see `Visual`."""
-        slots = model.slots[particles.start : particles.stop]
-        # tetrahedra share rows, so their particles share an origin
-        return self._blended(slots, state.x, state.origins[model.groups[slots[0]]], threads)
-
-    def velocities_now(self, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-        """Velocities of the vertices [m/s], (V, 3); see `Visual`."""
-        return self._blended(model.slots[particles.start : particles.stop], state.v, np.zeros(3), threads)
-
-    def check(self, thing: str, count: int) -> None:
-        """Refuse wrong shapes and indices; see `Visual`."""
-        vertices = check.array(thing, "visual: vertices", self.vertices, (None, 3))
-        check.index_rows(thing, "visual: faces", self.faces, 3, len(vertices))
-        corners = check.index_rows(thing, "visual: corners", self.corners, 4, count)
-        check.array(thing, "visual: weights", self.weights, (len(vertices), 4))
-        if len(corners) != len(vertices):
-            raise SceneError(f"{thing}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")
-
-    def _blended(self, slots: np.ndarray, values: np.ndarray, origin: np.ndarray, threads: int) -> np.ndarray:
-        from shinari.solver.skinning import blend
-
-        return blend(self.corners, self.weights, slots, values, origin, threads)

@@ -50,12 +50,11 @@ from shinari.shape_matching.impact_records import (
 from shinari.shape_matching.part import GRAIN, PIECES, Matching
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
 
 # Approaches up to so many times the speed that gravity gives in a substep do not bounce.
 SLOW = 2.0
@@ -66,7 +65,7 @@ class ImpactModel(SystemModel):
 
     rebound = True
 
-    def bind(self, work: "Workspace") -> "list[Impacts]":
+    def bind(self, work: Binding) -> "list[Impacts]":
         """The impacts of a simulation."""
         lumps = [lumps for lumps in work.all_bound(Matching) if lumps.lumps.rigid.any()]
         if not lumps or not any(system.touching for system in work.all_bound(System)):

@@ -34,13 +34,12 @@ from shinari.shape_matching.records import (
 from shinari.shape_matching.spin import apply_spin, find_spin, keep_velocity, sum_spin
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 ROTATIONS, PLASTIC = "lumps/rotations", "lumps/plastic"
@@ -130,7 +129,7 @@ class ShapeMatching(SystemModel):
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, work: "Workspace") -> "list[Matching]":
+    def bind(self, work: Binding) -> "list[Matching]":
         """The clusters of a simulation."""
         return [Matching(self, work.model, work.state, work.settings, work.particles)]
 

@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shinari.build.nearest_points import nearest
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
@@ -17,6 +19,9 @@ from shinari.solver.particles import Particles
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.state import State
+
+# Particles that a vertex follows.
+CORNERS = 4
 
 
 class Vertices(Record):
@@ -42,7 +47,7 @@ class Centres(Record):
 
 
 def places(surface: ClusterSurface, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
-    """Vertices of a surface now [m], (V, 3); see `ClusterSurface.vertices_now`."""
+    """Vertices of a surface now [m], (V, 3); each moves as the clusters of its particles."""
     part = model.find(ShapeMatching)
     assert part is not None  # the surface is that of a lump
     chosen = (surface.corners + part.firsts[np.searchsorted(part.numbers, particles.start)]).ravel()
@@ -94,3 +99,24 @@ def place_vertex(
             bend = sub(curvature(clusters, quadratic, c, q), curvature(clusters, quadratic, c, own))
             now = add(now, scale(add(path, bend), weight / (end - begin)))
     vertices.now[v] = now
+
+
+def speeds(surface: ClusterSurface, model: "Model", state: "State", particles: range) -> np.ndarray:
+    """Velocities of the vertices [m/s], (V, 3): the means of those of their particles."""
+    own = state.v[model.slots[particles.start : particles.stop]]
+    return np.einsum("vk,vkc->vc", surface.weights, own[surface.corners].astype(np.float64)).astype(model.real)
+
+
+def bind(vertices: NDArray[np.float64], faces: NDArray[np.integer], points: NDArray[np.float64]) -> ClusterSurface:
+    """A surface bound to particles, by the inverse squares of their distances.
+
+    Args:
+        vertices: Vertices at rest [m], (V, 3).
+        faces: Vertex indices, (F, 3).
+        points: Particles at rest [m], (N, 3).
+    """
+    corners, squares = nearest(vertices, points, min(CORNERS, len(points)))
+    least = np.maximum(squares, 1e-6 * np.maximum(squares.mean(axis=1, keepdims=True), np.finfo(float).tiny))
+    weights = 1.0 / least
+    weights /= weights.sum(axis=1, keepdims=True)
+    return ClusterSurface(np.ascontiguousarray(vertices, np.float64), faces.astype(np.int64), corners, weights)

@@ -10,8 +10,6 @@ of the particle: that is the implicit step of the same law with |u| held and n t
 all of them together can at most bring the particle to the speed of the air.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
@@ -22,12 +20,9 @@ from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.solver.tearing import air_left
 from shinari.state import State
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
 
 # divided by, since a third in single precision would serve float64 too
 THREE, SIX = np.float32(3.0), np.float32(6.0)
@@ -112,7 +107,7 @@ def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
 class AirModel(SystemModel):
     """Triangles in the air; they stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[Air]":
+    def bind(self, work: Binding) -> "list[Air]":
         """The triangles of a simulation."""
         if work.model.air is None:
             return []

@@ -3,8 +3,6 @@
 The force of a row is |lambda| / h^2. A row that breaks becomes infinitely soft and stays so.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
@@ -24,10 +22,7 @@ from shinari.solver.row_access import (
 )
 from shinari.solver.rows import BlockSolver, block_solvers
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+from shinari.solver.system_model import Binding, SystemModel
 
 
 class Chosen(Record):
@@ -101,7 +96,7 @@ def drive_row(
 class BreakingModel(SystemModel):
     """Rows that break; they stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[Breaking]":
+    def bind(self, work: Binding) -> "list[Breaking]":
         """The rows of a simulation."""
         breakables = work.model.breakables
         return [Breaking(breakables, block_solvers(work), work.settings)] if breakables else []
@@ -110,7 +105,7 @@ class BreakingModel(SystemModel):
 class DrivenModel(SystemModel):
     """Rows with a target that moves; they stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[Drivers]":
+    def bind(self, work: Binding) -> "list[Drivers]":
         """The rows of a simulation."""
         drivers = work.model.drivers
         return [Drivers(drivers, block_solvers(work), work.groups, work.clock, work.settings)] if drivers else []

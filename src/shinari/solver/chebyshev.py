@@ -7,8 +7,6 @@ The result of an iteration is extrapolated from that of the one before the last,
 and the multipliers with it, as they belong together.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel, real
@@ -18,10 +16,7 @@ from shinari.solver.particles import Clock, Particles
 from shinari.solver.row_access import Multipliers
 from shinari.solver.rows import BlockSolver
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+from shinari.solver.system_model import Binding, SystemModel
 
 
 class Positions(Record):
@@ -70,7 +65,7 @@ def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights
 class ChebyshevModel(SystemModel):
     """The acceleration, if the settings ask for it."""
 
-    def bind(self, work: "Workspace") -> "list[Chebyshev]":
+    def bind(self, work: Binding) -> "list[Chebyshev]":
         """The acceleration of all rows of a simulation."""
         if work.settings.sweep != "chebyshev":
             return []

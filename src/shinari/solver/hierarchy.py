@@ -1,7 +1,7 @@
 """The coarse levels at work: solve the coarsest first, then let each finer level follow; see `build.hierarchy`."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from shinari.settings import Settings
 from shinari.solver.particles import Clock, Particles
 from shinari.solver.projection import Variant, projection, rows_record
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+from shinari.solver.system_model import Binding, SystemModel
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
@@ -41,7 +38,7 @@ class Gate(Record):
 class HierarchyModel(SystemModel):
     """Coarse levels, if the settings ask for them."""
 
-    def bind(self, work: "Workspace") -> "list[Hierarchy]":
+    def bind(self, work: Binding) -> "list[Hierarchy]":
         """The levels of a simulation."""
         if not work.settings.hierarchy:
             return []

@@ -1,7 +1,6 @@
 """The particles as a system: prediction, velocities, and the way to and from what the user sees."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,7 @@ from shinari.solver.particles import (
     update_velocities,
 )
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+from shinari.solver.system_model import Binding, SystemModel
 
 # Particles of one part of the check for finite numbers.
 BLOCK = 4096
@@ -87,7 +83,7 @@ class ParticleMotion(System):
 class ForceFieldModel(SystemModel):
     """Force fields; they stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[ForceFields]":
+    def bind(self, work: Binding) -> "list[ForceFields]":
         """The force fields of a simulation."""
         kernels = [force_kernel(function) for function in work.model.force_fields]
         return [ForceFields(kernels, work.particles, work.groups, work.clock, work.settings)] if kernels else []

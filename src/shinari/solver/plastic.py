@@ -22,17 +22,16 @@ import numpy as np
 from shinari.compute import Field, Program, Record, convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.eigen import eigen
-from shinari.model import ConstraintBlock, Flowing, Model
+from shinari.model import Flowing, Model
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.solver.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.solver.rows import BlockSolver
-    from shinari.solver.workspace import Workspace
 
 TWO_THIRDS = 2.0 / 3.0
 
@@ -59,17 +58,6 @@ class RestShapes(Record):
     row = Field(np.uint32)
     rest = Field(real, 9, unit="1/m", doc="inverse rest shape", saved=True)
     start = Field(np.float64, 9, unit="m", doc="rest shape at the start")
-
-
-def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
-    """Parameters of a block with the rest shapes as they are now, (M, width): a copy where some of them flow."""
-    flows = [flow for flow in model.flowings if flow.block == block.type.name]
-    if not flows:
-        return block.parameters
-    parameters = block.parameters.copy()
-    for flow in flows:
-        parameters[flow.rows, flow.columns] = state.parts[flow.name]
-    return parameters
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -181,7 +169,7 @@ class FlowModel(SystemModel):
         """Rest lengths (K, 1) or inverse rest shapes (K, 9) of the rows."""
         return {f.name: model.blocks[f.block].parameters[f.rows, f.columns].copy() for f in model.flowings}
 
-    def bind(self, work: "Workspace") -> "list[Flows]":
+    def bind(self, work: Binding) -> "list[Flows]":
         """The rows of a simulation."""
         from shinari.solver.rows import block_solvers
 

@@ -7,7 +7,9 @@ colour may fill several lanes. Both are flat arrays here, with a first cell for 
 import numpy as np
 
 from shinari.compute import Field, Record, function, real
+from shinari.model import ConstraintBlock, Model
 from shinari.solver.batches import WIDTH, Batches
+from shinari.state import State
 
 
 class Cells(Record):
@@ -107,3 +109,14 @@ def set_parameter(r, column, value, cells, parameters, layout):
     """Change a parameter of a row."""
     for lane in range(cells.lanes[r]):
         parameters.value[cells.parameters[r] + column * layout.stride[0] + lane] = value
+
+
+def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
+    """Parameters of a block with the rest shapes as they are now, (M, width): a copy where some of them flow."""
+    flows = [flow for flow in model.flowings if flow.block == block.type.name]
+    if not flows:
+        return block.parameters
+    parameters = block.parameters.copy()
+    for flow in flows:
+        parameters[flow.rows, flow.columns] = state.parts[flow.name]
+    return parameters

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from shinari.settings import Settings
 from shinari.solver.batches import Batches
 from shinari.solver.jacobi import Corners, Offsets, gather_corrections, relaxation_weights
 from shinari.solver.particles import Particles
-from shinari.solver.plastic import parameters_now
 from shinari.solver.projection import (
     Corrections,
     Relaxation,
@@ -23,13 +21,10 @@ from shinari.solver.projection import (
     projection,
     rows_record,
 )
-from shinari.solver.row_access import Broken, Multipliers, RowAccess
+from shinari.solver.row_access import Broken, Multipliers, RowAccess, parameters_now
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
 
 # Batches below which a part is not worth sharing with another thread.
 GRAIN = 8
@@ -38,13 +33,13 @@ GRAIN = 8
 class RowsModel(SystemModel):
     """All constraint rows of a scene; the blocks stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[BlockSolver]":
+    def bind(self, work: Binding) -> "list[BlockSolver]":
         """A system for each type of constraints."""
         blocks = work.model.blocks.values()
         return [BlockSolver(block, work.model, work.state, work.settings, work.particles) for block in blocks]
 
 
-def block_solvers(work: "Workspace") -> "dict[str, BlockSolver]":
+def block_solvers(work: Binding) -> "dict[str, BlockSolver]":
     """The systems of constraint rows by the name of their type."""
     return {solver.block.type.name: solver for solver in work.all_bound(BlockSolver)}
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel, real
+from shinari.solver.system_model import Binding
 
 if TYPE_CHECKING:
-    from shinari.contact.family import Touches
-    from shinari.contact.report import Contacts
-    from shinari.solver.workspace import Workspace
+    from shinari.contact.family import Contacts, Touches
 
 
 class Turns(Record):
@@ -59,7 +58,7 @@ class System:
         """Whether it takes part in the next step."""
         return True
 
-    def connect(self, work: "Workspace") -> None:
+    def connect(self, work: Binding) -> None:
         """All systems are bound, some of them anew: find those that it works with."""
 
     def take_released(self) -> bool:

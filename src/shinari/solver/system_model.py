@@ -5,16 +5,56 @@ part of the state; binds the system to the arrays of a simulation; and answers q
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+
+from shinari.solver.particles import Clock, Groups, Particles
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
+    from shinari.settings import Settings
     from shinari.solver.system import System
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
+
+T = TypeVar("T")
+
+
+class Binding(Protocol):
+    """What systems are bound to: a simulation, and the systems that are bound before.
+
+    Attributes:
+        scene: The scene.
+        model: Its model.
+        state: The state.
+        settings: The settings.
+        grabs: What is grabbed.
+        particles: The particles.
+        groups: Their groups.
+        clock: Where the step is.
+    """
+
+    scene: "Scene"
+    model: "Model"
+    state: "State"
+    settings: "Settings"
+    grabs: list[Any]
+    particles: Particles
+    groups: Groups
+    clock: Clock
+
+    def all_bound(self, kind: type[T]) -> list[T]:
+        """The systems of a kind that are bound so far, whether they take part or not."""
+        ...
+
+    def find(self, kind: type[T]) -> T | None:
+        """The system of a kind, or None."""
+        ...
+
+    def bound(self, kind: type[T]) -> T:
+        """The system of a kind, which there is."""
+        ...
 
 
 class SystemModel:
@@ -35,7 +75,7 @@ class SystemModel:
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
         return {}
 
-    def bind(self, work: "Workspace") -> "Sequence[System]":
+    def bind(self, work: Binding) -> "Sequence[System]":
         """The systems of a simulation; `work.state.parts` holds the arrays that `start` gave."""
         raise NotImplementedError
 

@@ -24,12 +24,11 @@ from shinari.scene.things import Particles as ParticleObject
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
     from shinari.solver.rows import BlockSolver
-    from shinari.solver.workspace import Workspace
 
 
 def elements_left(model: Model, state: State, thing: int) -> np.ndarray | None:
@@ -212,7 +211,7 @@ def note(_, torn: Torn, thing: int):
 class TearingModel(SystemModel):
     """Rows that tear; they stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[Tears]":
+    def bind(self, work: Binding) -> "list[Tears]":
         """The rows of a simulation."""
         from shinari.solver.rows import block_solvers
 

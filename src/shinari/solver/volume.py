@@ -26,11 +26,11 @@ from shinari.model import Model
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
 
 if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
+    pass
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -69,7 +69,7 @@ class VolumesModel(SystemModel):
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, work: "Workspace") -> "list[Volumes]":
+    def bind(self, work: Binding) -> "list[Volumes]":
         """The meshes of one simulation."""
         return [Volumes(self, work.model, work.state, work.settings, work.particles)]
 

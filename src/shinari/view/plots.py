@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.record import measures_of
+from shinari.files.frames import measures_of
 from shinari.files.results import MEASURES
 from shinari.simulation import Simulation
 from shinari.view.page import Page

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.record import frame_of, layout_of
+from shinari.files.frames import frame_of, layout_of
 from shinari.files.results import Frame
 from shinari.simulation import Simulation
 from shinari.view.player import FRAME_PERIOD, Player

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from shinari.cli.demo import DEFAULT, demo_scenes
 from shinari.errors import FileError, SceneError
+from shinari.files.scene_file import DEFAULT, demo_scenes
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.view.page import Loaded, Source

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.tetrahedra.check import components
+from shinari.build.topology import unite
 from shinari.compute import Field, Record, kernel
 from shinari.compute.program import run_once
-from shinari.scene.mesh_shape import unite
 
 
 @dataclass(frozen=True, eq=False)

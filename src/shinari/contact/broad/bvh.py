@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from shinari.build.ordering import hilbert_order
 from shinari.compute import Field, Program, Record, function, kernel, real, scratch, shared
+from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import Cell
 from shinari.compute.scan import Offsets, Scan
-from shinari.contact.broad.grid import AS_WRITTEN
 
 # Boxes in a leaf, at most, and queries in a packet.
 LEAF = 8

@@ -18,13 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.compute import Field, Program, Record, function, kernel, real, shared
+from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import Cell
 from shinari.errors import ShinariError
-
-# Searches count first and write later: both must come to the same answer for a pair, from either side, in the vector
-# part of a loop and in its rest. So the arithmetic of the broad phase is taken as written.
-AS_WRITTEN: frozenset[str] = frozenset()
-# The same for kernels that Numba compiles alone.
 
 # A cell is this much larger than the reach, more than the rounding of its number: see `cell_number`.
 SLACK = 1e-5

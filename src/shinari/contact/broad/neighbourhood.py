@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from shinari.compute import View, function, shared
-from shinari.contact.broad.grid import AS_WRITTEN, Cells, Levels
+from shinari.compute.kernels import AS_WRITTEN
+from shinari.contact.broad.grid import Cells, Levels
 
 # Points around a cell that are copied next to each other; where there are more they are read where they lie.
 ROOM = 1024

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.compute import Field, Program, Record, kernel, real, scratch
+from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.scan import Offsets, Scan
-from shinari.contact.broad.grid import AS_WRITTEN, Cells, Grid, ImmediateGrid, Levels, SortedPoints
+from shinari.contact.broad.grid import Cells, Grid, ImmediateGrid, Levels, SortedPoints
 from shinari.contact.broad.neighbourhood import ROOM, find_ranges, gather
 
 

@@ -9,19 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shinari.compute import Field, Program, Record, convert, function, kernel, scratch
+from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import Cell
 from shinari.compute.scan import Offsets, Scan
-from shinari.contact.broad.grid import (
-    AS_WRITTEN,
-    MOST_LEVELS,
-    Cells,
-    Extent,
-    Grid,
-    Levels,
-    Points,
-    SortedPoints,
-    cell_number,
-)
+from shinari.contact.broad.grid import MOST_LEVELS, Cells, Extent, Grid, Levels, Points, SortedPoints, cell_number
 from shinari.contact.broad.neighbourhood import find_ranges
 from shinari.errors import ShinariError
 

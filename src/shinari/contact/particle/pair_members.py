@@ -18,11 +18,10 @@ from shinari.contact.broad.pairs import PairFinder
 from shinari.errors import ContactWarning
 from shinari.model import Model
 from shinari.scene.scene import Scene
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.contact.particle.particle_pairs import Pairs
-    from shinari.solver.workspace import Workspace
 
 # An overlap below this part of the sum of the radii is rounding, and no error of the user.
 ROUNDING = 1e-6
@@ -96,7 +95,7 @@ class PairModel(SystemModel):
         """The contacts with other fixed particles."""
         return PairModel(pair_members(scene, model) if model.particle_count else None)
 
-    def bind(self, work: "Workspace") -> "list[Pairs]":
+    def bind(self, work: Binding) -> "list[Pairs]":
         """The contacts of a simulation; with grains, those that have friction of their own."""
         from shinari.contact.particle.grain_pairs import GrainPairs
         from shinari.contact.particle.particle_pairs import Pairs

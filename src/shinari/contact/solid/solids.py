@@ -1,7 +1,6 @@
 """Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,11 +33,8 @@ from shinari.scene.things import Collider
 from shinari.settings import Settings
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
@@ -49,7 +45,7 @@ FEW, MANY = 64, 512
 class ColliderModel(SystemModel):
     """Contacts of particles with colliders; these stand in the model."""
 
-    def bind(self, work: "Workspace") -> "list[Solids]":
+    def bind(self, work: Binding) -> "list[Solids]":
         """The colliders of a simulation."""
         if not work.model.colliders or work.model.particle_count == 0:
             return []

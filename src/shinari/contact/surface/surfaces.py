@@ -6,8 +6,6 @@ velocities are derived every way is certified not to cross another (`shinari.con
 stay in order whatever the rows achieved.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shinari.compute import Program
@@ -40,11 +38,8 @@ from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.particles import Particles
 from shinari.solver.system import System, Turns
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 from shinari.state import State
-
-if TYPE_CHECKING:
-    from shinari.solver.workspace import Workspace
 
 
 class SurfaceModel(SystemModel):
@@ -52,7 +47,7 @@ class SurfaceModel(SystemModel):
 
     rebound = True
 
-    def bind(self, work: "Workspace") -> "list[Surfaces]":
+    def bind(self, work: Binding) -> "list[Surfaces]":
         """The contacts of a simulation."""
         who = participants(work.scene, work.model, work.state)
         return [] if who is None else [Surfaces(work.model, work.state, work.settings, work.particles, who)]

@@ -8,8 +8,9 @@ stumble over the edges beside it. Vertices and edges in a flat or hollow place n
 import numpy as np
 
 from shinari.build.field import box_tree
+from shinari.build.topology import unite
 from shinari.compute import Field, Record
-from shinari.scene.mesh_shape import Mesh, unite
+from shinari.scene.mesh_shape import Mesh
 
 FLAT = 1e-3
 """Sine of the angle between two faces below which the edge between them does not stick out."""

@@ -11,17 +11,16 @@ from shinari.rigid.coupling.records import Turns
 from shinari.rigid.coupling.response import begin_turn, end_turn
 from shinari.rigid.frames import Frames
 from shinari.rigid.model import frames_of
-from shinari.scene.attaching import BODY_ATTACHMENT
 from shinari.scene.motion import rotation_matrix
+from shinari.scene.things import BODY_ATTACHMENT
 from shinari.solver.particles import Groups, Particles
 from shinari.solver.system import System
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
-    from shinari.solver.workspace import Workspace
     from shinari.state import State
 
 MULTIPLIERS, BROKEN = "attachments/multipliers", "attachments/broken"
@@ -54,7 +53,7 @@ class AttachmentModel(SystemModel):
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, work: "Workspace") -> "list[Attachments]":
+    def bind(self, work: Binding) -> "list[Attachments]":
         """The attachments of a simulation."""
         return [Attachments(self, work.state, work.settings, work.particles, work.groups)]
 
@@ -107,7 +106,7 @@ class Attachments(System):
         self._breaks = Breaks.zeros(1)
         self._frames: Frames | None = None
 
-    def connect(self, work: "Workspace") -> None:
+    def connect(self, work: Binding) -> None:
         """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
         if self._frames is None:
             frames = frames_of(work)

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from shinari.rigid.model import frames_of
-from shinari.solver.system_model import SystemModel
+from shinari.solver.system_model import Binding, SystemModel
 
 if TYPE_CHECKING:
     from shinari.rigid.coupling.body_particles import BodyParticles
-    from shinari.solver.workspace import Workspace
 
 
 class CouplingModel(SystemModel):
@@ -15,7 +14,7 @@ class CouplingModel(SystemModel):
 
     rebound = True
 
-    def bind(self, work: "Workspace") -> "list[BodyParticles]":
+    def bind(self, work: Binding) -> "list[BodyParticles]":
         """The contacts of a simulation; loaded only for a scene with bodies."""
         frames = frames_of(work)
         if frames is None or work.model.particle_count == 0 or not any(body.pieces for body in work.scene.bodies):

@@ -18,13 +18,13 @@ from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.contact.solid.collide import into, touching_plane, turn
 from shinari.maths.function import steady
-from shinari.maths.quaternion import normalised, rotate, rotate_back
+from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, reciprocal, scale, sub
 from shinari.rigid.contact.fields import BodyFields, Four, distances
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.coupling.records import PieceTable, Turns
 from shinari.rigid.frames import Frames
-from shinari.rigid.motion import mean_spin, spin_of, symmetric_times, turn_between, turned_by
+from shinari.rigid.motion import symmetric_times, turned_by, turned_by_moment
 
 
 @steady
@@ -172,19 +172,6 @@ def balance(frames, turns, b, silent, speed, rate):
 def begin_turn(b, frames: Frames, turns: Turns):
     """Keep the quaternion of a frame before a sweep, and clear its sums."""
     turns.before[b], turns.moved[b], turns.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
-
-
-@steady
-def turned_by_moment(frames, b, before, moment, h):
-    """Quaternion of a frame that had another before moments acted on it [N m s].
-
-    The turn adds exactly what the moments give to the angular momentum, counted from the pose that the body would have
-    on its own, as in `shinari.rigid.motion`.
-    """
-    start = frames.q0[b]
-    free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
-    way = turn_between(free, before)
-    return turned_by(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
 
 
 @kernel(fastmath=STEADY)

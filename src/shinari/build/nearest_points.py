@@ -1,4 +1,4 @@
-"""Binds a surface to the particles of a lump: each vertex moves with the clusters of the particles nearest to it."""
+"""The nearest of many points to each of many places, by the cells of a grid."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,25 +7,6 @@ from shinari.build.cells import Frame, Points, Starts, sort_into_cells
 from shinari.compute import Field, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.scene.cluster_surface import ClusterSurface
-
-# Particles that a vertex listens to.
-CORNERS = 4
-
-
-def bind(vertices: NDArray[np.float64], faces: NDArray[np.integer], points: NDArray[np.float64]) -> ClusterSurface:
-    """A surface bound to particles, by the inverse squares of their distances.
-
-    Args:
-        vertices: Vertices at rest [m], (V, 3).
-        faces: Vertex indices, (F, 3).
-        points: Particles at rest [m], (N, 3).
-    """
-    corners, squares = nearest(vertices, points, min(CORNERS, len(points)))
-    least = np.maximum(squares, 1e-6 * np.maximum(squares.mean(axis=1, keepdims=True), np.finfo(float).tiny))
-    weights = 1.0 / least
-    weights /= weights.sum(axis=1, keepdims=True)
-    return ClusterSurface(np.ascontiguousarray(vertices, np.float64), faces.astype(np.int64), corners, weights)
 
 
 def nearest(

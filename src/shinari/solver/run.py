@@ -1,0 +1,225 @@
+"""A scene that runs: its model, its state and its systems, and how they go on from step to step."""
+
+import traceback
+from typing import TypeVar
+
+import numpy as np
+
+from shinari.build.recolour import move_rows, recoloured
+from shinari.compute.threads import processors
+from shinari.diagnostics import Diagnostics
+from shinari.errors import DivergenceError, MemoryLimitError
+from shinari.live.grabs import Grab
+from shinari.live.remodel import RowTable
+from shinari.model import Model
+from shinari.scene.handle import Handle
+from shinari.scene.scene import Scene
+from shinari.settings import Settings
+from shinari.solver.step import record_step, step
+from shinari.solver.workspace import Workspace
+from shinari.state import State, start
+
+# A thing this far from its origin is given a new one, so that single precision keeps its digits.
+REACH = 64.0
+
+# Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
+# and far more when something else runs on the machine.
+WORTH_A_THREAD = 5000
+
+S = TypeVar("S")
+
+
+class Run:
+    """A scene that runs.
+
+    Args:
+        scene: The scene.
+        settings: How it is simulated.
+        model: Its model with these settings.
+
+    Attributes:
+        scene: The scene as it was built.
+        described: The scene with the materials, gravity, wind and damping that hold now.
+        settings: The settings.
+        model: The model, with the pins that hold now.
+        state: The state.
+        work: The systems, bound to the arrays of the state.
+        grabs: What is held now.
+        diagnostics: What is measured of a state.
+    """
+
+    def __init__(self, scene: Scene, settings: Settings, model: Model) -> None:
+        self.scene = self.described = scene
+        self.settings, self.model = settings, model
+        self._revision = scene.revision
+        self._rows: RowTable | None = None
+        self.state = start(model, scene)
+        self.state.coloured = settings.sweep == "gauss-seidel"
+        self.grabs: list[Grab] = []
+        self.bind()
+        # the first particle of each group stands for it when asking how far it has travelled
+        self._firsts = np.unique(model.groups, return_index=True)[1]
+        self.diagnostics = Diagnostics(model, settings)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.state.frame * self.settings.dt
+
+    @property
+    def threads(self) -> int:
+        """Threads that a step uses: those asked for, or as many as have enough rows to be worth waking."""
+        most = processors()
+        if self.settings.threads is not None:
+            return min(self.settings.threads, most)
+        work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
+        work += sum(system.workload for system in self.model.systems)
+        return min(max(work // WORTH_A_THREAD, 1), most)
+
+    def take_steps(self, count: int) -> None:
+        """Take steps.
+
+        Raises:
+            DivergenceError: A position left the finite numbers; the state is that of the last good step.
+            MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
+        """
+        for _ in range(count):
+            before = {name: values.copy() for name, values in self.state.lasting().items()}
+            if not self._step_or_undo(before):
+                self._diverged(before)
+            if self.settings.precision == "float32":
+                self._recentre()
+
+    def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
+        """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
+        try:
+            return step(self.state, self.work, self.settings, self.threads)
+        except MemoryError as error:
+            # what the step has taken is given back before the state is bound anew
+            traceback.clear_frames(error.__traceback__)
+            del self.work
+            self._restore_published(before)
+            if isinstance(error, MemoryLimitError):
+                raise
+            raise MemoryLimitError(
+                f"simulation: step: memory ran out in frame {self.state.frame + 1}: {error}. The state is that of "
+                f"frame {self.state.frame}. Take fewer or slower objects, more substeps, or raise the limit on memory."
+            ) from error
+        except BaseException:
+            self._restore_published(before)
+            raise
+
+    def follow_order(self, state: State) -> None:
+        """Bring what was taken over from a state, of which rows stood in the order of another sweep, to the own one."""
+        if state.coloured == self.state.coloured:
+            return
+        other = "gauss-seidel" if state.coloured else "jacobi"
+        _, orders = recoloured(self.model, self.described, self.model.masses, other)
+        move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
+
+    def bind(self) -> None:
+        """Bind the kernels anew to the arrays of the state."""
+        self.work = Workspace(self.described, self.model, self.state, self.settings, self.grabs)
+        self.work.prepare(record_step)
+
+    def bound(self, kind: type[S]) -> S:
+        """The system of a class; there must be one."""
+        return self.work.bound(kind)
+
+    def take_model(self, model: Model) -> None:
+        """Take another model of the same particles; `bind` has to follow."""
+        self.model = model
+        self.diagnostics = Diagnostics(model, self.settings)
+
+    def go_on(self, scene: Scene, model: Model, settings: Settings, orders: dict[str, np.ndarray]) -> None:
+        """Bind another model of the same particles to the state, in place of the one so far; all of it or nothing.
+
+        Args:
+            scene: The scene with the values that hold from now on.
+            model: Its model.
+            settings: Its settings.
+            orders: For each block whose rows have moved the old row at each new place.
+        """
+        before = self.described, self.model, self.settings
+        move_rows(self.state, orders)
+        self.described, self.model, self.settings = scene, model, settings
+        try:
+            self.bind()
+        except BaseException:
+            self.described, self.model, self.settings = before
+            move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
+            raise
+        self.state.coloured = settings.sweep == "gauss-seidel"
+        scale = (settings.substep / before[2].substep) ** 2
+        if scale != 1.0:
+            names = [name for system in model.systems for name in system.multipliers]
+            held = [*self.state.multipliers.values(), *map(self.state.parts.get, names)]
+            for values in (array for array in held if array is not None):
+                values *= values.dtype.type(scale)
+        self.diagnostics = Diagnostics(model, settings)
+
+    def rows(self) -> RowTable:
+        """The rows as they are now; made when they are first asked for."""
+        if self._rows is None:
+            self._rows = RowTable(self.described)
+        return self._rows
+
+    def take_rows(self, rows: RowTable) -> None:
+        """Take over the rows of changed materials."""
+        self._rows = rows
+
+    def changed(self) -> bool:
+        """Whether the scene was changed after it was built."""
+        return self.scene.revision != self._revision
+
+    def particles_of(self, handle: object, field: str = "handle") -> slice:
+        """Particles of an object, given its handle or its name as this argument."""
+        found = self.scene.find("simulation", field, handle, Handle)
+        return slice(found.particles.start, found.particles.stop)
+
+    def group_index(self, handle: object, field: str = "handle") -> int:
+        """Its number among the groups of the scene."""
+        found = self.scene.find("simulation", field, handle, Handle)
+        return [group.name for group in self.scene.groups].index(found.name)
+
+    def _recentre(self) -> None:
+        """Move the origins of things that have travelled far."""
+        model, state = self.model, self.state
+        away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
+        for g in np.flatnonzero(away & ~model.anchored):
+            members = np.flatnonzero(model.groups == g)
+            points = state.x[members, :3].astype(np.float64)
+            shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
+            state.origins[g] += shift
+            state.x[members, :3] = points - shift
+            for system in self.work.systems:
+                system.follow_origins()
+
+    def _diverged(self, before: dict[str, np.ndarray]) -> None:
+        """Report where the state left the finite numbers, after putting the last good one back."""
+        state, model = self.state, self.model
+        bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
+        first = int(np.argmax(bad)) if bad.any() else 0
+        thing = next((name for name, members in model.things if first in members), "?")
+        where = f"particle {first}: its position"
+        lost = [name for system in self.work.systems if (name := system.lost()) is not None]
+        if not bad.any() and lost:
+            thing, where = lost[0], "its pose or velocity"
+        worst = self.diagnostics.worst_block(state)
+        frame = state.frame + 1
+        self._restore_published(before)
+        raise DivergenceError(
+            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, {where} is no finite "
+            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
+            f"a smaller dt or a larger compliance may help."
+        )
+
+    def _restore_published(self, before: dict[str, np.ndarray]) -> None:
+        """Bring the solver back to the last step that the user has seen, with what lasted from it."""
+        state, model = self.state, self.model
+        state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
+        state.v[model.slots] = state.velocities
+        for values in state.multipliers.values():
+            values[...] = 0.0
+        state.take(before)
+        self.bind()
