@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -39,7 +40,8 @@ INSIDE = [
     (type(cpu_target.target_context), "codegen refresh get_data_type get_value_type make_tuple cast unpack_value"),
     (type(cpu_target.target_context), "pack_value get_dummy_value declare_function call_conv"),
     (cgutils, "create_struct_proxy gep_inbounds get_or_insert_function global_constant make_bytearray unpack_tuple"),
-    (compiler, "compile_extra Flags"),
+    (compiler, "compile_extra Flags CompilerBase"),
+    (compiler.DefaultPassBuilder, "define_nopython_pipeline"),
     (compiler.Flags, "no_compile"),
     (lowering, "lower"),
     (typing, "register_attr register_global"),
@@ -73,6 +75,16 @@ def test_what_is_replaced_is_what_is_called():
     assert "self._optimize_functions(ll_module)" in library
     assert "self._optimize_final_module()" in library
     assert library.count("_module_pass_manager") >= 1
+
+
+def test_passes_that_are_left_out_are_there():
+    """A renamed pass would be run again, and nobody would notice."""
+    from shinari.compute.backend import ONCE, SKIPPED
+
+    state = types.SimpleNamespace(func_ir=None, flags=compiler.Flags())
+    names = [each.name() for each, _ in compiler.DefaultPassBuilder.define_nopython_pipeline(state).passes]
+    assert set(names) >= SKIPPED | ONCE
+    assert all(names.count(name) > 1 for name in ONCE)
 
 
 def test_objects_of_the_code_generator():
