@@ -142,13 +142,13 @@ class System:
     def record_solve(self, p: Program) -> None:
         """Solve the positions, again without the leaps of bounces where these contradict each other."""
         impacts, flags = self._impacts, self.flags
-        with p.when((flags.leaping, 0)):
+        with p.when((flags.leaping, 0), rare=True):
             impacts.record_keep(p)
         self._record_positions(p)
         p.copy(0, (flags.wrong, 0))
-        with p.when((flags.leaping, 0)):
+        with p.when((flags.leaping, 0), rare=True):
             impacts.record_check(p, self.joints.data, self._first_point, self._settings.substep)
-        with p.when((flags.wrong, 0)):
+        with p.when((flags.wrong, 0), rare=True):
             impacts.record_drop(p, self._first_point)
             self._record_positions(p)
 
@@ -163,7 +163,7 @@ class System:
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
-            with p.when((flags.sweeping, 0)):
+            with p.when((flags.sweeping, 0), rare=True):
                 self._record_sweeps(p)
             p.serial(start_solution, counts, flags)
             p.launch(start_component, graph.components, count=each)
@@ -213,7 +213,7 @@ class System:
 
     def record_bounce(self, p: Program) -> None:
         """The velocities of the substep are known: apply restitution to points that came too fast."""
-        with p.when((self.flags.fast, 0)), p.when((self.counts.nodes, 0)):
+        with p.when((self.flags.fast, 0), rare=True), p.when((self.counts.nodes, 0)):
             self._impacts.record_bounce(
                 p, self._direct, self._bars, self.joints.data, self._first_point, self._settings.substep
             )
