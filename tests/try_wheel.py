@@ -46,8 +46,8 @@ def main() -> None:
     for scene in sys.argv[1:] or SCENES:
         with tempfile.TemporaryDirectory() as folder:
             shipped = run(scene, folder)
-            told = f"import {shipped['import']:.2f} s, first step after {shipped['first']:.2f} s, {shipped['cpu']:.2f} CPU s"
-            print(f"{scene}: {shipped['loaded']} shipped kernels; {told}", flush=True)
+            times = f"import {shipped['import']:.2f} s, first step {shipped['first']:.2f} s, {shipped['cpu']:.2f} CPU s"
+            print(f"{scene}: {shipped['loaded']} shipped kernels; {times}", flush=True)
             assert Path(shipped["package"]).is_relative_to(here), shipped["package"]
             assert shipped["compiled"] == [], f"{scene}: compiled {shipped['compiled']}"
             begun = time.perf_counter()
