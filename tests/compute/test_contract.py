@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dis
 import importlib
 import inspect
 import pkgutil
@@ -22,7 +23,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
 from numba.core.typing.templates import builtin_registry as typing
 
 import shinari
-from shinari.compute.kernels import Kernel
+from shinari.compute.kernels import Kernel, global_names
 
 SOURCE = Path(shinari.__file__).parent
 COMPILER = {"compute/backend.py", "compute/cache.py"}
@@ -144,6 +145,21 @@ def kernels() -> list[Kernel]:
     for imported in modules:
         found |= {id(value): value for value in vars(imported).values() if isinstance(value, Kernel)}
     return list(found.values())
+
+
+def test_globals_are_those_that_dis_finds():
+    codes = [kernel.python_function.__code__ for kernel in kernels()]
+    for code in codes:
+        loads = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+        assert global_names(code) == tuple(dict.fromkeys(loads))
+    assert any(map(global_names, codes))
+
+
+def test_globals_with_long_numbers_are_found():
+    names = [f"name_{k}" for k in range(1000)]
+    scope = {}
+    exec("def long():\n    return " + ", ".join(names), scope)
+    assert global_names(scope["long"].__code__) == tuple(names)
 
 
 def test_no_kernel_has_many_parameters():

@@ -25,8 +25,8 @@ def warm(
     """Compile all kernels that a scene can need into the cache; later runs load them.
 
     Args:
-        scene: Scene file, compiled for the precision that it asks for. By default all scenes that come with the package,
-            and small ones with all kinds of objects, joints, colliders and constraints, in both precisions.
+        scene: Scene file, compiled for the precision that it asks for. By default all scenes of the package, and
+            small ones with all kinds of objects, joints, colliders and constraints, in both precisions.
         copy_to: Folder to which the kernels are copied as well.
         json: Print what was compiled as JSON.
         quiet: Print nothing.

@@ -16,7 +16,6 @@ SHAPES = (
     sn.Cone(0.1, 0.2),
     sn.ConvexHull(np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.2, 0], [0, 0, 0.2]])),
 )
-LINE = np.array([[0.1 * k, 0.0, 0.0] for k in range(8)])
 
 
 def scenes() -> Iterator[sn.Scene]:
@@ -52,11 +51,15 @@ def _cloths(scene: sn.Scene) -> None:
         scene.add_cloth(sn.grid(shape=(5, 5)), position=(2.0 * k, 0, 0), self_collision=collision).pin([0])
 
 
+def _line(height: float) -> np.ndarray:
+    return np.array([[0.1 * k, height, 0.0] for k in range(8)])
+
+
 def _lines(scene: sn.Scene) -> None:
-    scene.add_rope(LINE).pin([0])
-    scene.add_rope(LINE + (0, 0.5, 0), self_collision=True)
-    scene.add_rod(LINE + (0, 1.0, 0)).pin([0])
-    scene.add_rod(LINE + (0, 1.5, 0), self_collision=True)
+    scene.add_rope(_line(0.0)).pin([0])
+    scene.add_rope(_line(0.5), self_collision=True)
+    scene.add_rod(_line(1.0)).pin([0])
+    scene.add_rod(_line(1.5), self_collision=True)
 
 
 def _lumps(scene: sn.Scene) -> None:
@@ -103,7 +106,7 @@ def _attached() -> sn.Scene:
     cloth = scene.add_cloth(sn.grid(shape=(5, 5)))
     body = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, -0.2, 0))
     scene.attach((cloth, 12), (body, (0, -0.1, 0)))
-    rope = scene.add_rope(LINE)
+    rope = scene.add_rope(_line(0.0))
     scene.attach((rope, 0), (cloth, 0))
     return scene
 
