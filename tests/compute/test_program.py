@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from shinari import memory
-from shinari.compute import Field, Program, Record, kernel, program, real
-from shinari.compute.cache import load
+from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.program import run_once
 from shinari.errors import MemoryLimitError
 
@@ -252,68 +251,31 @@ def double(i, values: Points):
     values.x[i] = np.float32(2.0) * values.x[i]
 
 
-@kernel
-def negate(i, values: Points):
-    values.x[i] = -values.x[i]
+def test_a_run_that_is_interrupted_where_a_list_grows_begins_anew(monkeypatch):
+    """Ctrl-C arrives where Python runs: in the second pass of a loop."""
+    values, grown, cell = Points.zeros(1), List.zeros(1), np.zeros(1, np.int64)
+    values.x[0] = 1.0
+    p = Program()
+    with p.loop(3, index=(cell, 0)):
+        p.launch(double, values, count=1)
+        p.require(grown, (cell, 0))
+
+    def interrupted(self, rows):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(List, "grow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            p.run()
+    assert values.x[0] == 8.0
+    values.x[0] = 1.0
+    p.run()
+    assert values.x[0] == 8.0
 
 
-class TestRareKernels:
-    """Kernels in a rare branch are loaded when a run comes there for the first time."""
-
-    def program(self):
-        values, cell = Points.zeros(8), Cells.zeros(1)
-        values.x[...] = np.arange(8)
-        p = Program()
-        with p.loop(2):
-            p.launch(double, values, count=8)
-            with p.when((cell.value, 0), rare=True):
-                p.launch(negate, values, count=8)
-                p.launch(double, values, count=8)
-        return p, values, cell
-
-    def test_they_are_loaded_when_they_are_reached(self, monkeypatch):
-        monkeypatch.setattr(negate, "_natives", {})
-        p, values, cell = self.program()
-        asked = []
-
-        def noted(natives):
-            asked.extend(native.source.name for native in natives)
-            load(natives)
-
-        monkeypatch.setattr(program, "load", noted)
-        p.run()
-        assert "negate" not in asked
-        assert p.grown == 0
-        assert np.array_equal(values.x, 4.0 * np.arange(8))
-        cell.value[0] = 1
-        asked.clear()
-        p.run()
-        assert asked == ["negate"]
-        assert p.grown == 1
-        assert np.array_equal(values.x, 64.0 * np.arange(8))
-
-    def test_a_run_that_fails_to_load_them_begins_anew(self, monkeypatch):
-        monkeypatch.setattr(negate, "_natives", {})
-        p, values, cell = self.program()
-        p.prepare()
-        cell.value[0] = 1
-
-        def fails(natives):
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(program, "load", fails)
-            with pytest.raises(KeyboardInterrupt):
-                p.run()
-        assert np.array_equal(values.x, 2.0 * np.arange(8))
-        p.run()
-        assert np.array_equal(values.x, 2.0 * 16.0 * np.arange(8))
-
-    def test_all_can_be_loaded_at_once(self, monkeypatch):
-        monkeypatch.setattr(Program, "rare_too", True)
-        monkeypatch.setattr(negate, "_natives", {})
-        p, _, cell = self.program()
-        p.prepare()
-        cell.value[0] = 1
-        p.run()
-        assert p.grown == 0
+def test_a_launch_of_no_items_needs_no_kernel(monkeypatch):
+    monkeypatch.setattr(double, "_natives", {})
+    p = Program()
+    p.launch(double, Points.zeros(0), count=0)
+    p.run()
+    assert double._natives == {}

@@ -4,8 +4,6 @@ import json as json_module
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,10 +29,12 @@ def warm(
         json: Print what was compiled as JSON.
         quiet: Print nothing.
     """
-    from shinari.compute import Program, cache, compiling
+    from shinari.compute import cache, compiling
     from shinari.compute.progress import quietly
 
-    with quietly(quiet or json), _all_kernels(Program):
+    with quietly(quiet or json), warnings.catch_warnings():
+        # overlaps are for the run to tell
+        warnings.simplefilter("ignore")
         if scene is not None:
             _build_file(scene, {})
         else:
@@ -48,18 +48,6 @@ def warm(
         print(
             f"{facts['loaded']} kernels, {facts['compiled']} of them compiled now, in {facts['cache']}", file=sys.stderr
         )
-
-
-@contextmanager
-def _all_kernels(program: Any) -> Iterator[None]:
-    """Meanwhile programs load rare kernels, too, and nobody hears of overlaps: they are for the run to tell."""
-    before, program.rare_too = program.rare_too, True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        program.rare_too = before
 
 
 def _build_file(path: Path, changes: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ Counts and conditions are numbers, or cells `(array, index)` of int64 arrays tha
 """
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from shinari.compute import bounds
 from shinari.compute.cache import load
-from shinari.compute.kernels import Kernel, Native, Shared, shared
+from shinari.compute.kernels import Kernel, Native, shared
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import OF_A_TEAM, Pool, share, team
@@ -89,14 +89,12 @@ def replay(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     """Run from a line to the end.
 
     Returns:
-        `FINISHED`, `STOPPED`, or the line whose list has too little room or whose kernel is not loaded.
+        `FINISHED`, `STOPPED`, or the line whose list has too little room.
     """
     count = len(lines)
     while at < count:
         operation, first, second = lines.code[at, OPERATION], lines.code[at, FIRST], lines.code[at, SECOND]
         if operation == LAUNCH:
-            if first == 0:
-                return at
             launch(lines, pool, at, threads)
         elif operation == LOOP:
             done = lines.passes[at]
@@ -133,18 +131,14 @@ class Program:
     """A recorded list of launches.
 
     Attributes:
-        rare_too: Whether `prepare` loads rare kernels, too, as `shinari warm` wants it.
-        grown: How often a run returned to Python, to make room or to load kernels.
+        grown: How often Python was asked to make room.
     """
-
-    rare_too = False
 
     def __init__(self) -> None:
         self._lines: list[list[int]] = []
         self._names: list[str] = []
         self._kept: list[Any] = []
-        self._natives: list[tuple[int, int, Native]] = []
-        self._block, self._blocks = 0, 1
+        self._natives: list[tuple[int, Native]] = []
         self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
         self._table: Any = None
         self._run: Any = None
@@ -181,7 +175,7 @@ class Program:
         native = kernel.native(precision)
         for begin, end in cells:
             at = self._line(LAUNCH, 0, table.ctypes.data, begin, end, grain, kernel.name)
-            self._natives.append((at, self._block, native))
+            self._natives.append((at, native))
 
     def serial(self, kernel: Kernel, *arguments: Any) -> None:
         """Run a kernel for a single item, 0: sums, scans, decisions."""
@@ -207,18 +201,10 @@ class Program:
             self._line(UNTIL, self._cell(until), start)
 
     @contextmanager
-    def when(self, condition: tuple[np.ndarray, int], rare: bool = False) -> Iterator[None]:
-        """Run what is recorded inside if a cell is not zero.
-
-        Args:
-            condition: The cell.
-            rare: Whether most runs never come there: its kernels are loaded, or compiled, when the first one does.
-        """
-        start, outer = self._line(WHEN, self._cell(condition)), self._block
-        if rare:
-            self._block, self._blocks = self._blocks, self._blocks + 1
+    def when(self, condition: tuple[np.ndarray, int]) -> Iterator[None]:
+        """Run what is recorded inside if a cell is not zero."""
+        start = self._line(WHEN, self._cell(condition))
         yield
-        self._block = outer
         self._lines[start][SECOND] = len(self._lines)
 
     def stop_if(self, condition: tuple[np.ndarray, int]) -> None:
@@ -245,26 +231,21 @@ class Program:
         self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes
 
     def prepare(self) -> None:
-        """Load or compile all kernels but rare ones."""
+        """Load or compile all kernels."""
         if self._run is not None:
             return
+        natives = [native for _, native in self._natives]
+        natives += [each.native(np.float32) for each in (replay, *OF_A_TEAM)]
+        if missing := [native for native in natives if not native.is_loaded]:
+            load(missing)
+        for at, native in self._natives:
+            self._lines[at][FIRST] = native.address
         self._table = Lines.zeros(len(self._lines))
         self._table.code[...] = np.array(self._lines, np.int64).reshape(-1, 6)
         self._table.wait[...] = 0, 4
         self._address = self._table.address
-        self._load(range(self._blocks) if self.rare_too else [0], replay, *OF_A_TEAM)
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
         self._run = kind(replay.native(np.float32).address)
-
-    def _load(self, blocks: Iterable[int], *more: Shared) -> None:
-        """Load the kernels of blocks, 0 or a number of a rare one, and others."""
-        wanted = [native for _, block, native in self._natives if block in blocks]
-        wanted += [each.native(np.float32) for each in more]
-        if missing := [native for native in wanted if not native.is_loaded]:
-            load(missing)
-        for at, _, native in self._natives:
-            if native.is_loaded:
-                self._table.code[at, FIRST] = native.address
 
     def run(self, threads: int = 1) -> bool:
         """Replay the program; False when a `stop_if` ended it."""
@@ -277,11 +258,7 @@ class Program:
                 at = self._replay(crew.pool, at, usable)
                 if at < 0:
                     break
-                if at in self._lists:
-                    self._make_room(at)
-                else:
-                    self._load([block for line, block, _ in self._natives if line == at])
-                    self.grown += 1
+                self._make_room(at)
         except BaseException:
             self._table.passes[...] = 0
             raise
@@ -294,7 +271,7 @@ class Program:
         return at == FINISHED
 
     def _replay(self, pool: Pool, at: int, threads: int) -> int:
-        """Run compiled code from a line on; returns what `replay` does."""
+        """Run compiled code from a line on; returns `FINISHED`, `STOPPED` or the line whose list has no room."""
         return self._run(self._address, pool.address, at, threads)
 
     def _make_room(self, at: int) -> None:

@@ -122,10 +122,10 @@ class Bodies(PhaseSystem):
         """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
         system, frames, motions, flags = self.system, self.frames, self.system.motions, self.system.flags
         contacts, count = system.contacts, len(self.frames)
-        with p.when(contacts.fast_cell, rare=True):
+        with p.when(contacts.fast_cell):
             p.launch(keep_predicted_pose, frames, motions, count=count)
         system.record_solve(p)
-        with p.when(contacts.fast_cell, rare=True), p.repeat(MOST_AGAIN, until=(flags.on_path, 0)):
+        with p.when(contacts.fast_cell), p.repeat(MOST_AGAIN, until=(flags.on_path, 0)):
             p.copy(1, (flags.on_path, 0))
             p.launch(take_start_velocity, frames, motions, count=count)
             contacts.record_find_left(p)

@@ -217,7 +217,7 @@ class PathSearch:
             p.launch(place_in_slice, paths, self._centres, control, count=number, grain=8 * SHARE)
             search.record_find(p, number)
             p.copy(search.total, self.total)
-        with p.when((control.fast, 0), rare=True):
+        with p.when((control.fast, 0)):
             self._record_fast(p)
 
     def _record_fast(self, p: Program) -> None:

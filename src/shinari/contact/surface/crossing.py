@@ -63,9 +63,9 @@ class Crossing:
             p.launch(measure_length, particles, paths, mending, count=count, grain=2048)
             p.launch(find_impact, rows, particles, paths, frames, mending, count=(table.rows, 0), grain=1024)
             p.serial(choose_turn, mending)
-            with p.when((mending.part, 0), rare=True):
+            with p.when((mending.part, 0)):
                 p.serial(part_rows, table, rows, particles, paths, frames, mending, h)
-            with p.when((mending.join, 0), rare=True):
+            with p.when((mending.join, 0)):
                 p.serial(join_zones, table, rows, self._zones, mending)
                 p.launch(move_zone, self._zones, particles, paths, count=count, grain=1024)
 
