@@ -41,7 +41,7 @@ INSIDE = [
     (type(cpu_target.target_context), "codegen refresh get_data_type get_value_type make_tuple cast unpack_value"),
     (type(cpu_target.target_context), "pack_value get_dummy_value declare_function call_conv"),
     (cgutils, "create_struct_proxy gep_inbounds get_or_insert_function global_constant make_bytearray unpack_tuple"),
-    (compiler, "compile_extra Flags CompilerBase"),
+    (compiler, "compile_extra Flags Compiler"),
     (compiler.DefaultPassBuilder, "define_nopython_pipeline"),
     (compiler.Flags, "no_compile"),
     (lowering, "lower"),

@@ -74,11 +74,11 @@ def _fluid(scene: sn.Scene) -> None:
 
 
 def _bodies() -> sn.Scene:
-    """Bodies of all shapes above each other, so that all pairs are searched."""
+    """Bodies of all shapes above each other, so that all pairs are searched; enough of them for sweeps."""
     scene = sn.Scene()
     _ground(scene)
-    for k, shape in enumerate(2 * SHAPES):
-        scene.add_rigid_body(shape, position=(0, k, 0))
+    for k, shape in enumerate(4 * SHAPES):
+        scene.add_rigid_body(shape, position=(0, k, 0), restitution=0.1)
     return scene
 
 
@@ -95,7 +95,7 @@ def _joints() -> sn.Scene:
         ("distance", {}),
     ]  # fmt: skip
     for k, (kind, options) in enumerate(each):
-        second = {"second_anchor": places[k + 1]} if kind == "distance" else {}
+        second: dict[str, Any] = {"second_anchor": places[k + 1]} if kind == "distance" else {}
         scene.add_joint(kind, bodies[k], bodies[k + 1], anchor=places[k], **options, **second)
     return scene
 

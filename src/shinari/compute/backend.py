@@ -495,7 +495,7 @@ class _Codegen(codegen.AOTCPUCodegen):
         """Code that calls no Python needs no environment."""
 
 
-class _Pipeline(compiler.CompilerBase):
+class _Pipeline(compiler.Compiler):
     """Numba's passes without those for closures, generators and loops over literals, which kernels do not have."""
 
     def define_pipelines(self) -> list[Any]:
@@ -593,7 +593,7 @@ def _subject(source: Kernel | Shared) -> str:
 def _wrapper(context: Any, descriptor: Any, symbol: str, sig: Any) -> Any:
     """`symbol(arguments) -> value` around Numba's convention; what may raise keeps a call of `raises_an_error`."""
     module = context.codegen()._create_empty_module(symbol)
-    room = ir.GlobalVariable(module, I64, ROOM + symbol)
+    room: Any = ir.GlobalVariable(module, I64, ROOM + symbol)
     room.linkage, room.initializer = "common", I64(0)
     value = ir.VoidType() if sig.return_type == types.void else context.get_value_type(sig.return_type)
     wrapper = ir.Function(module, ir.FunctionType(value, [context.get_value_type(t) for t in sig.args]), symbol)

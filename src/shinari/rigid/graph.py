@@ -424,7 +424,7 @@ class Graph:
 
     @property
     def may_sweep(self) -> bool:
-        """Whether a component can be left to sweeps: it has too many bodies, or costs too much if all are neighbours."""
+        """Whether a component can be left to sweeps: too many bodies, or too costly if all are neighbours."""
         n = len(self._frames)
         return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self._worth
 
