@@ -49,16 +49,19 @@ verify: $(TEST)
 
 # a wheel with the kernels of all scenes and constraints of the package, for the processors of the last ten years
 wheel: $(TEST)
-	rm -rf out/warm out/wheel src/shinari/compute/objects
-	SHINARI_CACHE_DIR=$(CURDIR)/out/warm $(BIN)/shinari warm
-	cp -r out/warm/objects src/shinari/compute/objects
+	rm -rf out/wheel src/shinari/compute/objects
+	$(BIN)/shinari warm --copy-to out/objects.new
+	rm -rf out/objects && mv out/objects.new out/objects
+	cp -r out/objects src/shinari/compute/objects
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir out/wheel .
 	rm -rf src/shinari/compute/objects
 
-# the wheel in an environment of its own, without a cache: two scenes compile nothing; for another processor, all
+# the wheel in an environment of its own, without a cache: two scenes compile nothing; for another processor, all.
+# Kernels are shipped for the versions of Numba, llvmlite and NumPy that compiled them
 try-wheel: wheel
 	rm -rf out/try && $(BIN)/python -m venv out/try
-	out/try/bin/python -m pip install --quiet --disable-pip-version-check out/wheel/*.whl
+	$(BIN)/python -m pip list --format freeze | grep -E "^(numba|llvmlite|numpy)==" >out/try/versions
+	out/try/bin/python -m pip install --quiet --disable-pip-version-check -c out/try/versions out/wheel/*.whl
 	cd out/try && bin/python -P $(CURDIR)/tests/try_wheel.py
 
 # the execution layer with the oldest Numba that is supported

@@ -344,7 +344,10 @@ def test_warm_compiles_what_a_scene_needs(tmp_path: Path) -> None:
     assert len(list(Path(cold["cache"]).glob("*.o"))) == cold["compiled"]
     warm, _ = shinari("warm", str(scene), "--json", **variables)
     assert warm == cold | {"compiled": 0}
-    nothing, said = shinari("warm", str(scene), **variables)
+    nothing, said = shinari("warm", str(scene), "--copy-to", str(tmp_path / "copy"), **variables)
+    assert {file.name: file.read_bytes() for file in (tmp_path / "copy").iterdir()} == {
+        file.name: file.read_bytes() for file in Path(cold["cache"]).glob("*.o")
+    }
     assert nothing is None
     assert f"{cold['loaded']} kernels, 0 of them compiled now" in said
     assert shinari("warm", str(scene), "--quiet", **variables) == (None, "")

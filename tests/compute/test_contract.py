@@ -2,10 +2,12 @@
 
 import ast
 import contextlib
+import dis
 import importlib
 import inspect
 import pkgutil
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
 from numba.core.typing.templates import builtin_registry as typing
 
 import shinari
-from shinari.compute.kernels import Kernel
+from shinari.compute.kernels import Kernel, global_names
 
 SOURCE = Path(shinari.__file__).parent
 COMPILER = {"compute/backend.py", "compute/cache.py"}
@@ -39,7 +41,8 @@ INSIDE = [
     (type(cpu_target.target_context), "codegen refresh get_data_type get_value_type make_tuple cast unpack_value"),
     (type(cpu_target.target_context), "pack_value get_dummy_value declare_function call_conv"),
     (cgutils, "create_struct_proxy gep_inbounds get_or_insert_function global_constant make_bytearray unpack_tuple"),
-    (compiler, "compile_extra Flags"),
+    (compiler, "compile_extra Flags Compiler"),
+    (compiler.DefaultPassBuilder, "define_nopython_pipeline"),
     (compiler.Flags, "no_compile"),
     (lowering, "lower"),
     (typing, "register_attr register_global"),
@@ -73,6 +76,16 @@ def test_what_is_replaced_is_what_is_called():
     assert "self._optimize_functions(ll_module)" in library
     assert "self._optimize_final_module()" in library
     assert library.count("_module_pass_manager") >= 1
+
+
+def test_passes_that_are_left_out_are_there():
+    """A renamed pass would be run again, and nobody would notice."""
+    from shinari.compute.backend import ONCE, SKIPPED
+
+    state = types.SimpleNamespace(func_ir=None, flags=compiler.Flags())
+    names = [each.name() for each, _ in compiler.DefaultPassBuilder.define_nopython_pipeline(state).passes]
+    assert set(names) >= SKIPPED | ONCE
+    assert all(names.count(name) > 1 for name in ONCE)
 
 
 def test_objects_of_the_code_generator():
@@ -132,6 +145,21 @@ def kernels() -> list[Kernel]:
     for imported in modules:
         found |= {id(value): value for value in vars(imported).values() if isinstance(value, Kernel)}
     return list(found.values())
+
+
+def test_globals_are_those_that_dis_finds():
+    codes = [kernel.python_function.__code__ for kernel in kernels()]
+    for code in codes:
+        loads = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+        assert global_names(code) == tuple(dict.fromkeys(loads))
+    assert any(map(global_names, codes))
+
+
+def test_globals_with_long_numbers_are_found():
+    names = [f"name_{k}" for k in range(1000)]
+    scope = {}
+    exec("def long():\n    return " + ", ".join(names), scope)
+    assert global_names(scope["long"].__code__) == tuple(names)
 
 
 def test_no_kernel_has_many_parameters():

@@ -45,6 +45,11 @@ def run(folder: Path, **environment: str) -> tuple[int, str, bool]:
     return int(compiled), bits, numba == "True"
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Object files of a cache."""
+    return {file.name: file.read_bytes() for file in (folder / "objects").glob("*.o")}
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache") / "kernels"
@@ -79,8 +84,10 @@ def test_damaged_files_are_compiled_again(filled, damage, tmp_path):
 
 @pytest.mark.parametrize("processes", ["1", "3"])
 def test_several_processes_compile_the_same(filled, processes, tmp_path):
-    _, (compiled, bits, _) = filled
+    """Byte by byte, although each process compiles other kernels before: shipped files can be made again."""
+    folder, (compiled, bits, _) = filled
     assert run(tmp_path / "new", SHINARI_COMPILE_PROCESSES=processes)[:2] == (compiled, bits)
+    assert contents(folder) == contents(tmp_path / "new")
 
 
 def test_another_processor_is_another_file(filled):
@@ -88,6 +95,49 @@ def test_another_processor_is_another_file(filled):
     again, _, numba = run(folder, SHINARI_CPU="x86-64-v2")
     assert again == compiled
     assert numba
+
+
+UNEQUAL = """
+import sys, numpy as np
+from shinari.compute import Field, Program, Record, kernel, real, shared
+
+class Points(Record):
+    x = Field(real)
+
+@shared
+def other(x: real) -> real:
+    return np.sin(x) * np.float32(0.25)
+
+@shared
+def long(x: real) -> real:
+    for k in range(50):
+        x = other(x) + other(x * x) + np.float32(k)
+    return x
+
+@kernel
+def use(i, points: Points):
+    points.x[i] = long(points.x[i])
+
+@kernel
+def unrelated(i, points: Points):
+    points.x[i] = np.float32(2.0) * points.x[i] if points.x[i] > 1 else other(points.x[i])
+
+kernels = [use, unrelated][:: int(sys.argv[1])]
+for each in kernels:
+    p = Program()
+    p.launch(each, Points.zeros(1), count=1)
+    p.run()
+"""
+
+
+def test_files_do_not_depend_on_what_was_compiled_before(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(UNEQUAL)
+    for order in ("1", "-1"):
+        env = {**os.environ, "SHINARI_CACHE_DIR": str(tmp_path / order), "SHINARI_COMPILE_PROCESSES": "1"}
+        subprocess.run([sys.executable, str(script), order], check=True, env=env)
+    assert len(contents(tmp_path / "1")) > 4
+    assert contents(tmp_path / "1") == contents(tmp_path / "-1")
 
 
 SCATTERED = """

@@ -244,3 +244,38 @@ def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
     assert p.run()
     assert log.value[0] == 3
     assert len(items) == 1200
+
+
+@kernel
+def double(i, values: Points):
+    values.x[i] = np.float32(2.0) * values.x[i]
+
+
+def test_a_run_that_is_interrupted_where_a_list_grows_begins_anew(monkeypatch):
+    """Ctrl-C arrives where Python runs: in the second pass of a loop."""
+    values, grown, cell = Points.zeros(1), List.zeros(1), np.zeros(1, np.int64)
+    values.x[0] = 1.0
+    p = Program()
+    with p.loop(3, index=(cell, 0)):
+        p.launch(double, values, count=1)
+        p.require(grown, (cell, 0))
+
+    def interrupted(self, rows):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(List, "grow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            p.run()
+    assert values.x[0] == 8.0
+    values.x[0] = 1.0
+    p.run()
+    assert values.x[0] == 8.0
+
+
+def test_a_launch_of_no_items_needs_no_kernel(monkeypatch):
+    monkeypatch.setattr(double, "_natives", {})
+    p = Program()
+    p.launch(double, Points.zeros(0), count=0)
+    p.run()
+    assert double._natives == {}

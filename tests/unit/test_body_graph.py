@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+import shinari as sn
 from shinari.compute import Program
 from shinari.rigid.direct import DirectSolver
 from shinari.rigid.elements import Bars, Elements
 from shinari.rigid.frames import Frames, Motions
-from shinari.rigid.graph import Graph, roots_of
+from shinari.rigid.graph import WORTH, Graph, roots_of
 from shinari.rigid.joints.values import JointValues
 from shinari.rigid.progress import Counts, Flags
+from shinari.solver.step import record_step
 
 H = 1 / 600
 FRAMES = 40
@@ -173,3 +175,32 @@ def test_a_component_that_costs_too_much_is_left_to_sweeps():
         assert system.counts.components[0] == 1
         assert system.graph.components.direct[0] == direct
         assert system.flags.sweeping[0] == 1 - direct
+
+
+def kernels_of(simulation):
+    return {native.source.name for _, native in simulation._work.prepare(record_step)._natives}
+
+
+def stack(count, restitution=0.0, **settings):
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane((0, 1, 0), 0))
+    for k in range(count):
+        scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 0.1 + 0.2 * k, 0), restitution=restitution)
+    return sn.Simulation(scene, **settings)
+
+
+def test_kernels_are_those_that_a_scene_can_need():
+    """Sweeps where a component can be too costly, bounces where a surface has a restitution."""
+    rare = {"solve_by_sweeps", "apply_friction", "check_gain", "drop_leap"}
+    assert not rare & kernels_of(stack(5))
+    assert "solve_by_sweeps" in kernels_of(stack(5, rigid_solver="sweeps"))
+    assert "solve_by_sweeps" in kernels_of(stack(30))
+    assert "solve_by_sweeps" not in kernels_of(stack(30, rigid_solver="direct"))
+    assert rare - {"solve_by_sweeps"} <= kernels_of(stack(5, restitution=0.1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])
+def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
+    cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
+    graph = Graph(Frames.zeros(n), Motions.zeros(n), Counts.zeros(1), Flags.zeros(1), "auto")
+    assert graph.may_sweep == (cost > WORTH * n)

@@ -8,8 +8,8 @@ import pytest
 
 import shinari as sn
 from shinari import memory
+from shinari.compute import Record
 from shinari.contact.buffers import grown
-from shinari.rigid.bodies import Bodies
 
 
 @pytest.fixture
@@ -151,17 +151,51 @@ def test_a_step_without_memory_keeps_the_last_good_state(make, little, monkeypat
     assert sim.state == twin.state
 
 
-def test_an_allocation_that_fails_is_told_as_what_it_is(monkeypatch):
-    """Limits that nobody asked about are met in a step."""
-    scene, _ = boxes()
-    sim = sn.Simulation(scene, threads=1)
-    sim.step()
-    before = seen(sim.state)
-    with monkeypatch.context() as patch:
-        patch.setattr(sim._work.bound(Bodies), "begin", lambda time, ends: np.zeros(2**55))
-        with pytest.raises(sn.MemoryLimitError, match=r"simulation: step: memory ran out in frame 2: Unable to alloc"):
-            sim.step()
-    assert sim.state.frame == 1
-    assert all(np.array_equal(now, then) for now, then in zip(seen(sim.state), before, strict=True))
+def grow_until(patch, most):
+    """Let lists grow so often, and then fail as where no memory is left; gives the names of those that grew."""
+    grew, grow = [], Record.grow
+
+    def grow_or_fail(self, rows):
+        if len(grew) == most:
+            np.zeros(2**55)
+        grew.append(type(self).__name__)
+        grow(self, rows)
+
+    patch.setattr(Record, "grow", grow_or_fail)
+    return grew
+
+
+@pytest.mark.parametrize("make", [boxes, grains, sheets, drops])
+def test_an_allocation_that_fails_in_the_middle_of_a_step_keeps_the_last_good_state(make, monkeypatch):
+    """Limits that nobody asked about are met when the first, or the last, list of a step grows."""
+    scene, field = make()
+    sim, twin = (sn.Simulation(scene, substeps=4, threads=1) for _ in range(2))
     sim.step(2)
-    assert sim.state.frame == 3
+    before = sim.state.copy()
+    shift = 20.0 * np.random.default_rng(0).normal(size=getattr(sim.state, field).shape)
+
+    def start(simulation):
+        # a simulation that goes on from a state has no lists yet
+        simulation.restore(before)
+        getattr(simulation.state, field)[...] += shift
+
+    start(twin)
+    with monkeypatch.context() as patch:
+        grew = grow_until(patch, -1)
+        twin.step()
+        most = len(grew)
+    assert most > 0
+    for failing in {0, most - 1}:
+        start(sim)
+        asked = seen(sim.state)
+        with monkeypatch.context() as patch:
+            grew = grow_until(patch, failing)
+            with pytest.raises(
+                sn.MemoryLimitError, match=r"simulation: step: memory ran out in frame 3: Unable to all"
+            ):
+                sim.step()
+        assert len(grew) == failing
+        assert all(np.array_equal(now, then) for now, then in zip(seen(sim.state), asked, strict=True))
+        assert sim.state.frame == 2
+        sim.step()
+        assert sim.state == twin.state

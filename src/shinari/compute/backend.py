@@ -269,6 +269,7 @@ def dispatcher(function: Function) -> Any:
     """What Numba calls a function by."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
     options |= {"fastmath": set(function.fastmath), "error_model": "numpy", "boundscheck": False}
+    options["pipeline_class"] = _Pipeline
     return numba.njit(**options)(function.python_function)
 
 
@@ -453,6 +454,11 @@ def _argument(kind: Any, slot: int) -> Any:
     return read
 
 
+ROOM = "room_of_"
+"""Begins the name of a variable that every object has: llvmlite reserves memory for the table of addresses of far
+functions as its alignment wants it only where there are data of that alignment, and ends the process otherwise."""
+
+
 class _Library(codegen.AOTCodeLibrary):
     """A module that is optimised only as part of the entry that links it in."""
 
@@ -465,7 +471,18 @@ class _Library(codegen.AOTCodeLibrary):
         for each in self._final_module.functions:
             if not each.is_declaration and each.name != self.name:
                 each.linkage = "internal"  # nobody else calls it: it is inlined where that pays
+        for each in self._final_module.global_variables:
+            if not each.is_declaration and each.name != ROOM + self.name:
+                each.linkage = "internal"  # environments of Python code, which no code reads
         super()._optimize_final_module()
+        self._rename()
+
+    def _rename(self) -> None:
+        """Name what is left inside by its order: Numba's names count what the process has compiled before."""
+        inside = [*self._final_module.functions, *self._final_module.global_variables]
+        inside = [e for e in inside if not e.is_declaration and e.name not in (self.name, ROOM + self.name)]
+        for number, each in enumerate(inside):
+            each.name = f"inside_{number}"
 
     def get_pointer_to_function(self, name: str) -> int:
         return 0
@@ -476,6 +493,31 @@ class _Codegen(codegen.AOTCPUCodegen):
 
     def set_env(self, name: str, environment: Any) -> None:
         """Code that calls no Python needs no environment."""
+
+
+class _Pipeline(compiler.Compiler):
+    """Numba's passes without those for closures, generators and loops over literals, which kernels do not have."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager: Any = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes, seen = [], set()
+        for each, text in manager.passes:
+            name = each.name()
+            if name not in SKIPPED and not (name in ONCE and name in seen):
+                passes.append((each, text))
+            seen.add(name)
+        manager.passes = passes
+        manager.finalize()
+        return [manager]
+
+
+# Passes of Numba that change nothing in kernels; each goes through all variables.
+SKIPPED = {
+    "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
+    "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
+    "Rewrite dynamic raises",
+}  # fmt: skip
+ONCE = {"dead_branch_prune"}
 
 
 @cache
@@ -521,7 +563,14 @@ def compile_object(native: Native) -> bytes:
     with global_compiler_lock, _object_code(vector) as context:
         try:
             result = compiler.compile_extra(
-                cpu_target.typing_context, context, python_function, sig.args, sig.return_type, flags, {}
+                cpu_target.typing_context,
+                context,
+                python_function,
+                sig.args,
+                sig.return_type,
+                flags,
+                {},
+                pipeline_class=_Pipeline,
             )
         except NumbaError as error:
             raise CompileError(f"{_subject(source)}: {explain(error)}") from error
@@ -544,6 +593,8 @@ def _subject(source: Kernel | Shared) -> str:
 def _wrapper(context: Any, descriptor: Any, symbol: str, sig: Any) -> Any:
     """`symbol(arguments) -> value` around Numba's convention; what may raise keeps a call of `raises_an_error`."""
     module = context.codegen()._create_empty_module(symbol)
+    room: Any = ir.GlobalVariable(module, I64, ROOM + symbol)
+    room.linkage, room.initializer = "common", I64(0)
     value = ir.VoidType() if sig.return_type == types.void else context.get_value_type(sig.return_type)
     wrapper = ir.Function(module, ir.FunctionType(value, [context.get_value_type(t) for t in sig.args]), symbol)
     builder = ir.IRBuilder(wrapper.append_basic_block("entry"))

@@ -6,6 +6,7 @@ fails or hangs, this process compiles what is left.
 """
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -13,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shinari.compute import cache
@@ -20,9 +22,6 @@ from shinari.compute.progress import Progress
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
-
-# Kernels that a process takes at a time: neighbours share callees.
-AT_A_TIME = 3
 
 # A child that compiles nothing for so long hangs [s]: it was forked while another thread held a lock.
 HANGS = 120.0
@@ -63,18 +62,14 @@ def _processes() -> int:
 
 def _compile_in_children(natives: "list[Native]", progress: Progress) -> None:
     """Compile in forked children; those that fail leave their share undone."""
-    tasks = [natives[k : k + AT_A_TIME] for k in range(0, len(natives), AT_A_TIME)]
     count = min(_processes(), len(natives))
-    if len(tasks) < count:
-        tasks = [[native] for native in natives]
-    take, give = os.pipe()
-    for number in range(len(tasks)):
-        os.write(give, number.to_bytes(2, "little"))
-    os.close(give)
+    # neighbours share callees, which every process compiles for itself: each begins with a part of its own
+    bounds = [len(natives) * k // count for k in range(count + 1)]
+    queues = [_queue(range(*pair)) for pair in pairwise(bounds)]
     heard, said = os.pipe()
-    children = [_fork(tasks, take, said) for _ in range(count)]
-    os.close(take)
-    os.close(said)
+    children = [_fork(natives, queues[k:] + queues[:k], said) for k in range(count)]
+    for end in (*queues, said):
+        os.close(end)
     last = time.perf_counter()
     while True:
         if select.select([heard], [], [], 0.5)[0]:
@@ -93,7 +88,17 @@ def _compile_in_children(natives: "list[Native]", progress: Progress) -> None:
         os.waitpid(child, 0)
 
 
-def _fork(tasks: "list[list[Native]]", take: int, said: int) -> int:
+def _queue(numbers: range) -> int:
+    """A pipe from which processes read numbers; the end from which they read."""
+    take, give = os.pipe()
+    for number in numbers:
+        os.write(give, number.to_bytes(2, "little"))
+    os.close(give)
+    return take
+
+
+def _fork(natives: "list[Native]", queues: list[int], said: int) -> int:
+    """A child that compiles what the queues say, one after the other; its number."""
     with warnings.catch_warnings():
         # other threads of this process do not matter: the child compiles, writes files and ends
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -103,8 +108,11 @@ def _fork(tasks: "list[list[Native]]", take: int, said: int) -> int:
     try:
         from shinari.compute import backend
 
-        while token := os.read(take, 2):
-            for native in tasks[int.from_bytes(token, "little")]:
+        # it ends soon: what it inherited and what it leaves need not be searched for garbage
+        gc.disable()
+        for queue in queues:
+            while token := os.read(queue, 2):
+                native = natives[int.from_bytes(token, "little")]
                 cache.write(native.symbol, backend.compile_object(native))
                 os.write(said, b".")
     finally:

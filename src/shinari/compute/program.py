@@ -162,6 +162,8 @@ class Program:
             grain: Items below which a part is not worth sharing.
         """
         table, precision = kernel.pack(arguments)
+        if isinstance(count, int) and count == 0:
+            return
         self._kept += [table, arguments]
         if (count is None) == (colours is None):
             raise TypeError(f"{kernel.name}: expected either a count or colours")
@@ -257,7 +259,7 @@ class Program:
                 if at < 0:
                     break
                 self._make_room(at)
-        except MemoryError:
+        except BaseException:
             self._table.passes[...] = 0
             raise
         finally:

@@ -422,6 +422,12 @@ class Graph:
         self._worth = {"direct": np.inf, "sweeps": -1.0, "auto": WORTH}[solver]
         flags.stale[0] = 1
 
+    @property
+    def may_sweep(self) -> bool:
+        """Whether a component can be left to sweeps: too many bodies, or too costly if all are neighbours."""
+        n = len(self._frames)
+        return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self._worth
+
     def record_arrange(self, p: Program, elements: Elements) -> None:
         """Give every element its place; the graph is made anew when it has none for one of them."""
         edges, counts, flags = self._edges, self._counts, self._flags

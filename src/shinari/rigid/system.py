@@ -5,6 +5,7 @@ import numpy as np
 from shinari.compute import Program
 from shinari.contact.solid.shapes import CONE, CYLINDER
 from shinari.model import Model
+from shinari.rigid.contact.geoms import RESTITUTION
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.direct import DirectSolver
 from shinari.rigid.elements import Elements
@@ -65,6 +66,8 @@ class System:
         self.joints = Joints(rigid.table, state.parts)
         weight = float(np.linalg.norm(model.gravity))
         self._gravity = tuple(model.gravity.tolist())
+        # nothing is compiled for bounces where no surface has a restitution
+        self._bouncing = bool((rigid.geoms.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
             rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
@@ -141,6 +144,9 @@ class System:
 
     def record_solve(self, p: Program) -> None:
         """Solve the positions, again without the leaps of bounces where these contradict each other."""
+        if not self._bouncing:
+            self._record_positions(p)
+            return
         impacts, flags = self._impacts, self.flags
         with p.when((flags.leaping, 0)):
             impacts.record_keep(p)
@@ -163,8 +169,9 @@ class System:
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
-            with p.when((flags.sweeping, 0)):
-                self._record_sweeps(p)
+            if graph.may_sweep:
+                with p.when((flags.sweeping, 0)):
+                    self._record_sweeps(p)
             p.serial(start_solution, counts, flags)
             p.launch(start_component, graph.components, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
@@ -213,6 +220,8 @@ class System:
 
     def record_bounce(self, p: Program) -> None:
         """The velocities of the substep are known: apply restitution to points that came too fast."""
+        if not self._bouncing:
+            return
         with p.when((self.flags.fast, 0)), p.when((self.counts.nodes, 0)):
             self._impacts.record_bounce(
                 p, self._direct, self._bars, self.joints.data, self._first_point, self._settings.substep

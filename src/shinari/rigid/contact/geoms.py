@@ -21,6 +21,9 @@ from shinari.scene.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Shape
 
+# Column of the surface of a geom.
+RESTITUTION = 2
+
 
 class GeomArrays(Record):
     """What kernels read of the geoms, G rows."""
