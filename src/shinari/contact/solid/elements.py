@@ -18,16 +18,15 @@ import numpy as np
 from shinari.build.colouring import colour
 from shinari.compute import Kernel, function, kernel, real, shared
 from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.contact.law import combined_surface, recoil
 from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.collide import (
     TWO,
     into,
-    law_of,
     move,
     out_of,
     place,
-    recoil,
     record,
     remember,
     response,
@@ -327,7 +326,7 @@ def push_elements(meshes: bool) -> Kernel:
             p0, p1 = poses.before[row + k], poses.after[row + k]
             kind, s = colliders.kind[k], colliders.size[k]
             least = min(radii[i0], min(radii[i1], radii[i2]))
-            law = law_of(margins.surface, colliders.surface, i0, k)
+            law = combined_surface(margins.surface[i0], colliders.surface[k])
             for again in range(ROUNDS):
                 ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
                 begins = (
@@ -391,7 +390,7 @@ def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rat
 @kernel(fastmath=STEADY)
 def bounce_element(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
-    gx: real, gy: real, gz: real, weight: real, h: real
+    gx: real, gy: real, gz: real, slow: real, h: real
 ):  # fmt: skip
     """Restitution of an element; as `bounce_particle`."""
     x, velocities, starts = particles.x, particles.v, margins.start_velocity
@@ -400,7 +399,7 @@ def bounce_element(
     row = np.int64(particles.group[i0]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = law_of(margins.surface, colliders.surface, i0, k)
+        law = combined_surface(margins.surface[i0], colliders.surface[k])
         b = contacts.weights[m]
         b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
         w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
@@ -411,7 +410,7 @@ def bounce_element(
         start = blend(b, starts[i0], starts[i1], starts[i2])
         now = blend(b, velocities[i0], velocities[i1], velocities[i2])
         n, gap = contacts.normal[m], contacts.gap[m]
-        change = recoil(n, gap, start, now, carried, law, (gx, gy, gz), weight, h)
+        change = recoil(n, gap, sub(start, carried), sub(now, carried), law, (gx, gy, gz), slow, h)
         record(contacts.impulse, m, change, ONE / w)
         kick(velocities, i0, x[i0, 3] * b0 / w, change)
         kick(velocities, i1, x[i1, 3] * b1 / w, change)

@@ -9,7 +9,8 @@ import numpy as np
 
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
-from shinari.contact.solid.collide import law_of, place, recoil
+from shinari.contact.law import SLOW_SUBSTEPS, combined_surface, recoil
+from shinari.contact.solid.collide import place
 from shinari.contact.solid.elements import blend, kick
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
@@ -69,12 +70,12 @@ def rebound(
         h: Substep [s].
     """
     one, other = 1.0 if w > ZERO else 0.0, 1.0 if frames.inverse_mass[b] > ZERO else 0.0
-    still = (0.0, 0.0, 0.0)
     approach = sub(start, add(turns.start_v[b], cross(turns.start_w[b], arm)))
     speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
-    change = still
+    change = (0.0, 0.0, 0.0)
     if law[2] > ZERO:
-        change = recoil(n, gap, approach, speed, still, law, scale(gravity, one - other), norm(gravity), h)
+        slow = SLOW_SUBSTEPS * norm(gravity) * h
+        change = recoil(n, gap, approach, speed, law, scale(gravity, one - other), slow, h)
     rest = max(-dot(n, add(speed, change)), 0.0)
     change = add(change, scale(n, rest))
     along, size = direction_and_length(change)
@@ -92,7 +93,7 @@ def bounce_items(
         k = contacts.piece[m]
         p0, p1, p2 = items.points[contacts.item[m]]
         i0, i1, i2 = np.int64(p0), np.int64(p1), np.int64(p2)
-        law = law_of(margins.surface, pieces.surface, i0, k)
+        law = combined_surface(margins.surface[i0], pieces.surface[k])
         if contacts.push[m] <= ZERO or law[3] > ZERO:
             continue
         b, weights = pieces.frame[k], contacts.weights[m]

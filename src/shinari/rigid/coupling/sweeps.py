@@ -15,7 +15,8 @@ import numpy as np
 
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid.collide import TWO, law_of, move, place, start_of
+from shinari.contact.law import combined_surface
+from shinari.contact.solid.collide import TWO, move, place, start_of
 from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, blend, deepest
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
@@ -150,7 +151,7 @@ def push_particles(meshes: bool) -> Kernel:
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = groups.origin[particles.group[i]]
             start, now = add(origin, start_at(particles, i, h)), add(origin, place(particles.x, i))
-            law = law_of(margins.surface, pieces.surface, i, k)
+            law = combined_surface(margins.surface[i], pieces.surface[k])
             touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
                 pieces, fields, frames, k, start, now, np.float64(margins.radius[i]), w, law, contacts.push[m],
                 contacts.hold[m], limits
@@ -233,7 +234,7 @@ def push_elements(meshes: bool) -> Kernel:
             if far < contacts.bound[m]:
                 continue
             least = np.float64(min(margins.radius[i0], min(margins.radius[i1], margins.radius[i2])))
-            law, other = law_of(margins.surface, pieces.surface, i0, k), frames.inverse_mass[b]
+            law, other = combined_surface(margins.surface[i0], pieces.surface[k]), frames.inverse_mass[b]
             done = False
             for again in range(ROUNDS):
                 fixed, q0, x, q = frames.x0[b], frames.q0[b], frames.x[b], frames.q[b]
