@@ -13,13 +13,13 @@ from shinari.compute import Field, Kernel, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.contact.solid.all_shapes import distances
-from shinari.contact.solid.collide import into, turn
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.near import least_gap
 from shinari.contact.solid.records import Poses
 from shinari.contact.solid.shapes import BOX, CONTAINER, MESH, PLANE
 from shinari.fluid.impulses import Impulses, Log
 from shinari.fluid.records import FluidParticles, Solve
+from shinari.maths.poses import to_local, turn
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 
 ONE, TWO, THREE, HALF = np.float32(1.0), np.float32(2.0), np.float32(3.0), np.float32(0.5)
@@ -165,9 +165,9 @@ def mark_chunk(
     for k in range(len(walls)):
         if walls.counted[k] != 0:
             pose, size, kind = walls.pose[k], walls.size[k], walls.kind[k]
-            if least_gap(kind, into(pose, middle), size, walls.low, walls.high, k) <= bound:
+            if least_gap(kind, to_local(pose, middle), size, walls.low, walls.high, k) <= bound:
                 for i in range(first, last):
-                    gap = least_gap(kind, into(pose, fluid.x[i]), size, walls.low, walls.high, k)
+                    gap = least_gap(kind, to_local(pose, fluid.x[i]), size, walls.low, walls.high, k)
                     if gap <= reach and passes.ignored[fluid.phase[i] * len(walls) + k] == 0:
                         marks.start[i] = 1
 
@@ -291,7 +291,7 @@ def find_planes(meshes: bool) -> Kernel:
             if walls.counted[k] == 0 or passes.ignored[fluid.phase[i] * len(walls) + k] != 0 or (clear and still):
                 continue
             pose, s, kind = walls.pose[k], walls.size[k], walls.kind[k]
-            q = into(pose, x)
+            q = to_local(pose, x)
             gap = least_gap(kind, q, s, walls.low, walls.high, k)
             if gap > reach:
                 room = min(room, gap - reach) if still else room
@@ -343,7 +343,7 @@ def add_planes(
     for e in range(first, last):
         pose, plane = walls.pose[planes.solid[e]], planes.plane[e]
         local = plane[0], plane[1], plane[2]
-        d = dot(local, into(pose, x)) - plane[3]
+        d = dot(local, to_local(pose, x)) - plane[3]
         beyond = d + plane[4]
         share = plane[5] * (look_up(table.share, rows, d, support) - look_up(table.share, rows, beyond, support))
         push = plane[5] * (look_up(table.push, rows, d, support) - look_up(table.push, rows, beyond, support))

@@ -35,6 +35,7 @@ from shinari.contact.law import (
 )
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.table import Points
 from shinari.rigid.elements import STIFF, Elements
@@ -258,12 +259,8 @@ def resist(p, e, n, k, points, work, elements):
         force, stiffness = elements.force[e], elements.stiffness[e]
         moment = sub(scale(n, spin), scale(rolled, roll_k))
         elements.force[e] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
-        other = spin_k - roll_k
-        elements.stiffness[e] = (
-            stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5],
-            roll_k + other * n[0] * n[0], roll_k + other * n[1] * n[1], roll_k + other * n[2] * n[2],
-            other * n[1] * n[2], other * n[2] * n[0], other * n[0] * n[1],
-        )  # fmt: skip
+        kept = stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5]
+        elements.stiffness[e] = *kept, *plus(isotropic(roll_k), outer(n, spin_k - roll_k))
 
 
 @kernel

@@ -8,11 +8,11 @@ from shinari.contact.law import combined_surface, friction, normal_response, sep
 from shinari.contact.particle.records import Bodies as PairBodies
 from shinari.contact.particle.records import Control, RowBodies
 from shinari.contact.particle.records import Rows as PairRows
-from shinari.contact.solid.collide import into, out_of
 from shinari.contact.solid.records import Colliders, Contacts, Items, Poses
 from shinari.contact.solid.records import Counts as ListCounts
 from shinari.maths.function import steady
 from shinari.maths.polar import solve_symmetric
+from shinari.maths.poses import to_local, to_world
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.shape_matching.impact_records import (
     Bodies,
@@ -199,7 +199,7 @@ def prepare_collider_impact(
     collider = np.int64(contacts.solid[m])
     law, x = combined_surface(points.law[i], colliders.surface[collider]), particles.x[i]
     here, pose = (x[0], x[1], x[2]), np.int64(particles.group[i]) * len(colliders) + collider
-    carried = scale(sub(here, out_of(poses.before[pose], into(poses.after[pose], here))), ONE / h)
+    carried = scale(sub(here, to_world(poses.before[pose], to_local(poses.after[pose], here))), ONE / h)
     n = double(contacts.normal[m])
     speed = dot(n, sub(velocity_at(before, g, away(here, before.centre[g])), carried))
     mass_over_h = ONE / (np.float64(x[3]) * h)

@@ -26,6 +26,7 @@ from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
 from shinari.contact.solid.shapes import CONTAINER, LAST_CONVEX, LAST_UNBOUNDED
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.solver.particles import Particles
 
@@ -33,38 +34,6 @@ TRACES = 24
 SAME_SIDE = np.float32(0.7)
 TOUCH = np.float32(1e-3)
 TWO = np.float32(2.0)
-
-
-@steady
-def turn(m, v):
-    """Rotate by the matrix in the first nine numbers of a pose."""
-    return (
-        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
-        m[3] * v[0] + m[4] * v[1] + m[5] * v[2],
-        m[6] * v[0] + m[7] * v[1] + m[8] * v[2],
-    )
-
-
-@steady
-def turn_back(m, v):
-    """Rotate by the transpose."""
-    return (
-        m[0] * v[0] + m[3] * v[1] + m[6] * v[2],
-        m[1] * v[0] + m[4] * v[1] + m[7] * v[2],
-        m[2] * v[0] + m[5] * v[1] + m[8] * v[2],
-    )
-
-
-@steady
-def into(m, v):
-    """A point of the world in the frame of a pose."""
-    return turn_back(m, (v[0] - m[9], v[1] - m[10], v[2] - m[11]))
-
-
-@steady
-def out_of(m, v):
-    """A point in the frame of a pose in the world."""
-    return add(turn(m, v), (m[9], m[10], m[11]))
 
 
 @steady
@@ -117,7 +86,7 @@ def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, no
 
 
 @steady
-def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape):
+def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits):
     """How a solid moves a point, all in the frame of the solid.
 
     Args:
@@ -132,8 +101,7 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
         law: Friction, static friction, restitution and compliance of the pair.
         old_push: Push along the normal so far in this substep [m].
         old_hold: What friction has moved so far in this substep [m].
-        ease: 1 / h^2.
-        escape: How far what was inside comes out at most [m].
+        limits: 1 / h^2, and how far what was inside comes out at most [m].
 
     Returns:
         Whether it touches, correction, part of it that brings no velocity, normal, push and hold so far, and the gap at
@@ -151,7 +119,8 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
     n, depth, before = touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
     if depth <= ZERO and old_push <= ZERO:
         return False, zero, zero, zero, old_push, old_hold, gap_b
-    softness = law[3] * ease / w
+    inverse_h2, escape = limits
+    softness = law[3] * inverse_h2 / w
     change = normal_response(depth, depth - before, old_push, softness, ONE, ZERO * depth)
     out = ZERO * depth if softness > ZERO else recovery(min(depth, before), escape)
     push = old_push + change
@@ -178,12 +147,9 @@ def response(meshes: bool) -> Shared:
         law: Four,
         old_push: real,
         old_hold: Vector,
-        ease: real,
-        escape: real,
+        limits: tuple[real, real],
     ) -> tuple[bool, Vector, Vector, Vector, real, Vector, real]:
-        return respond(
-            distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape
-        )  # fmt: skip
+        return respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits)
 
     return respond_to_solid
 
@@ -220,12 +186,12 @@ def push_particles(meshes: bool) -> Kernel:
             if margins.gone[i] < contacts.bound[m]:
                 continue
             pose = poses.after[row + k]
-            a = into(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
-            b = into(pose, place(particles.x, i))
+            a = to_local(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
+            b = to_local(pose, place(particles.x, i))
             law = combined_surface(margins.surface[i], colliders.surface[k])
             touches, correction, silent, n, push, hold, gap = respond_to_solid(
                 colliders.kind[k], colliders.size[k], fields, a, b, margins.radius[i], w, law, contacts.push[m],
-                turn_back(pose, contacts.hold[m]), rate * rate, h * speed
+                turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
             )  # fmt: skip
             contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.gone[i]
             if not touches:
@@ -280,7 +246,7 @@ def bounce_particle(
         if contacts.push[m] <= ZERO or law[2] <= ZERO:
             continue
         here = place(particles.x, i)
-        carried = scale(sub(here, out_of(poses.before[row + k], into(poses.after[row + k], here))), ONE / h)
+        carried = scale(sub(here, to_world(poses.before[row + k], to_local(poses.after[row + k], here))), ONE / h)
         start, now = sub(margins.start_velocity[i], carried), sub(particles.v[i], carried)
         change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
         particles.v[i] = add(particles.v[i], change)

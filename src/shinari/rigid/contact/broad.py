@@ -16,6 +16,7 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.bvh import Boxes, Bvh, Leaves, Nodes, Places, touch
 from shinari.contact.keys import Keys, contains
 from shinari.maths.function import steady
+from shinari.maths.poses import origin, turn
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.rigid.contact.geoms import GeomArrays, Geoms
 from shinari.rigid.contact.margins import (
@@ -32,7 +33,7 @@ from shinari.rigid.contact.margins import (
     sum_margins,
 )
 from shinari.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pair
-from shinari.rigid.contact.poses import Poses, origin, turn
+from shinari.rigid.contact.poses import Poses
 from shinari.rigid.contact.shapes import Shapes
 from shinari.rigid.frames import Frames
 

@@ -17,8 +17,9 @@ from functools import cache
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.contact.law import friction, normal_response, recovery, tangential
-from shinari.contact.solid.collide import into, touching_plane, turn
+from shinari.contact.solid.collide import touching_plane
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local, turn
 from shinari.maths.quaternion import normalised, rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.rigid.contact.fields import BodyFields, Four, distances
@@ -38,7 +39,7 @@ def effective_inverse_mass(frames, b, r, n):
 @steady
 def into_piece(pieces, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
-    return into(pieces.place[k], rotate_back(q, sub(point, x)))
+    return to_local(pieces.place[k], rotate_back(q, sub(point, x)))
 
 
 @cache

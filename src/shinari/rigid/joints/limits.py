@@ -4,6 +4,7 @@ import math
 
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
+from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
 from shinari.rigid.joints.laws import bounded, driven, nearest_turn
 from shinari.rigid.joints.measures import (
@@ -14,8 +15,6 @@ from shinari.rigid.joints.measures import (
     from_axes,
     in_axes,
     joint_frame,
-    outer,
-    plus,
     relative,
     set_vector_at,
     swing_of,
