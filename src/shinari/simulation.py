@@ -82,7 +82,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         ContactWarning: Things overlap or intersect where they were put; the message says which, how deep and where.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  public interface, by keyword
         self,
         scene: Scene,
         *,

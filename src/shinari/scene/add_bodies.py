@@ -26,7 +26,7 @@ LARGEST = 1e30
 class Bodies(Contents):
     """Solids that push and are pushed."""
 
-    def add_rigid_body(
+    def add_rigid_body(  # noqa: PLR0913  public interface, by keyword
         self,
         shape: Any,
         *,

@@ -62,7 +62,7 @@ KINDS = {
 class Joints(Contents):
     """What joins bodies."""
 
-    def add_joint(
+    def add_joint(  # noqa: PLR0913  public interface, by keyword
         self,
         kind: str,
         a: BodyHandle | str,

@@ -153,6 +153,17 @@ def deepest_between(length, before, after):
     return good, t, d, scale(g, 1.0 / size) if good else g1
 
 
+@steady
+def close_in(low, high, level, y, start, along, unit, reach, shapes, fields):
+    """Two close places of an edge between which the slope of the distance passes a level, by bisection."""
+    for _ in range(STEPS):
+        middle = 0.5 * (low[0] + high[0])
+        d, g = solid_at(y, add(start, scale(along, middle)), reach, shapes, fields)
+        between = (middle, d, g, dot(g, unit))
+        low, high = (between, high) if between[3] < level else (low, between)
+    return low, high
+
+
 @shared(fastmath=STEADY)
 def line_points(
     k: int,
@@ -185,7 +196,8 @@ def line_points(
     radius_y = shapes.size[y, 0] if kind in (SPHERE, CAPSULE) else 0.0
     last = (0.0, 0.0, unit, 0.0)
     i = 0 if vertex else -1
-    while i <= samples:
+    end = i if vertex or kind == PLANE else samples
+    while i <= end:
         # first the middle: most edges are too far away
         t = 0.5 if i < 0 else i / samples
         d, g = solid_at(y, add(start, scale(along, t)), limit + radius, shapes, fields)
@@ -204,11 +216,7 @@ def line_points(
                     break
                 if not (low[3] < level and high[3] > level):
                     continue
-                for _ in range(STEPS):
-                    middle = 0.5 * (low[0] + high[0])
-                    dm, gm = solid_at(y, add(start, scale(along, middle)), limit + radius, shapes, fields)
-                    between = (middle, dm, gm, dot(gm, unit))
-                    low, high = (between, high) if between[3] < level else (low, between)
+                low, high = close_in(low, high, level, y, start, along, unit, limit + radius, shapes, fields)
                 sharp = low[3] < -EVEN and high[3] > EVEN
                 if sharp or stage == 2:
                     three, at, gap, normal = deepest_between(length, low, high)
@@ -226,10 +234,7 @@ def line_points(
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
-        if vertex or kind == PLANE:
-            break
-        last = now
-        i += 1
+        last, i = now, i + 1
     return n
 
 
