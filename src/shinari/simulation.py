@@ -26,9 +26,7 @@ from shinari.rigid.answers import BodyAnswers
 from shinari.rigid.report import joined
 from shinari.rods.answers import RodAnswers
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.step import record_step, step

@@ -36,8 +36,7 @@ from shinari.files.scene_fluids import add_emitter, add_fluid, add_grains, add_s
 from shinari.files.scene_materials import material_of, pin
 from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import RodMaterial

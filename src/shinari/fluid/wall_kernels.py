@@ -17,8 +17,7 @@ from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.near import least_gap
 from shinari.contact.solid.records import Poses
 from shinari.contact.solid.shapes import BOX, CONTAINER, MESH, PLANE
-from shinari.fluid.impulses import Impulses, Log
-from shinari.fluid.records import FluidParticles, Solve
+from shinari.fluid.records import FluidParticles, Impulses, Log, Solve
 from shinari.maths.poses import to_local, turn
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 

@@ -14,11 +14,10 @@ from shinari.contact.law import APART, friction_share, separation_speed, tangent
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.motion import symmetric_times, velocity_at, write_inverse_inertia
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import clear_point, halves, weight_along, write_point
 from shinari.rigid.progress import Flags
 

@@ -15,11 +15,10 @@ from shinari.contact.law import APART, SLIDING, regularised_force, regularised_s
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.motion import momentum_of, vector
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Flags
 
 ENOUGH = 0.05

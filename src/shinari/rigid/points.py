@@ -38,12 +38,11 @@ from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import STIFF, Elements
+from shinari.rigid.elements import STIFF, Curved, Elements, PointWork
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Components
 from shinari.rigid.line_search import UNSETTLED
 from shinari.rigid.motion import symmetric_times, turn_between, velocity_at
-from shinari.rigid.point_records import Curved, PointWork
 from shinari.rigid.progress import Counts, Flags
 
 # Cosine of the angle by which the direction of sliding may change in a step without another.

@@ -17,11 +17,10 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.table import Points
 from shinari.rigid.direct import motion_of_bar, move, relative_motion, row_of
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.motion import symmetric_times
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import halves, weight_along
 
 SWEEPS = 12

@@ -9,9 +9,9 @@ from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import mesh_arrays
 from shinari.scene.body import Body, Piece
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
+from shinari.scene.handle import BodyHandle
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.shapes import Box, Plane, Shape

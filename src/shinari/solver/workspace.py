@@ -22,9 +22,8 @@ from shinari.shape_matching.part import Matching
 from shinari.solver.air import Air
 from shinari.solver.breaking import Breaking, Drivers
 from shinari.solver.chebyshev import Chebyshev
-from shinari.solver.forces import force_kernel
 from shinari.solver.hierarchy import Hierarchy
-from shinari.solver.particle_motion import ForceFields, ParticleMotion
+from shinari.solver.particle_motion import ForceFields, ParticleMotion, force_kernel
 from shinari.solver.particles import Clock, Groups, Particles, UserState
 from shinari.solver.plastic import Flows
 from shinari.solver.rows import BlockSolver

@@ -26,6 +26,25 @@ from shinari.contact.broad.neighbourhood import find_ranges
 from shinari.errors import ShinariError
 
 
+class Keys(Record):
+    """A sorted list of pairs, each as one number."""
+
+    key = Field(np.int64)
+
+
+@function
+def contains(keys, key):
+    """Whether a key is in a sorted list."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys.key[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(keys) and keys.key[low] == key
+
+
 class BallPairs(Record):
     """Pairs of balls that are close, each once."""
 

@@ -13,8 +13,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.blocks import BlockColours, Claims
 from shinari.contact.broad.grid import Grid, Points
-from shinari.contact.broad.pairs import BallPairs, PairSearch
-from shinari.contact.keys import Keys, contains
+from shinari.contact.broad.pairs import BallPairs, Keys, PairSearch, contains
 from shinari.contact.law import combined_surface
 from shinari.contact.particle.fast_pairs import Paths, PathSearch
 from shinari.contact.particle.known import Memory, recall

@@ -14,7 +14,7 @@ from shinari.compute import Field, Program, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.bvh import Boxes, Bvh, Leaves, Nodes, Places, touch
-from shinari.contact.keys import Keys, contains
+from shinari.contact.broad.pairs import Keys, contains
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, turn
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub

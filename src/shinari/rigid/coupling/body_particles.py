@@ -8,8 +8,8 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.pairs import Keys
 from shinari.contact.family import Touches
-from shinari.contact.keys import Keys
 from shinari.contact.solid.elements import elements_of
 from shinari.fluid.waiting import waiting
 from shinari.model import Model

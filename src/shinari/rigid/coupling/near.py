@@ -11,7 +11,7 @@ import numpy as np
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.contact.keys import Keys, contains
+from shinari.contact.broad.pairs import Keys, contains
 from shinari.contact.solid.collide import place, start_of
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
