@@ -33,16 +33,23 @@ class Keys(Record):
 
 
 @function
-def contains(keys, key):
-    """Whether a key is in a sorted list."""
-    low, high = 0, len(keys)
+def first_from(key, keys, count):
+    """Row of the first of ascending keys that is not below a key."""
+    low, high = 0, count
     while low < high:
         middle = (low + high) // 2
-        if keys.key[middle] < key:
+        if keys[middle] < key:
             low = middle + 1
         else:
             high = middle
-    return low < len(keys) and keys.key[low] == key
+    return low
+
+
+@function
+def contains(keys, key):
+    """Whether a key is in a sorted list."""
+    at = first_from(key, keys.key, len(keys))
+    return at < len(keys) and keys.key[at] == key
 
 
 class BallPairs(Record):

@@ -10,9 +10,10 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.broad.pairs import first_from
 from shinari.contact.law import combined_surface
 from shinari.maths.function import steady
-from shinari.rigid.contact.broad import BroadPhase, first_from
+from shinari.rigid.contact.broad import BroadPhase
 from shinari.rigid.contact.features import features_of
 from shinari.rigid.contact.geoms import GeomArrays, Geoms
 from shinari.rigid.contact.margins import Detection
