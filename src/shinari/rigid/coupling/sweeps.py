@@ -187,10 +187,10 @@ def push_particles(meshes: bool) -> Kernel:
     def push_all_particles(
         _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
         particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
-        h: float,
     ):  # fmt: skip
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
-        rate, count, largest = ONE / h, counts.contacts[0], progress.largest[0]
+        h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
+        rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
@@ -258,10 +258,10 @@ def push_elements(meshes: bool) -> Kernel:
     def push_all_elements(
         _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
         particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
-        h: float,
     ):  # fmt: skip
         """Keep the deepest points of the listed elements out of the pieces near them; see `push_particles`."""
-        rate, count, largest = ONE / h, counts.contacts[0], progress.largest[0]
+        h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
+        rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
@@ -323,7 +323,7 @@ def push_elements(meshes: bool) -> Kernel:
 
 
 @kernel
-def start_sweeps(_, progress: Progress, first: np.int64, speed: float):
+def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float):
     """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep."""
     progress.sweep[0], progress.least[0], progress.escape[0], progress.done[0] = 0, 1, 0.0, 0
     if first != 0:
@@ -331,7 +331,7 @@ def start_sweeps(_, progress: Progress, first: np.int64, speed: float):
         progress.escape[0] = speed
         progress.fresh[0] = progress.back[0] = 0
     progress.forth[0] = 1 - progress.back[0]
-    progress.largest[0] = 0.0
+    progress.largest[0], progress.substep[0] = 0.0, h
 
 
 @kernel
