@@ -22,7 +22,7 @@ import numpy as np
 
 import shinari as sn
 from shinari.files.record import Recorder
-from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import BodyHandle
 from shinari.scene.motion import rotation_matrix
 
 GRAVITY = 9.81  # [m/s^2]

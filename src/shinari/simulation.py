@@ -24,9 +24,7 @@ from shinari.model import Model
 from shinari.rigid.answers import BodyQueries
 from shinari.rods.answers import RodQueries
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
 from shinari.solver.run import Run
@@ -85,7 +83,7 @@ class Simulation:
         ContactWarning: Things overlap or intersect where they were put; the message says which, how deep and where.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  public interface, by keyword
         self,
         scene: Scene,
         *,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shinari.compute import Field, Program, Record, kernel
-from shinari.compute.scan import BLOCK, Maximum, Offsets, Scan, Values
+from shinari.compute.scan import BLOCK, Offsets, Scan
 
 SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 17]
 
@@ -44,21 +44,6 @@ def test_offsets_grow_with_a_number_that_kernels_write(items):
     for number.items[0] in (items // 2, items):
         p.run(threads=2)
         assert np.array_equal(offsets.start[: number.items[0] + 1], 2 * np.arange(number.items[0] + 1))
-
-
-@pytest.mark.parametrize("items", SIZES)
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_the_maximum_is_that_of_numpy_and_keeps_nan(items, precision):
-    values = Values.zeros(6 * BLOCK, precision)
-    values.value[:] = np.random.default_rng(items).normal(size=len(values))
-    largest, p = Maximum(values, least=-10.0), Program()
-    largest.record(p, items)
-    p.run(threads=2)
-    assert largest.result[0] == values.value[:items].max(initial=-10.0)
-    if items:
-        values.value[items // 2] = np.nan
-        p.run()
-        assert np.isnan(largest.result[0])
 
 
 @kernel

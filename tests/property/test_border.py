@@ -27,9 +27,7 @@ import shinari as sn
 from shinari.files.cache import Cache
 from shinari.files.record import Recorder
 from shinari.live.grabs import Grab
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import Handle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, Handle, JointHandle
 from shinari.scene.rod import RodHandle
 from shinari.state import State
 

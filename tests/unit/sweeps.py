@@ -28,19 +28,18 @@ def sweep(
     x,
     scale,
     *,
-    damping=None,
-    predicted=None,
-    velocities=None,
-    corrections=None,
-    weights=None,
     h=0.0,
     threads=1,
+    **fields,
 ) -> None:
-    """Solve rows (M, ...) colour after colour; multipliers, x (N, 4) and corrections are written."""
+    """Solve rows (M, ...) colour after colour; multipliers, x (N, 4) and corrections are written.
+
+    Damped rows need the fields damping, predicted and velocities, gathered ones corrections and weights.
+    """
     real, sides = x.dtype.type, softness.shape[1]
     tables = {"softness": softness}
     tables |= {"parameters": parameters} if kind.width else {}
-    tables |= {"damping": damping} if variant.damped else {}
+    tables |= {"damping": fields["damping"]} if variant.damped else {}
     if variant.batched:
         batches = Batches(indices, offsets)
         offsets = batches.offsets
@@ -54,8 +53,10 @@ def sweep(
     particles = Particles.zeros(len(x), real)
     particles.bind(x=x)
     if variant.damped:
-        particles.bind(predicted=predicted, v=velocities)
-    jacobi = [Corrections(real, value=corrections), Relaxation(real, weight=weights)] if variant.gathers else []
+        particles.bind(predicted=fields["predicted"], v=fields["velocities"])
+    jacobi = []
+    if variant.gathers:
+        jacobi = [Corrections(real, value=fields["corrections"]), Relaxation(real, weight=fields["weights"])]
     p = Program()
     p.launch(projection(kind, variant), *rows, particles, *jacobi, scale, h, colours=np.asarray(offsets), grain=8)
     p.run(threads)

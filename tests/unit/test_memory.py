@@ -9,7 +9,6 @@ import pytest
 import shinari as sn
 from shinari import memory
 from shinari.compute import Record
-from shinari.contact.buffers import grown
 
 
 @pytest.fixture
@@ -35,8 +34,6 @@ def test_requests_above_what_is_there_are_refused(little):
         memory.require_memory(801, "a list")
     assert isinstance(error.value, MemoryError)
     assert isinstance(error.value, sn.ShinariError)
-    with pytest.raises(sn.MemoryLimitError, match="100 neighbours or pairs"):
-        grown(None, 100, np.float64, 3)
 
 
 def test_small_requests_do_not_ask_the_system(monkeypatch):

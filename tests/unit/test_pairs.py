@@ -95,32 +95,30 @@ def test_momentum_and_angular_momentum_of_a_cluster_hit_from_all_sides(substeps,
     assert np.abs(sim.angular_momentum() - spin).max() <= 1e-2 * total
 
 
-@precisions
-def test_a_cradle_hands_the_speed_from_ball_to_ball(precision):
-    """Five balls with small gaps: each impact is one of two balls, and the last one leaves with all of the speed."""
+def cradle(spacing: float, precision: str) -> sn.Simulation:
+    """Five balls of radius 0.1 m in a row after the first, at 2 m/s, has hit the others."""
     scene = sn.Scene(gravity=(0, 0, 0))
     x = np.zeros((5, 3))
-    x[:, 0] = np.arange(5) * 0.21
+    x[:, 0] = np.arange(5) * spacing
     x[0, 0] = -0.5
     v = np.zeros((5, 3))
     v[0, 0] = 2.0
     scene.add_particles(x, velocity=v, radius=0.1, self_collision=True, restitution=1.0, friction=0.0)
     sim = sn.Simulation(scene, substeps=20, precision=precision, threads=1)
     sim.step(40)
+    return sim
+
+
+@precisions
+def test_a_cradle_hands_the_speed_from_ball_to_ball(precision):
+    """Five balls with small gaps: each impact is one of two balls, and the last one leaves with all of the speed."""
+    sim = cradle(0.21, precision)
     np.testing.assert_allclose(sim.state.velocities[:, 0], [0, 0, 0, 0, 2.0], atol=10 * SMALL[precision])
 
 
 @precisions
 def test_a_cradle_that_touches_keeps_momentum_and_gains_no_energy(precision):
-    scene = sn.Scene(gravity=(0, 0, 0))
-    x = np.zeros((5, 3))
-    x[:, 0] = np.arange(5) * 0.2
-    x[0, 0] = -0.5
-    v = np.zeros((5, 3))
-    v[0, 0] = 2.0
-    scene.add_particles(x, velocity=v, radius=0.1, self_collision=True, restitution=1.0, friction=0.0)
-    sim = sn.Simulation(scene, substeps=20, precision=precision, threads=1)
-    sim.step(40)
+    sim = cradle(0.2, precision)
     speeds = sim.state.velocities[:, 0]
     assert speeds.sum() == pytest.approx(2.0, abs=float(10 * SMALL[precision]))
     assert (speeds**2).sum() <= 4.0 * (1 + SMALL[precision])

@@ -8,7 +8,8 @@ import pytest
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.maths.polar import matrix_of, rotation_near
+from shinari.maths.polar import rotation_near
+from shinari.maths.quaternion import rotation_rows
 
 
 class Matrices(Record):
@@ -21,7 +22,7 @@ class Matrices(Record):
 def rotate_near(i, matrices: Matrices):
     a = matrices.given[i]
     rows = (a[0], a[1], a[2]), (a[3], a[4], a[5]), (a[6], a[7], a[8])
-    rows = matrix_of(rotation_near(rows, matrices.start[i]))
+    rows = rotation_rows(rotation_near(rows, matrices.start[i]))
     matrices.found[i, 0] = rows[0]
     matrices.found[i, 1] = rows[1]
     matrices.found[i, 2] = rows[2]

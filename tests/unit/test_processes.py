@@ -98,6 +98,13 @@ def run(script: str, *arguments: str, **environment: str) -> list[str]:
     return done.stdout.split()
 
 
+def assert_same_ends(count: int, script: str, **environment: str) -> None:
+    """A script prints so many ends of runs, all of the same bits."""
+    ends = run(script, **environment)
+    assert len(ends) == count
+    assert len(set(ends)) == 1
+
+
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
@@ -121,9 +128,7 @@ def test_a_forked_child_steps():
         "child(lambda: end(0, 1))\nchild(lambda: end(0, 2))\n"
         "child(lambda: child(lambda: end(0, 2)) or end(0, 2))\nprint(end(0, 2))"
     )
-    ends = run(script)
-    assert len(ends) == 7
-    assert len(set(ends)) == 1
+    assert_same_ends(7, script)
 
 
 @needs_fork
@@ -135,9 +140,7 @@ def test_a_forked_child_goes_on_with_a_simulation_of_its_parent():
         "sim = build(0, 2)\nchild(lambda: on(sim, 4))\nsim.step(1)\n"
         "child(lambda: on(sim, 3))\nsim.step(1)\nchild(lambda: on(sim, 2))\nprint(on(sim, 2))"
     )
-    ends = run(script)
-    assert len(ends) == 4
-    assert len(set(ends)) == 1
+    assert_same_ends(4, script)
 
 
 @needs_fork
@@ -148,9 +151,7 @@ def test_a_child_forked_by_a_thread_while_another_compiles(tmp_path):
         "forks = threading.Thread(target=lambda: [child(lambda: end(0, 2)) for _ in range(3)])\n"
         "forks.start(); forks.join(); other.join(); print(before)"
     )
-    ends = run(script, SHINARI_CACHE_DIR=str(tmp_path))
-    assert len(ends) == 4
-    assert len(set(ends)) == 1
+    assert_same_ends(4, script, SHINARI_CACHE_DIR=str(tmp_path))
 
 
 @needs_fork
@@ -161,9 +162,7 @@ def test_a_child_forked_while_another_compiles_compiles_itself(tmp_path):
         "forks = threading.Thread(target=lambda: [child(lambda: end(2, 2)) for _ in range(2)])\n"
         "forks.start(); forks.join(); other.join(); print(end(2, 2))"
     )
-    ends = run(script, SHINARI_CACHE_DIR=str(tmp_path))
-    assert len(ends) == 3
-    assert len(set(ends)) == 1
+    assert_same_ends(3, script, SHINARI_CACHE_DIR=str(tmp_path))
 
 
 @needs_fork
@@ -177,9 +176,7 @@ def test_a_child_forked_while_another_thread_steps(tmp_path):
         "for _ in range(10):\n    child(lambda: end(0, 2))\n"
         "stop.set(); other.join(); print(before)"
     )
-    ends = run(script)
-    assert len(ends) == 11
-    assert len(set(ends)) == 1
+    assert_same_ends(11, script)
 
 
 @pytest.mark.parametrize(

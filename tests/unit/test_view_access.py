@@ -3,7 +3,7 @@
 import pytest
 
 from shinari.errors import SceneError
-from shinari.view.access import Access, Refusal, Request, access_to, is_loopback
+from shinari.view.access import Access, RefusalError, Request, access_to, is_loopback
 
 PORT = 8080
 TOKEN = "dGhpcyBpcyBhIHRva2Vu"
@@ -52,7 +52,7 @@ def test_each_name_of_this_machine_is_served_to_itself_and_to_the_others(local, 
     ],
 )
 def test_a_foreign_host_is_refused(local, host):
-    with pytest.raises(Refusal, match="Host"):
+    with pytest.raises(RefusalError, match="Host"):
         local.check(request(host=host), PORT)
 
 
@@ -78,18 +78,18 @@ def test_a_foreign_host_is_refused(local, host):
 @pytest.mark.parametrize("kind", ["local", "public"])
 def test_a_foreign_origin_is_refused(kind, origin, request):
     access = request.getfixturevalue(kind)
-    with pytest.raises(Refusal, match="Origin"):
+    with pytest.raises(RefusalError, match="Origin"):
         access.check(Request(f"/{TOKEN}/", ("127.0.0.1:8080",), (origin,)), PORT)
 
 
 @pytest.mark.parametrize("hosts", [(), ("127.0.0.1:8080",) * 2, ("evil.example", "127.0.0.1:8080")])
 def test_exactly_one_host_is_expected(local, hosts):
-    with pytest.raises(Refusal, match=f"one Host header, got {len(hosts)}"):
+    with pytest.raises(RefusalError, match=f"one Host header, got {len(hosts)}"):
         local.check(Request("/", hosts), PORT)
 
 
 def test_a_second_origin_is_refused(local):
-    with pytest.raises(Refusal, match="Origin"):
+    with pytest.raises(RefusalError, match="Origin"):
         local.check(Request("/", ("127.0.0.1:8080",), ("http://127.0.0.1:8080", "http://evil.example")), PORT)
 
 
@@ -111,7 +111,7 @@ def test_port_80_may_be_left_out(local):
     ],
 )
 def test_an_address_cannot_make_the_page_another_server_s(local, path):
-    with pytest.raises(Refusal, match="another server"):
+    with pytest.raises(RefusalError, match="another server"):
         local.check(request(path), PORT)
     assert local.check(request("/?websocket=ws://127.0.0.1:8080"), PORT)
 
@@ -122,7 +122,7 @@ def test_an_allowed_origin_may_ask_and_its_host_is_a_name():
         for origin in ("https://hub.example", "HTTP://localhost:9000", "http://127.0.0.1:8080"):
             access.check(request(host=host, origin=origin), PORT)
     for origin in ("http://hub.example", "https://hub.example:8443", "https://not-hub.example"):
-        with pytest.raises(Refusal, match="Origin"):
+        with pytest.raises(RefusalError, match="Origin"):
             access.check(request(origin=origin), PORT)
 
 
@@ -144,7 +144,7 @@ def test_a_token_is_needed_where_others_can_connect(host, expected):
     if not expected:
         assert len(access.token) == 32
         assert access.token != access_to(host).token
-        with pytest.raises(Refusal, match="token"):
+        with pytest.raises(RefusalError, match="token"):
             access.check(request(), PORT)
 
 
@@ -154,12 +154,12 @@ def test_the_token_is_the_first_part_of_the_path(public):
         assert public.check(request(path), PORT) == rest
     for path in ("/", f"/{TOKEN}x/", f"/{TOKEN[:-1]}", f"/{TOKEN.lower()}/", f"/index.html?token={TOKEN}", "/?token=",
                  f"/x/{TOKEN}/", "/%00/", "/\udce4/"):  # fmt: skip
-        with pytest.raises(Refusal, match="token"):
+        with pytest.raises(RefusalError, match="token"):
             public.check(request(path), PORT)
 
 
 def test_a_token_does_not_excuse_a_foreign_name(public):
-    with pytest.raises(Refusal, match="Host"):
+    with pytest.raises(RefusalError, match="Host"):
         public.check(request(f"/{TOKEN}/", host="evil.example:8080"), PORT)
 
 
@@ -169,9 +169,9 @@ def test_a_server_for_all_is_reached_by_addresses_and_by_its_own_name(public):
     for host in ("192.168.1.5:8080", "[fe80::1]:8080", f"{socket.gethostname()}:8080", "localhost:8080"):
         public.check(request(f"/{TOKEN}/", host=host, origin=f"http://{host}"), PORT)
     for host in ("192.168.1.5:81", "192.168.1:8080", "192.168.1.5.evil.example:8080", "[fe80::1", "fe80::1:8080"):
-        with pytest.raises(Refusal, match="Host"):
+        with pytest.raises(RefusalError, match="Host"):
             public.check(request(f"/{TOKEN}/", host=host), PORT)
-    with pytest.raises(Refusal, match="Origin"):
+    with pytest.raises(RefusalError, match="Origin"):
         public.check(request(f"/{TOKEN}/", host="192.168.1.5:8080", origin="http://192.168.1.6:8080"), PORT)
 
 

@@ -4,8 +4,6 @@ import http.client
 import random
 import socket
 import struct
-import threading
-import types
 from contextlib import closing, suppress
 
 import msgspec
@@ -14,7 +12,7 @@ import pytest
 
 import shinari as sn
 from browser_help import until
-from shinari.errors import SceneError, ShinariError
+from shinari.errors import SceneError
 
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
@@ -26,7 +24,7 @@ from websockets.sync.client import connect  # noqa: E402
 from shinari.view import guard as guard_module  # noqa: E402
 from shinari.view.access import access_to  # noqa: E402
 from shinari.view.messages import ACCEPTED, LARGEST_MESSAGE, Messages, value_problem  # noqa: E402
-from shinari.view.server import page_address, serve, start_server  # noqa: E402
+from shinari.view.server import page_address, serve  # noqa: E402
 from shinari.view.sources import simulation_source  # noqa: E402
 
 PATIENCE = 60.0
@@ -469,37 +467,6 @@ def test_the_messages_that_pass_are_of_viser():
         assert isinstance(viser_messages.Message.deserialize(packed(message)), getattr(viser_messages, message["type"]))
 
 
-def test_a_version_that_starts_its_server_otherwise_is_not_left_open(monkeypatch):
-    """Contract: viser names `websockets` in `_infra`, from where it takes `asyncio.server.serve`."""
-    original = _infra.WebsockServer._background_worker
-    ports = []
-
-    def otherwise(self, ready):
-        types.FunctionType(original.__code__, {**vars(_infra), "websockets": websockets})(self, ready)
-
-    stop = viser.ViserServer.stop
-    websockets = _infra.websockets
-    monkeypatch.setattr(_infra.WebsockServer, "_background_worker", otherwise)
-    monkeypatch.setattr(viser.ViserServer, "stop", lambda self: (ports.append(self.get_port()), stop(self)))
-    with pytest.raises(ShinariError, match=r"do not fit viser .*, so it is not started"):
-        start_server("127.0.0.1", 0)
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", ports[0]), PATIENCE)
-    assert _infra.websockets is websockets
-
-
-@pytest.mark.parametrize("lost", ["parameter", "websockets", "message"])
-def test_a_version_without_what_is_needed_is_not_started(lost, monkeypatch):
-    if lost == "parameter":
-        monkeypatch.setattr(guard_module, "PARAMETERS", (*guard_module.PARAMETERS, "unheard_of"))
-    elif lost == "websockets":
-        monkeypatch.delattr(_infra, "websockets")
-    else:
-        monkeypatch.delattr(viser_messages, ACCEPTED[0])
-    with pytest.raises(ShinariError, match="do not fit viser"):
-        start_server("127.0.0.1", 0)
-
-
 def test_other_servers_of_viser_stay_as_they_are(page):
     before = _infra.websockets
     with guard_module.guarded(access_to("127.0.0.1")) as guard:
@@ -507,26 +474,3 @@ def test_other_servers_of_viser_stay_as_they_are(page):
         guard.installed = True
     assert _infra.websockets is before
     assert _infra.websockets.asyncio.server.serve.__module__.startswith("websockets")
-
-
-def test_servers_that_start_together_are_each_their_own():
-    made: list = []
-    threads = [
-        threading.Thread(
-            target=lambda k=k: made.append((k, start_server("127.0.0.1", 0, access_to("127.0.0.1", token=k))))
-        )
-        for k in ("first", "second", "third")
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    for name, server in made:
-        assert server.access.token == name
-        address = f"ws://127.0.0.1:{server.get_port()}/"
-        with connect(address + name, subprotocols=[PROTOCOL], max_size=None):
-            pass
-        with pytest.raises(InvalidStatus):
-            connect(address + "other", subprotocols=[PROTOCOL], max_size=None)
-        server.stop()
-    assert len(made) == 3

@@ -227,6 +227,18 @@ def first_fit(_, rows: Rows, places: Places, particles: Particles, used: Used, s
     sizes.colours[0] = count
 
 
+@function
+def emptiest(marks, mark, sizes):
+    """The colour of a set that has the fewest rows; `mark` where none has fewer than that."""
+    best = mark
+    while marks != np.uint64(0):
+        other = lowest_bit(marks)
+        marks &= marks - np.uint64(1)
+        if sizes.rows[other] < sizes.rows[best]:
+            best = other
+    return best
+
+
 @kernel
 def balance(_, rows: Rows, places: Places, particles: Particles, used: Used, sizes: Sizes, points: np.int64):
     """Move rows from overfull to underfull colours, over the colours that are worth a thread's while.
@@ -256,13 +268,7 @@ def balance(_, rows: Rows, places: Places, particles: Particles, used: Used, siz
             row = rows.order[at]
             mark = rows.colour[row]
             if sizes.balanced[mark] and sizes.rows[mark] > target:
-                open_ = low & ~taken_colours(row, places, particles, used, points, 0)
-                best = mark
-                while open_ != np.uint64(0):
-                    other = lowest_bit(open_)
-                    open_ &= open_ - np.uint64(1)
-                    if sizes.rows[other] < sizes.rows[best]:
-                        best = other
+                best = emptiest(low & ~taken_colours(row, places, particles, used, points, 0), mark, sizes)
                 if sizes.rows[best] + 1 < sizes.rows[mark]:
                     flip(row, places, particles, used, points, mark)
                     flip(row, places, particles, used, points, best)

@@ -7,21 +7,9 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.rods.model import RodModel
+from shinari.rods.model import RodModel, conjugated, product
 from shinari.scene.rod_material import RodMaterial
 from shinari.settings import Settings
-
-
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Product of quaternions (..., 4)."""
-    w = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
-    v = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
-    return np.concatenate([w[..., None], v], axis=-1)
-
-
-def conjugated(q: np.ndarray) -> np.ndarray:
-    """Conjugates of quaternions (..., 4)."""
-    return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def quaternion_of(turn: np.ndarray) -> np.ndarray:

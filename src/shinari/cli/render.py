@@ -13,7 +13,7 @@ _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
 
 
-def render(
+def render(  # noqa: PLR0913  options of the command
     source: Path,
     *,
     output: Annotated[list[Path] | None, _Several] = None,

@@ -17,7 +17,7 @@ _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
 
 
-def run(
+def run(  # noqa: PLR0913  options of the command
     scene: Path | None = None,
     *,
     output: Annotated[list[Path] | None, _Several] = None,

@@ -21,7 +21,7 @@ import numpy as np
 
 from shinari.compute import bounds
 from shinari.compute.cache import load
-from shinari.compute.kernels import Kernel, Native, shared
+from shinari.compute.kernels import Kernel, Native, function, shared
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import OF_A_TEAM, Pool, share, team
@@ -84,6 +84,26 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     return 0
 
 
+@function
+def next_pass(lines, at, first, second):
+    """Line that follows the head of a loop: the next one for another pass, else the one after the loop."""
+    done = lines.passes[at]
+    last = done >= load_address(first)
+    if not last:
+        store_address(lines.code[at, BEGIN], done)
+    lines.passes[at] = 0 if last else done + 1
+    return second if last else at + 1
+
+
+@function
+def after_until(lines, at, first, second):
+    """Line that follows the condition at the end of a pass: the next one, or the one after the loop."""
+    met = load_address(first) != 0
+    if met:
+        lines.passes[second] = 0
+    return lines.code[second, SECOND] if met else at + 1
+
+
 @shared
 def replay(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     """Run from a line to the end.
@@ -97,21 +117,14 @@ def replay(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         if operation == LAUNCH:
             launch(lines, pool, at, threads)
         elif operation == LOOP:
-            done = lines.passes[at]
-            if done >= load_address(first):
-                lines.passes[at] = 0
-                at = second
-                continue
-            store_address(lines.code[at, BEGIN], done)
-            lines.passes[at] = done + 1
+            at = next_pass(lines, at, first, second)
+            continue
         elif operation == NEXT:
             at = second
             continue
         elif operation == UNTIL:
-            if load_address(first) != 0:
-                lines.passes[second] = 0
-                at = lines.code[second, SECOND]
-                continue
+            at = after_until(lines, at, first, second)
+            continue
         elif operation == WHEN:
             if load_address(first) == 0:
                 at = second

@@ -1,4 +1,4 @@
-"""Sums and maxima over many items: in blocks on all threads, then over the blocks on one.
+"""Sums over many items: in blocks on all threads, then over the blocks on one.
 
     offsets = Offsets.zeros(n + 1)
     scan = Scan(offsets)
@@ -16,7 +16,7 @@ import numpy as np
 
 from shinari.compute.kernels import kernel
 from shinari.compute.program import Cell, Program
-from shinari.compute.records import Field, Record, real
+from shinari.compute.records import Field, Record
 
 BLOCK = 2048
 
@@ -27,27 +27,19 @@ class Offsets(Record):
     start = Field(np.int64)
 
 
-class Values(Record):
-    """A value of each item."""
-
-    value = Field(real)
-
-
 class Extent(Record):
-    """One row: how many items there are, and the sum or maximum of all."""
+    """One row: how many items there are, and the sum of all."""
 
     items = Field(np.int64)
     rows = Field(np.int64, doc="of the offsets: one more than there are items")
     blocks = Field(np.int64)
     total = Field(np.int64)
-    largest = Field(real)
 
 
 class Blocks(Record):
     """One row for each block of items."""
 
     total = Field(np.int64)
-    largest = Field(real)
 
 
 @kernel
@@ -88,45 +80,7 @@ def offset_block(b, offsets: Offsets, blocks: Blocks, extent: Extent):
         offsets.start[i] = before
 
 
-@kernel
-def largest_of_block(b, values: Values, blocks: Blocks, extent: Extent):
-    """Largest value of a block; a NaN counts as largest."""
-    largest = values.value[b * BLOCK]
-    for i in range(b * BLOCK, min((b + 1) * BLOCK, extent.items[0])):
-        value = values.value[i]
-        largest = largest if largest >= value or largest != largest else value
-    blocks.largest[b] = largest
-
-
-@kernel
-def largest_of_blocks(_, blocks: Blocks, extent: Extent, least: real):
-    """Largest value of all, and at least `least`."""
-    largest = least
-    for b in range(extent.blocks[0]):
-        value = blocks.largest[b]
-        largest = largest if largest >= value or largest != largest else value
-    extent.largest[0] = largest
-
-
-class _Reduction:
-    """What sums and maxima share: the number of items, which may be known to the kernels only."""
-
-    def __init__(self, rows: int, precision: type) -> None:
-        self._extent = Extent.zeros(1, precision)
-        self._blocks = Blocks.zeros(rows // BLOCK + 1, precision)
-
-    def _divide(self, p: Program, count: Cell) -> Cell:
-        """Record how many blocks there are; returns where that number stands."""
-        if isinstance(count, int):
-            self._extent.items[0], self._extent.blocks[0] = count, -(-count // BLOCK)
-            return int(self._extent.blocks[0])
-        p.copy(count, (self._extent.items, 0))
-        p.serial(divide, self._extent)
-        p.require(self._blocks, (self._extent.blocks, 0))
-        return self._extent.blocks, 0
-
-
-class Scan(_Reduction):
+class Scan:
     """Makes offsets of counts, in place.
 
     Args:
@@ -134,8 +88,9 @@ class Scan(_Reduction):
     """
 
     def __init__(self, offsets: Offsets) -> None:
-        super().__init__(len(offsets), np.float32)
         self._offsets = offsets
+        self._extent: Extent = Extent.zeros(1)
+        self._blocks: Blocks = Blocks.zeros(len(offsets) // BLOCK + 1)
 
     @property
     def total(self) -> tuple[np.ndarray, int]:
@@ -155,31 +110,12 @@ class Scan(_Reduction):
         p.serial(add_blocks, *records)
         p.launch(offset_block, *records, count=blocks, grain=8)
 
-
-class Maximum(_Reduction):
-    """Finds the largest of many values.
-
-    Args:
-        values: The values.
-        least: What the result is at least, and what it is where there are no values.
-    """
-
-    def __init__(self, values: Values, least: float = 0.0) -> None:
-        super().__init__(len(values), values.precision)
-        self._values, self._least = values, least
-
-    @property
-    def result(self) -> np.ndarray:
-        """The largest value, (1,)."""
-        return self._extent.largest
-
-    @property
-    def extent(self) -> Extent:
-        """The record whose field `largest` kernels read."""
-        return self._extent
-
-    def record(self, p: Program, count: Cell) -> None:
-        """Record the search among the first so many values."""
-        blocks = self._divide(p, count)
-        p.launch(largest_of_block, self._values, self._blocks, self._extent, count=blocks, grain=8)
-        p.serial(largest_of_blocks, self._blocks, self._extent, self._least)
+    def _divide(self, p: Program, count: Cell) -> Cell:
+        """Record how many blocks there are; returns where that number stands."""
+        if isinstance(count, int):
+            self._extent.items[0], self._extent.blocks[0] = count, -(-count // BLOCK)
+            return int(self._extent.blocks[0])
+        p.copy(count, (self._extent.items, 0))
+        p.serial(divide, self._extent)
+        p.require(self._blocks, (self._extent.blocks, 0))
+        return self._extent.blocks, 0

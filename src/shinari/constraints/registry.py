@@ -80,7 +80,7 @@ _ARGUMENTS = frozenset(
 )
 
 
-def register(
+def register(  # noqa: PLR0913  public interface, by keyword
     name: str,
     *,
     points: int,

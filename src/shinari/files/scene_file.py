@@ -22,6 +22,7 @@ import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,7 @@ from shinari.files.scene_fluids import add_emitter, add_fluid, add_grains, add_s
 from shinari.files.scene_materials import material_of, pin
 from shinari.files.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import RodMaterial
@@ -139,41 +139,37 @@ def _build(file: schema.SceneFile, folder: Path) -> Scene:
     if isinstance(wind, schema.GustsTable):
         wind = Gusts(**msgspec.structs.asdict(wind))
     scene = Scene(gravity=world.gravity, wind=wind, air_density=world.air_density, damping=world.damping)
-    for index, particles in enumerate(file.particles):
-        _locate("particles", index, lambda table=particles: _add_particles(scene, table))
-    for index, cloth in enumerate(file.cloth):
-        _locate("cloth", index, lambda table=cloth: _add_cloth(scene, table, folder))
-    for index, rope in enumerate(file.rope):
-        _locate("rope", index, lambda table=rope: _add_rope(scene, table))
-    for index, body in enumerate(file.soft_body):
-        _locate("soft_body", index, lambda table=body: _add_soft_body(scene, table, folder))
-    for index, rod in enumerate(file.rod):
-        _locate("rod", index, lambda table=rod: _add_rod(scene, table))
-    for index, lump in enumerate(file.shape_matched):
-        _locate("shape_matched", index, lambda table=lump: _add_lump(scene, table, folder))
-    for index, collider in enumerate(file.collider):
-        _locate("collider", index, lambda table=collider: add_collider(scene, table, folder))
-    for index, body in enumerate(file.rigid_body):
-        _locate("rigid_body", index, lambda table=body: add_rigid_body(scene, table, folder))
-    for index, fluid in enumerate(file.fluid):  # may fill what is there so far
-        _locate("fluid", index, lambda table=fluid: add_fluid(scene, table, folder))
-    for index, emitter in enumerate(file.emitter):
-        _locate("emitter", index, lambda table=emitter: add_emitter(scene, table))
-    for index, sink in enumerate(file.sink):
-        _locate("sink", index, lambda table=sink: add_sink(scene, table, folder))
-    for index, grains in enumerate(file.grains):
-        _locate("grains", index, lambda table=grains: add_grains(scene, table, folder))
-    for index, joint in enumerate(file.joint):
-        _locate("joint", index, lambda table=joint: add_joint(scene, table))
-    for index, rows in enumerate(file.constraint):
-        _locate("constraint", index, lambda table=rows: _add_constraint(scene, table))
-    for index, attach in enumerate(file.attach):
-        _locate("attach", index, lambda table=attach: _attach(scene, table))
-    for index, volume in enumerate(file.volume):
-        _locate("volume", index, lambda table=volume: _add_volume(scene, table))
-    for index, pair in enumerate(file.ignore_contact):
-        _locate("ignore_contact", index, lambda table=pair: scene.ignore_contact(table.first, table.second))
+    for name, add, reads in _adders():
+        for index, table in enumerate(getattr(file, name)):
+            _locate(name, index, partial(add, scene, table, folder) if reads else partial(add, scene, table))
     return scene
+
+
+def _adders() -> list[tuple[str, Callable[..., None], bool]]:
+    """Lists of a scene file in the order in which they are added, how, and whether that reads files of the folder."""
+    return [
+        ("particles", _add_particles, False),
+        ("cloth", _add_cloth, True),
+        ("rope", _add_rope, False),
+        ("soft_body", _add_soft_body, True),
+        ("rod", _add_rod, False),
+        ("shape_matched", _add_lump, True),
+        ("collider", add_collider, True),
+        ("rigid_body", add_rigid_body, True),
+        ("fluid", add_fluid, True),  # may fill what is there so far
+        ("emitter", add_emitter, False),
+        ("sink", add_sink, True),
+        ("grains", add_grains, True),
+        ("joint", add_joint, False),
+        ("constraint", _add_constraint, False),
+        ("attach", _attach, False),
+        ("volume", _add_volume, False),
+        ("ignore_contact", _ignore_contact, False),
+    ]
+
+
+def _ignore_contact(scene: Scene, table: schema.IgnoreContactTable) -> None:
+    scene.ignore_contact(table.first, table.second)
 
 
 def _locate(table: str, index: int, add: Callable[[], None]) -> None:

@@ -10,10 +10,9 @@ from shinari.errors import SceneError
 from shinari.files import schema_fluids as fluids
 from shinari.files.scene_materials import material_of, pin
 from shinari.files.scene_solids import inside, motion_of, shape_of
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
-from shinari.scene.handle import ColliderHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.scene import Scene
 
 _SAMPLING = ("support", "kernel", "dimensions", "boundary")

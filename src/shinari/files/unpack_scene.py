@@ -9,10 +9,8 @@ from shinari.files.pack import Packed
 from shinari.files.unpack_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
 from shinari.files.unpack_fluids import check_fluid, checked_sink
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.emitter import SinkHandle
-from shinari.scene.handle import ColliderHandle, Handle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial

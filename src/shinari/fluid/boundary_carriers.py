@@ -14,7 +14,6 @@ from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.contact.broad.neighbours import NeighbourLists, Neighbours
-from shinari.contact.solid.collide import out_of
 from shinari.contact.solid.records import Poses
 from shinari.contact.solid.solids import Solids
 from shinari.errors import SceneError
@@ -22,6 +21,7 @@ from shinari.fluid.boundary_lists import BoundaryPoints, Entries, Pairs, PointLi
 from shinari.fluid.kernels import Smoothing, weight
 from shinari.fluid.pressure import densities
 from shinari.fluid.records import FluidParticles, Solve
+from shinari.maths.poses import to_world
 from shinari.model import Model
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.shapes import Heightfield, Plane, Shape
@@ -129,7 +129,7 @@ class Turning(Record):
 @kernel(fastmath=STEADY)
 def place_on_collider(b, points: BoundaryPoints, turning: Turning, poses: Poses, first: np.int64):
     """Take a point along with its collider; poses relative to the origin of the fluids begin at the row `first`."""
-    points.at[b] = out_of(poses.after[first + points.owner[b]], turning.local[b])
+    points.at[b] = to_world(poses.after[first + points.owner[b]], turning.local[b])
 
 
 class Colliders(Carrier):

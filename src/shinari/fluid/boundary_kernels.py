@@ -16,9 +16,8 @@ from shinari.compute import Kernel, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.fluid.boundary_lists import BoundaryPoints, Entries, Owners, Pairs, PointState
-from shinari.fluid.impulses import Impulses, Log
 from shinari.fluid.kernels import slope, weight
-from shinari.fluid.records import FluidParticles, Solve, difference
+from shinari.fluid.records import FluidParticles, Impulses, Log, Solve, difference
 from shinari.maths.vec3 import add, scale
 
 ZERO = np.float32(0.0)

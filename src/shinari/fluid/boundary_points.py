@@ -29,8 +29,8 @@ from shinari.fluid.boundary_kernels import (
     stiffen,
 )
 from shinari.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
-from shinari.fluid.impulses import Impulses, Log, logged
 from shinari.fluid.kernels import Smoothing
+from shinari.fluid.records import Impulses, Log, logged
 from shinari.model import Model
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial

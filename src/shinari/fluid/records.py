@@ -1,12 +1,27 @@
 """Records that the systems of a fluid share."""
 
+from typing import Any
+
 import numpy as np
 
 from shinari.compute import Field, Record, function, real
 from shinari.compute.scan import Offsets
 from shinari.contact.broad.neighbours import Neighbours
 
-__all__ = ["FluidParticles", "Members", "Neighbours", "Offsets", "Parts", "Phases", "Solve", "difference", "part_of"]
+__all__ = [
+    "FluidParticles",
+    "Impulses",
+    "Log",
+    "Members",
+    "Neighbours",
+    "Offsets",
+    "Parts",
+    "Phases",
+    "Solve",
+    "difference",
+    "logged",
+    "part_of",
+]
 
 # Sums are taken in parts of so many particles, whatever the number of threads.
 PART = 2048
@@ -86,3 +101,25 @@ def difference(p, q):
     """Vector from q to p, and the square of its length [m^2]."""
     d = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     return d, d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+
+
+class Log(Record):
+    """One row: how many impulses are logged. They are kept when the lists that they belong to are made anew."""
+
+    count = Field(np.int64, doc="impulses so far")
+    room = Field(np.int64, doc="rows that are needed")
+
+
+class Impulses(Record):
+    """Impulses of a step, as many rows as `Log.count` says."""
+
+    particle = Field(np.uint32, doc="particle in solver order")
+    other = Field(np.int64, doc="solid, or particle")
+    normal = Field(np.float64, 3, doc="from the other to the particle")
+    impulse = Field(np.float64, 3, unit="N s")
+
+
+def logged(log: Log, impulses: Impulses) -> tuple[Any, ...]:
+    """The columns of the impulses so far."""
+    count = int(log.count[0])
+    return tuple(impulses.arrays[name][:count] for name in Impulses.fields)

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 # Lists last until a particle or a corner has gone half of this, in spacings.
 MARGIN = 0.8
-# Particles near sheets for which it is worth waking one more thread.
-WORK = 400
 
 
 class Sheets:

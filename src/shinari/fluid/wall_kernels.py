@@ -13,13 +13,12 @@ from shinari.compute import Field, Kernel, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.contact.solid.all_shapes import distances
-from shinari.contact.solid.collide import into, turn
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.near import least_gap
 from shinari.contact.solid.records import Poses
 from shinari.contact.solid.shapes import BOX, CONTAINER, MESH, PLANE
-from shinari.fluid.impulses import Impulses, Log
-from shinari.fluid.records import FluidParticles, Solve
+from shinari.fluid.records import FluidParticles, Impulses, Log, Solve
+from shinari.maths.poses import to_local, turn
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 
 ONE, TWO, THREE, HALF = np.float32(1.0), np.float32(2.0), np.float32(3.0), np.float32(0.5)
@@ -165,9 +164,9 @@ def mark_chunk(
     for k in range(len(walls)):
         if walls.counted[k] != 0:
             pose, size, kind = walls.pose[k], walls.size[k], walls.kind[k]
-            if least_gap(kind, into(pose, middle), size, walls.low, walls.high, k) <= bound:
+            if least_gap(kind, to_local(pose, middle), size, walls.low, walls.high, k) <= bound:
                 for i in range(first, last):
-                    gap = least_gap(kind, into(pose, fluid.x[i]), size, walls.low, walls.high, k)
+                    gap = least_gap(kind, to_local(pose, fluid.x[i]), size, walls.low, walls.high, k)
                     if gap <= reach and passes.ignored[fluid.phase[i] * len(walls) + k] == 0:
                         marks.start[i] = 1
 
@@ -241,33 +240,53 @@ def box_share(table, q, s, support):
     return share
 
 
+@function(fastmath=STEADY)
+def box_cover(table, q, s, d, support):
+    """Share of a box in the density, over that of the plane at its nearest point, at a distance d."""
+    plain = look_up(table.share, len(table), d, support)
+    return box_share(table, q, s, support) / plain if plain > ZERO else ONE + ZERO * d
+
+
+@function(fastmath=STEADY)
+def corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, fields, thick):
+    """Further planes of a mesh near a point that lies in a hollow of it: seen from four points to the sides."""
+    kind, s, pose = walls.kind[k], walls.size[k], walls.pose[k]
+    slots, reach, flat = lists.slots[0], lists.reach[0], lists.flat[0]
+    first = count - 1
+    most = max(abs(n[0]), max(abs(n[1]), abs(n[2])))
+    aside = (ONE, ZERO, ZERO) if abs(n[0]) < most else (ZERO, ONE, ZERO)
+    along = sub(aside, scale(n, dot(aside, n)))
+    along = scale(along, ONE / np.sqrt(dot(along, along)))
+    other = n[1] * along[2] - n[2] * along[1], n[2] * along[0] - n[0] * along[2], n[0] * along[1] - n[1] * along[0]
+    for side in range(4):
+        way = scale(along if side % 2 == 0 else other, reach if side < 2 else -reach)
+        at = add(q, way)
+        d, m = distance_and_normal(kind, at, s, fields)
+        gap = d - dot(m, way)
+        # beyond a convex edge the other plane lies above the point
+        new = gap > ZERO and gap <= reach and d <= reach
+        for e in range(max(first, 0), min(count, slots)):
+            o = planes.plane[p * slots + e]
+            new = new and dot(m, (o[0], o[1], o[2])) < SAME
+        if new:
+            count = keep(p, slots, count, planes, k, m, dot(m, at) - d, thick, ONE, pose, flat)
+    return count
+
+
+@function(fastmath=STEADY)
+def is_clear(m, x, clearances):
+    """Whether a particle is still so near to where it was last looked at that no mesh that stands still is near."""
+    if len(clearances) == 0:
+        return False
+    far = clearances.value[m]
+    way = sub(x, far)
+    return dot(way, way) < far[3] * abs(far[3])
+
+
 @cache
 def find_planes(meshes: bool) -> Kernel:
     """Kernel that lists the planes near an item, with or without meshes; with too few slots it only counts them."""
     distance_and_normal = distances(meshes)
-
-    @function(fastmath=STEADY)
-    def corner_planes(p, slots, count, planes, k, q, n, kind, s, fields, thick, pose, reach, flat):
-        """Further planes of a mesh near a point that lies in a hollow of it: seen from four points to the sides."""
-        first = count - 1
-        most = max(abs(n[0]), max(abs(n[1]), abs(n[2])))
-        aside = (ONE, ZERO, ZERO) if abs(n[0]) < most else (ZERO, ONE, ZERO)
-        along = sub(aside, scale(n, dot(aside, n)))
-        along = scale(along, ONE / np.sqrt(dot(along, along)))
-        other = n[1] * along[2] - n[2] * along[1], n[2] * along[0] - n[0] * along[2], n[0] * along[1] - n[1] * along[0]
-        for side in range(4):
-            way = scale(along if side % 2 == 0 else other, reach if side < 2 else -reach)
-            at = add(q, way)
-            d, m = distance_and_normal(kind, at, s, fields)
-            gap = d - dot(m, way)
-            # beyond a convex edge the other plane lies above the point
-            new = gap > ZERO and gap <= reach and d <= reach
-            for e in range(max(first, 0), min(count, slots)):
-                o = planes.plane[p * slots + e]
-                new = new and dot(m, (o[0], o[1], o[2])) < SAME
-            if new:
-                count = keep(p, slots, count, planes, k, m, dot(m, at) - d, thick, ONE, pose, flat)
-        return count
 
     @kernel(fastmath=STEADY)
     def list_planes(
@@ -280,18 +299,14 @@ def find_planes(meshes: bool) -> Kernel:
         for e in range(p * slots, (p + 1) * slots):
             planes.impulse[e] = 0.0, 0.0, 0.0
         # what was far from the meshes that do not move is looked at again only when it has gone as far
-        clear, room, remembers = False, TWO * support, len(clearances) > 0
-        if remembers:
-            far = clearances.value[m]
-            way = sub(x, far)
-            clear = dot(way, way) < far[3] * abs(far[3])
+        clear, room = is_clear(m, x, clearances), TWO * support
         count = 0
         for k in range(len(walls)):
             still = walls.still[k] != 0
             if walls.counted[k] == 0 or passes.ignored[fluid.phase[i] * len(walls) + k] != 0 or (clear and still):
                 continue
             pose, s, kind = walls.pose[k], walls.size[k], walls.kind[k]
-            q = into(pose, x)
+            q = to_local(pose, x)
             gap = least_gap(kind, q, s, walls.low, walls.high, k)
             if gap > reach:
                 room = min(room, gap - reach) if still else room
@@ -305,17 +320,16 @@ def find_planes(meshes: bool) -> Kernel:
                 continue
             thick, cover = TWO * support, ONE + ZERO * d
             if kind == BOX:
-                plain = look_up(table.share, len(table), d, support)
-                cover = box_share(table, q, s, support) / plain if plain > ZERO else cover
+                cover = box_cover(table, q, s, d, support)
             elif kind > PLANE:
                 # how deep the solid is behind its surface, from the distance of a point below it
                 behind = distance_and_normal(kind, sub(q, scale(n, d + support)), s, fields)[0]
                 thick = max(support - behind, ZERO)
             count = keep(p, slots, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
             if meshes and kind >= MESH:
-                count = corner_planes(p, slots, count, planes, k, q, n, kind, s, fields, thick, pose, reach, flat)
+                count = corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, fields, thick)
         items.count[p] = count
-        if remembers and not clear:
+        if len(clearances) > 0 and not clear:
             clearances.value[m] = x[0], x[1], x[2], SAFE * room
 
     return list_planes
@@ -343,7 +357,7 @@ def add_planes(
     for e in range(first, last):
         pose, plane = walls.pose[planes.solid[e]], planes.plane[e]
         local = plane[0], plane[1], plane[2]
-        d = dot(local, into(pose, x)) - plane[3]
+        d = dot(local, to_local(pose, x)) - plane[3]
         beyond = d + plane[4]
         share = plane[5] * (look_up(table.share, rows, d, support) - look_up(table.share, rows, beyond, support))
         push = plane[5] * (look_up(table.push, rows, d, support) - look_up(table.push, rows, beyond, support))

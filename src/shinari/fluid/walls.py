@@ -17,7 +17,7 @@ from shinari.contact.solid.encode import bounds, encode_shapes
 from shinari.contact.solid.field import mesh_fields
 from shinari.contact.solid.shapes import MESH
 from shinari.fluid.boundary_carriers import has_points
-from shinari.fluid.impulses import Impulses, Log, logged
+from shinari.fluid.records import Impulses, Log, logged
 from shinari.fluid.wall_kernels import (
     Clearances,
     Halfspace,

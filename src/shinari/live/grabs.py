@@ -40,8 +40,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.live.grab_system import NOTHING
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import Handle
+from shinari.scene.handle import BodyHandle, Handle
 from shinari.scene.motion import rotation_matrix
 from shinari.solver.running import Running
 

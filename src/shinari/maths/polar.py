@@ -21,6 +21,7 @@ Where that is no maximum, or far away, a step of inverse iteration with the larg
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.quaternion import rotation_rows
 from shinari.maths.vec3 import ONE, ZERO, cross, dot
 
 HALF, TWO = np.float32(0.5), np.float32(2.0)
@@ -34,17 +35,6 @@ ROUNDING = np.float32(1e-15)
 LAST_TURN = np.float32(1e-8)
 # A turn with which Newton's step may be trusted [rad].
 NEAR = ONE
-
-
-@steady
-def matrix_of(q):
-    """Rows of the rotation matrix of a unit quaternion w x y z."""
-    w, x, y, z = q
-    return (
-        (ONE - TWO * (y * y + z * z), TWO * (x * y - w * z), TWO * (x * z + w * y)),
-        (TWO * (x * y + w * z), ONE - TWO * (x * x + z * z), TWO * (y * z - w * x)),
-        (TWO * (x * z - w * y), TWO * (y * z + w * x), ONE - TWO * (x * x + y * y)),
-    )
 
 
 @steady
@@ -144,7 +134,7 @@ def rotation_near(a, q):
     )
     root = -ONE + ZERO * square
     for _ in range(MOST_STEPS if square > ZERO else 0):
-        b = transposed_times(matrix_of(q), a)
+        b = transposed_times(rotation_rows(q), a)
         trace = b[0][0] + b[1][1] + b[2][2]
         torque = (b[2][1] - b[1][2], b[0][2] - b[2][0], b[1][0] - b[0][1])
         off = (-HALF * (b[2][1] + b[1][2]), -HALF * (b[0][2] + b[2][0]), -HALF * (b[1][0] + b[0][1]))

@@ -8,8 +8,7 @@ from shinari.build.body_mesh import body_surface
 from shinari.errors import SceneError
 from shinari.rigid.model import RigidModel
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, JointHandle
 from shinari.scene.motion import rotation_matrix
 
 if TYPE_CHECKING:

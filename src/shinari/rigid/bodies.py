@@ -10,6 +10,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Contacts
+from shinari.contact.law import slow_approach
 from shinari.model import Model
 from shinari.rigid import model as names
 from shinari.rigid import sleep
@@ -39,8 +40,6 @@ from shinari.solver.particles import Clock
 from shinari.solver.system import System as PhaseSystem
 from shinari.state import State
 
-# A body bounces when it comes faster than what gravity adds in so many substeps.
-SLOW = 2.0
 # How often the contacts of a substep are solved again for what they have thrown off its path, at most.
 MOST_AGAIN = 3
 
@@ -70,7 +69,7 @@ class Bodies(PhaseSystem):
         self.system = System(rigid, self.frames, model, state, settings)
         self._pushed = Pushed.zeros(1)
         self.system.flags.finite[0] = 1
-        self._slow = SLOW * settings.substep * float(np.linalg.norm(self._gravity))
+        self._slow = slow_approach(self._gravity, settings.substep)
         self._lost = Lost.zeros(1)
         self.system.recall(state.parts["bodies/contacts"])
         self._collide(0.0)

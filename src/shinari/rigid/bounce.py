@@ -6,21 +6,18 @@ points that have bounced, found for all bodies that hang together by the system 
 by their friction.
 """
 
-import math
-
 import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import APART, friction_share, separation_speed, tangential
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
-from shinari.rigid.line_search import APART
 from shinari.rigid.motion import symmetric_times, velocity_at, write_inverse_inertia
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import clear_point, halves, weight_along, write_point
 from shinari.rigid.progress import Flags
 
@@ -86,7 +83,7 @@ def write_bounce(p, points: Points, work: PointWork, elements: Elements, frames:
     if work.status[p] == APART:
         return
     apart, _, _ = slip_velocity(e, elements, frames)
-    speed, goal = dot(n, apart), -points.law[p, 2] * work.fast[p]
+    speed, goal = dot(n, apart), separation_speed(points.law[p, 2], work.fast[p], 0.0)
     if work.fast[p] < 0.0 or speed < 0.0:
         pull = work.stiff[p] * (goal - speed) * h
         write_point(e, n, work.stiff[p], 0.0, (0.0, 0.0, 0.0), scale(n, pull), elements)
@@ -150,12 +147,11 @@ def apply_friction(
             k, along = impulse_of(e, n, elements)
             most = work.mu[p] * h * max(along, 0.0)
             apart, ra, rb = slip_velocity(e, elements, frames)
-            slip = sub(apart, scale(n, dot(n, apart)))
-            speed = math.sqrt(dot(slip, slip))
+            way, speed = direction_and_length(tangential(apart, n))
             if k != 0.0 and speed != 0.0:
                 a, b = elements.frames[e]
-                way = scale(slip, -1.0 / speed)
                 weight = weight_along(a, b, ra, rb, way, frames.inverse_mass, motions.inverse_inertia)
-                push = scale(way, min(speed / weight, most))
+                wanted = speed / weight
+                push = scale(way, -wanted * friction_share(wanted, most, most))
                 push_frame(a, ra, push, 1.0, frames, motions)
                 push_frame(b, rb, push, -1.0, frames, motions)

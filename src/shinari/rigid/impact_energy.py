@@ -20,17 +20,16 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import APART
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale, sub
 from shinari.rigid.bounce import CAME
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import Elements
+from shinari.rigid.elements import Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.joints.values import JointData
-from shinari.rigid.line_search import APART
 from shinari.rigid.motion import is_free, momentum_of, velocities_after
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Flags
 
 # States of a component: it touches no immovable frame, or frames that all move alike, or it is not limited.

@@ -16,7 +16,7 @@ from shinari.rigid.bounce import (
 )
 from shinari.rigid.contact.table import Points
 from shinari.rigid.direct import DirectSolver
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Graph
 from shinari.rigid.impact_energy import (
@@ -34,7 +34,6 @@ from shinari.rigid.impact_energy import (
     scale_impulse,
 )
 from shinari.rigid.joints.values import JointData
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Counts, Flags
 
 

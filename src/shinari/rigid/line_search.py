@@ -11,41 +11,22 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import APART, SLIDING, regularised_force, regularised_stiffness
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
 from shinari.rigid.motion import momentum_of, vector
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Flags
 
 ENOUGH = 0.05
 MOST_TRIES = 12
 EDGE = 0.02
 ROUNDING = 1e-10
-APART, STICKING, SLIDING = 0, 1, 2
 # States of a component in a Newton step: solved before, so far as it seems, not yet, friction renewed.
 SOLVED, SETTLED, UNSETTLED, RENEWED = 0, 1, 2, 3
-# Stiffness against slip, over that against overlap. Softer, because the states of points that are about to slip are
-# found the harder the sharper the corner of Coulomb's law is. The friction of the last substep is carried on, so that a
-# point that sticks is a spring at the place where it began to, and does not creep.
-GRIP = 1e-3
-
-
-@steady
-def force_of(gap, slip, n, k, ease, last, limit):
-    """State of a point and its force, (n f_n, f_t), at a gap and a slip; `limit` [N] bounds the friction."""
-    normal = -k * gap * ease
-    wish = sub(sub(last, scale(n, dot(n, last))), scale(slip, GRIP * k))
-    size = math.sqrt(dot(wish, wish))
-    touches = normal > 0.0
-    sticks = size <= limit and limit > 0.0
-    share = 1.0 if sticks else (limit / size if limit > 0.0 else 0.0)
-    hold = scale(wish, share if touches else 0.0)
-    status = (STICKING if sticks else SLIDING) if touches else APART
-    return status, normal if touches else 0.0, hold, size
 
 
 @steady
@@ -54,9 +35,9 @@ def force_after(p, e, t, points, work, elements):
     n, d, k = points.normal[p], vector(elements.motion, e), work.stiff[p]
     along = dot(n, d)
     slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
-    ease = 1.0 / max(1.0, k * points.law[p, 3])
+    stiffness = regularised_stiffness(k, points.law[p, 3])
     limit = work.mu[p] * work.limit[p]
-    status, normal, hold, _ = force_of(work.gap[p] + t * along, slip, n, k, ease, work.load[p], limit)
+    status, normal, hold, _ = regularised_force(work.gap[p] + t * along, slip, n, k, stiffness, work.load[p], limit)
     return status, normal * along + dot(hold, d), hold
 
 

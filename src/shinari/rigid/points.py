@@ -21,24 +21,32 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import (
+    APART,
+    GRIP,
+    RECOVERY,
+    SLIDING,
+    bounce_distance,
+    friction_coefficient,
+    recovery,
+    regularised_force,
+    regularised_stiffness,
+    tangential,
+)
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.table import Points
-from shinari.rigid.elements import STIFF, Elements
+from shinari.rigid.elements import STIFF, Curved, Elements, PointWork
 from shinari.rigid.frames import Frames
 from shinari.rigid.graph import Components
-from shinari.rigid.line_search import APART, GRIP, SLIDING, UNSETTLED, force_of
+from shinari.rigid.line_search import UNSETTLED
 from shinari.rigid.motion import symmetric_times, turn_between, velocity_at
-from shinari.rigid.point_records import Curved, PointWork
 from shinari.rigid.progress import Counts, Flags
 
-# Part of an overlap that is taken out in a substep.
-RECOVERY = 0.2
 # Cosine of the angle by which the direction of sliding may change in a step without another.
 STRAIGHT = 0.9999
-# A point slips when it is faster than this [m/s]: then the friction of sliding bounds it, else that of sticking.
-SLIPS = 1e-4
 
 
 @steady
@@ -92,18 +100,18 @@ def start_point(
     work.stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
     apart = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
     speed = dot(n, apart)
-    across = sub(apart, scale(n, speed))
-    work.mu[p] = law[0] if dot(across, across) > SLIPS * SLIPS else law[1]
+    across = tangential(apart, n)
+    work.mu[p] = friction_coefficient(across, law)
     work.limit[p] = max(dot(n, last), 0.0)
     target = 0.0
     if law[3] == 0.0 and gap < 0.0:
-        target = gap + min(-RECOVERY * gap, escape * h)
+        target = gap + recovery(-RECOVERY * gap, escape * h)
     fast, leap = 0.0, 0.0
     if law[2] > 0.0 and speed < -slow:
         # the speed with which the substep will go: with it a perfect bounce goes back on the way on which it came
         pull = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
         fast = speed + pull * dot(n, (gx, gy, gz))
-        leap = max(law[2] * (-fast * h - max(gap, 0.0)), 0.0)
+        leap = bounce_distance(law[2], fast, gap, h)
         flags.fast[0] = 1
         if leap != 0.0:
             flags.leaping[0] = 1
@@ -128,7 +136,7 @@ def measure_point(
     slip_a = add(sub(frames.x[a], frames.x0[a]), sub(new_a, old_a))
     slip_b = add(sub(frames.x[b], frames.x0[b]), sub(new_b, old_b))
     slip = sub(slip_a, slip_b)
-    work.slip[p] = sub(slip, scale(n, dot(n, slip)))
+    work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.geoms[p, 0]], curved.curved[points.geoms[p, 1]]
     if rolls_a or rolls_b or law[4] > 0.0 or law[5] > 0.0:
         turn_a, turn_b = turn_between(qa0, qa), turn_between(qb0, qb)
@@ -190,9 +198,9 @@ def follow(p, e, points, work, elements):
 def judge_point(p, e, points, work, elements):
     """Decide the state of a point, and write its force and stiffness."""
     n, k = points.normal[p], work.stiff[p]
-    ease = 1.0 / max(1.0, k * points.law[p, 3])
+    stiffness = regularised_stiffness(k, points.law[p, 3])
     most = work.mu[p] * work.limit[p]
-    status, normal, hold, size = force_of(work.gap[p], work.slip[p], n, k, ease, work.load[p], most)
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.load[p], most)
     total = add(scale(n, normal), hold)
     work.status[p], work.push[p] = status, total
     if status == APART:
@@ -202,7 +210,7 @@ def judge_point(p, e, points, work, elements):
     if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
     work.way[p] = along
-    write_point(e, n, k * ease, across, along, total, elements)
+    write_point(e, n, stiffness, across, along, total, elements)
     resist(p, e, n, k, points, work, elements)
 
 
@@ -250,12 +258,8 @@ def resist(p, e, n, k, points, work, elements):
         force, stiffness = elements.force[e], elements.stiffness[e]
         moment = sub(scale(n, spin), scale(rolled, roll_k))
         elements.force[e] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
-        other = spin_k - roll_k
-        elements.stiffness[e] = (
-            stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5],
-            roll_k + other * n[0] * n[0], roll_k + other * n[1] * n[1], roll_k + other * n[2] * n[2],
-            other * n[1] * n[2], other * n[2] * n[0], other * n[0] * n[1],
-        )  # fmt: skip
+        kept = stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5]
+        elements.stiffness[e] = *kept, *plus(isotropic(roll_k), outer(n, spin_k - roll_k))
 
 
 @kernel

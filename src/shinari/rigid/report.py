@@ -7,8 +7,8 @@ from shinari.compute.kernels import STEADY
 from shinari.contact.family import Contacts
 from shinari.maths.vec3 import add, scale
 from shinari.rigid.contact.table import Points
+from shinari.rigid.elements import PointWork
 from shinari.rigid.frames import Frames
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.progress import Counts, Flags
 
 

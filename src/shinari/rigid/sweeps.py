@@ -12,16 +12,15 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import GRIP, friction, normal_response, regularised_stiffness, tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.contact.table import Points
 from shinari.rigid.direct import motion_of_bar, move, relative_motion, row_of
-from shinari.rigid.elements import Bars, Elements
+from shinari.rigid.elements import Bars, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Components, Nodes
-from shinari.rigid.line_search import GRIP
 from shinari.rigid.motion import symmetric_times
-from shinari.rigid.point_records import PointWork
 from shinari.rigid.points import halves, weight_along
 
 SWEEPS = 12
@@ -131,23 +130,19 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     mass, inertia = frames.inverse_mass, frames.inverse_inertia
     d, _ = halves(relative_motion(e, elements, nodes))
     had = dot(n, old)
-    soft = 1.0 / max(1.0, k * points.law[p, 3])
+    softness = 1.0 / regularised_stiffness(k, points.law[p, 3])
     w = h2 * weight_along(a, b, ra, rb, n, mass, inertia)
-    goal = -soft * k * (work.gap[p] + dot(n, d))
-    push = max(had + (goal - had) / (1.0 + soft * k * w), 0.0)
+    push = had + normal_response(-(work.gap[p] + dot(n, d)), 0.0, had, softness, w, -had)
     apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
     motion = relative_motion(e, elements, nodes)
     elements.motion[e] = motion
     d, _ = halves(motion)
-    slip = add(work.slip[p], sub(d, scale(n, dot(n, d))))
+    slip = add(work.slip[p], tangential(d, n))
     before = sub(old, scale(n, had))
-    wish = sub(sub(sub(last, scale(n, dot(n, last))), scale(slip, GRIP * k)), before)
+    wish = sub(sub(tangential(last, n), scale(slip, GRIP * k)), before)
     size = math.sqrt(dot(wish, wish))
     w = h2 * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
-    hold = add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w)))
-    size = math.sqrt(dot(hold, hold))
-    if size > points.law[p, 1] * push:
-        hold = scale(hold, points.law[p, 0] * push / size)
+    hold = friction(add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w))), push, points.law[p])
     apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
     f = add(scale(n, push), hold)
     elements.kept[e] = f[0], f[1], f[2], 0.0, 0.0, 0.0

@@ -8,7 +8,7 @@ from shinari.model import Model
 from shinari.rigid.contact.geoms import RESTITUTION
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.direct import DirectSolver
-from shinari.rigid.elements import Elements
+from shinari.rigid.elements import Curved, Elements, PointWork
 from shinari.rigid.frames import Frames, Motions
 from shinari.rigid.graph import Graph
 from shinari.rigid.impacts import Impacts
@@ -24,7 +24,6 @@ from shinari.rigid.line_search import (
 )
 from shinari.rigid.model import RigidModel
 from shinari.rigid.newton import conclude_component, conclude_step, start_component, start_solution, weigh_component
-from shinari.rigid.point_records import Curved, PointWork
 from shinari.rigid.points import (
     begin_point,
     classify_point,

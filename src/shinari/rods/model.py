@@ -117,9 +117,9 @@ class RodModel(SystemModel):
         frames = state.parts["rods/frames"].astype(np.float64)
         frames /= np.linalg.norm(frames, axis=1, keepdims=True)
         first, second = self.points.T.astype(np.int64)
-        spans = _rotated(_conjugated(frames), x[second, :3] - x[first, :3])
+        spans = _rotated(conjugated(frames), x[second, :3] - x[first, :3])
         spans[:, 2] -= self.lengths
-        p = _quaternion_product(_conjugated(frames), frames[self.after])
+        p = product(conjugated(frames), frames[self.after])
         p *= np.where((p * self.rest).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
         values = np.concatenate([spans, 2.0 * (p - self.rest)[:, 1:]], axis=1)
         values[~self.jointed, 3:] = 0.0
@@ -153,7 +153,7 @@ class RodModel(SystemModel):
         frames = state.parts["rods/frames"].astype(np.float64)
         q, after = frames[chosen], frames[self.after[chosen]]
         inner = state.parts["rods/multipliers"][chosen].astype(np.float64) / -(h * h)
-        p = _quaternion_product(_conjugated(q), after)
+        p = product(conjugated(q), after)
         p *= np.where((p * self.rest[chosen]).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
         # what the rows of a joint exert on the frame after it, (w + [v])^T
         moments = p[:, :1] * inner[:, 3:] + np.cross(inner[:, 3:], p[:, 1:])
@@ -250,7 +250,7 @@ class RodPart(System):
         moved = (goal != here).any(axis=1)
         size = np.linalg.norm(goal, axis=1, keepdims=True)
         goal = np.where(size > 0.0, goal / np.where(size > 0.0, size, 1.0), here)
-        turn = _quaternion_product(goal, _conjugated(here))
+        turn = product(goal, conjugated(here))
         turn *= np.where(turn[:, :1] < 0.0, -1.0, 1.0)
         sine = np.linalg.norm(turn[:, 1:], axis=1, keepdims=True)
         angle = 2.0 * np.arctan2(sine, turn[:, :1])
@@ -294,13 +294,15 @@ def _colours(bounds: np.ndarray, closed: np.ndarray) -> np.ndarray:
     return colours
 
 
-def _quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    w = a[:, 0] * b[:, 0] - (a[:, 1:] * b[:, 1:]).sum(axis=1)
-    v = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
-    return np.concatenate([w[:, None], v], axis=1)
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Product of quaternions (..., 4)."""
+    w = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
+    v = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    return np.concatenate([w[..., None], v], axis=-1)
 
 
-def _conjugated(q: np.ndarray) -> np.ndarray:
+def conjugated(q: np.ndarray) -> np.ndarray:
+    """Conjugates of quaternions (..., 4)."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 

@@ -9,9 +9,9 @@ from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import Body
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.compound_shape import Compound, Piece
 from shinari.scene.contents import Contents
+from shinari.scene.handle import BodyHandle
 from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.shapes import Box, Plane, Shape
@@ -26,7 +26,7 @@ LARGEST = 1e30
 class Bodies(Contents):
     """Solids that push and are pushed."""
 
-    def add_rigid_body(
+    def add_rigid_body(  # noqa: PLR0913  public interface, by keyword
         self,
         shape: Any,
         *,

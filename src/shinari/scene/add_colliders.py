@@ -4,10 +4,9 @@ from typing import Any
 
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
-from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.shapes import Shape
 from shinari.scene.surface import checked_surface

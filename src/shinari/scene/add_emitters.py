@@ -27,7 +27,7 @@ _ROUNDING = 1e-6
 class Emitters(Contents):
     """Emitters and sinks."""
 
-    def add_emitter(
+    def add_emitter(  # noqa: PLR0913  public interface, by keyword
         self,
         fluid: Handle | str | None = None,
         *,

@@ -7,10 +7,9 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import given_material
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
-from shinari.scene.handle import ColliderHandle, Handle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.shapes import Box
 from shinari.scene.surface import Surface

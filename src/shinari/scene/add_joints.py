@@ -8,9 +8,8 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import WORLD, Drive, Joint
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, JointHandle
 from shinari.scene.motion import NO_ROTATION, quaternion_product, rotation_matrix
 from shinari.scene.motors import Servo, VelocityMotor
 
@@ -62,7 +61,7 @@ KINDS = {
 class Joints(Contents):
     """What joins bodies."""
 
-    def add_joint(
+    def add_joint(  # noqa: PLR0913  public interface, by keyword
         self,
         kind: str,
         a: BodyHandle | str,

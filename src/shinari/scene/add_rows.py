@@ -10,9 +10,8 @@ from shinari.scene import check
 from shinari.scene.arguments import optional
 from shinari.scene.arguments import parameters as checked_parameters
 from shinari.scene.attaching import is_body, joint, particles_of, to_body
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.contents import Contents
-from shinari.scene.handle import Handle, RowsHandle
+from shinari.scene.handle import BodyHandle, Handle, RowsHandle
 from shinari.scene.things import BODY_ATTACHMENT, BodyRows, ForceField, Rows, Volume
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import Body
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import Handle
+from shinari.scene.handle import BodyHandle, Handle
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at, rotation_matrix
 from shinari.scene.things import BodyRows
 

@@ -7,10 +7,8 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import Body, Joint
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.emitter import Sink, SinkHandle
-from shinari.scene.handle import ColliderHandle, Handle, RowsHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
 from shinari.scene.things import BodyRows, Collider, ForceField, Particles, Rows, Volume
 from shinari.scene.wind import checked_wind
 

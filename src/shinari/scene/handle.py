@@ -112,3 +112,39 @@ class RowsHandle:
 
     def __repr__(self) -> str:
         return f"<{self.type}: rows {self.rows.start} to {self.rows.stop - 1}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyHandle:
+    """A rigid body of a scene.
+
+    Attributes:
+        name: Name in messages and results.
+        index: Its place among the bodies, as in `State.body_positions`.
+    """
+
+    described: ClassVar[str] = "a rigid body"
+    _scene: "Contents"
+    name: str
+    index: int
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: body {self.index}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointHandle:
+    """A joint of a scene.
+
+    Attributes:
+        name: Name in messages and results.
+        index: Its place among the joints.
+    """
+
+    described: ClassVar[str] = "a joint"
+    _scene: "Contents"
+    name: str
+    index: int
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: joint {self.index}>"

@@ -4,15 +4,16 @@ import numpy as np
 
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.contact.law import combined_surface, friction, normal_response, separation_speed, tangential
 from shinari.contact.particle.records import Bodies as PairBodies
 from shinari.contact.particle.records import Control, RowBodies
 from shinari.contact.particle.records import Rows as PairRows
-from shinari.contact.solid.collide import combined, into, law_of, out_of
 from shinari.contact.solid.records import Colliders, Contacts, Items, Poses
 from shinari.contact.solid.records import Counts as ListCounts
 from shinari.maths.function import steady
 from shinari.maths.polar import solve_symmetric
-from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
+from shinari.maths.poses import to_local, to_world
+from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.shape_matching.impact_records import (
     Bodies,
     Changes,
@@ -179,12 +180,6 @@ def list_pair_impacts(
             k += 1
 
 
-@steady
-def wanted_speed(speed, restitution, slow):
-    """Speed along the normal that a contact asks for."""
-    return -restitution * speed if speed < -slow else max(speed, ZERO)
-
-
 @kernel(fastmath=STEADY)
 def prepare_collider_impact(
     k,
@@ -202,14 +197,14 @@ def prepare_collider_impact(
     """Write what a contact with a collider asks for."""
     g, i, m = rows.lumps[k, 0], rows.particles[k, 0], rows.contact[k]
     collider = np.int64(contacts.solid[m])
-    law, x = law_of(points.law, colliders.surface, i, collider), particles.x[i]
+    law, x = combined_surface(points.law[i], colliders.surface[collider]), particles.x[i]
     here, pose = (x[0], x[1], x[2]), np.int64(particles.group[i]) * len(colliders) + collider
-    carried = scale(sub(here, out_of(poses.before[pose], into(poses.after[pose], here))), ONE / h)
+    carried = scale(sub(here, to_world(poses.before[pose], to_local(poses.after[pose], here))), ONE / h)
     n = double(contacts.normal[m])
     speed = dot(n, sub(velocity_at(before, g, away(here, before.centre[g])), carried))
     mass_over_h = ONE / (np.float64(x[3]) * h)
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, away(here, now.centre[g]), NONE, carried
-    rows.speed[k] = wanted_speed(speed, law[2], slow)
+    rows.speed[k] = max(separation_speed(law[2], speed, slow), speed)
     rows.push[k] = mass_over_h * contacts.push[m]
     rows.hold[k] = scale(contacts.hold[m], mass_over_h)
     rows.friction[k], rows.soft[k] = (law[0], law[1]), law[3] > 0.0
@@ -242,14 +237,14 @@ def prepare_pair_impact(
     push = dot(n, pushed)
     arm, far = away(here, now.centre[g]), away(there, now.centre[other])
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, arm, far, NONE
-    a, b = points.law[i], points.law[j]
-    rows.speed[k] = wanted_speed(speed, max(a[2], b[2]), slow)
+    law = combined_surface(points.law[i], points.law[j])
+    rows.speed[k] = max(separation_speed(law[2], speed, slow), speed)
     rows.push[k], rows.hold[k] = push, sub(pushed, scale(n, push))
-    rows.friction[k] = combined(a[0], b[0]), combined(a[1], b[1])
+    rows.friction[k] = law[0], law[1]
     # lumps at rest on each other carry their weights from particle to particle; sweeps that end early would shake them
     fast = sub(velocity_at(now, g, arm), velocity_at(now, other, far))
     quiet = abs(speed) <= slow and abs(dot(n, fast)) <= slow
-    rows.soft[k] = quiet or a[3] + b[3] > 0.0
+    rows.soft[k] = quiet or law[3] > 0.0
 
 
 @steady
@@ -296,19 +291,15 @@ def solve_row(k, rows, now, changes):
     n, r, far = rows.normal[k], rows.arm[k], rows.far[k]
     soft, old, held = rows.soft[k], rows.push[k], rows.hold[k]
     slip = slip_at(g, other, k, r, far, now, changes, rows)
-    missing = (rows.speed[k] - dot(n, slip)) / inverse_mass(g, other, r, far, n, now)
-    push = old if soft else max(old + missing, ZERO)
+    missing = rows.speed[k] - dot(n, slip)
+    change = normal_response(missing, missing, old, ZERO, inverse_mass(g, other, r, far, n, now), -old)
+    push = old if soft else old + change
     apply_both(g, other, r, far, scale(n, push - old), now, changes)
     rows.push[k] = push
     slip = slip_at(g, other, k, r, far, now, changes, rows)
-    slip = sub(slip, scale(n, dot(n, slip)))
-    speed = norm(slip)
-    along = scale(slip, ONE / speed if speed > ZERO else ZERO)
+    along, speed = direction_and_length(tangential(slip, n))
     wanted = sub(held, scale(along, speed / inverse_mass(g, other, r, far, along, now)))
-    size, friction = norm(wanted), rows.friction[k]
-    share = ONE if size <= friction[1] * push else (friction[0] * push / size if size > ZERO else ZERO)
-    share = min(share, ONE)
-    hold = held if soft else scale(wanted, share)
+    hold = held if soft else friction(wanted, push, rows.friction[k])
     apply_both(g, other, r, far, sub(hold, held), now, changes)
     rows.hold[k] = hold
 

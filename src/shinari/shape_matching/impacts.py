@@ -19,6 +19,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Touches
+from shinari.contact.law import slow_approach
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
 from shinari.shape_matching.impact_kernels import (
@@ -56,9 +57,6 @@ if TYPE_CHECKING:
     from shinari.model import Model
     from shinari.settings import Settings
 
-# Approaches up to so many times the speed that gravity gives in a substep do not bounce.
-SLOW = 2.0
-
 
 class ImpactModel(SystemModel):
     """Impacts of rigid lumps in all contacts of particles."""
@@ -92,7 +90,7 @@ class Impacts(System):
         self._matching, self._particles, self._solids, self._pairs = matching, particles, solids, pairs
         real, count = model.real, len(matching.lumps)
         self._h, self._kick = settings.substep, settings.substep * model.gravity
-        self._slow = SLOW * float(np.linalg.norm(self._kick))
+        self._slow = slow_approach(model.gravity, settings.substep)
         self._before, self._now, self._changes = Bodies.zeros(count), Bodies.zeros(count), Changes.zeros(count)
         self._points = Points(
             real,

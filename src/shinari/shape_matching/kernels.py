@@ -20,7 +20,8 @@ import numpy as np
 from shinari.compute import function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.polar import matrix_of, rotation_near, transposed_times
+from shinari.maths.polar import rotation_near, transposed_times
+from shinari.maths.quaternion import rotation_rows
 from shinari.maths.vec3 import add, cross, dot, scale
 from shinari.shape_matching.records import (
     Chosen,
@@ -151,7 +152,7 @@ def match_cluster(k, chosen: Chosen, pieces: Pieces, clusters: Clusters, particl
     moments = place_cluster(c, pieces, clusters, particles)
     q = rotation_near(moments, clusters.rotation[c])
     clusters.rotation[c] = q
-    rotation = matrix_of(q)
+    rotation = rotation_rows(q)
     beta = clusters.law[c, 0]
     if beta > ZERO:
         f = best_map(clusters, c, moments, rotation)
@@ -173,14 +174,14 @@ def match_plastic_cluster(
     for turn in range(2 if flow > ZERO else 1):
         q = rotation_near(product(moments, transposed(shape)), q)
         if turn == 0:
-            f = best_map(clusters, c, moments, product(matrix_of(q), shape))
+            f = best_map(clusters, c, moments, product(rotation_rows(q), shape))
             volume = dot(f[0], cross(f[1], f[2]))
             if flow > ZERO:
-                shape = flowed(shape, matrix_of(q), f, clusters.law[c], flow)
+                shape = flowed(shape, rotation_rows(q), f, clusters.law[c], flow)
                 plastic.shape[c] = flat(shape)
     stretched, turned = blend(clusters.law[c, 0], volume)
     clusters.rotation[c] = q
-    clusters.map[c] = flat(combination(stretched, f, turned, product(matrix_of(q), shape)))
+    clusters.map[c] = flat(combination(stretched, f, turned, product(rotation_rows(q), shape)))
 
 
 @steady
@@ -296,7 +297,7 @@ def match_quadratic_cluster(g, quadratic: Quadratic, pieces: QuadraticPieces, cl
     for row in range(3):
         for column in range(9):
             quadratic.map[g, row, column] *= stretched
-    m = combination(stretched, f, turned, matrix_of(q))
+    m = combination(stretched, f, turned, rotation_rows(q))
     clusters.map[c] = flat(m)
     put_row(quadratic.map, g, 0, m[0])
     put_row(quadratic.map, g, 1, m[1])

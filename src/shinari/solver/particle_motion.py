@@ -1,13 +1,13 @@
 """The particles as a system: prediction, velocities, and the way to and from what the user sees."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from shinari.compute import Field, Kernel, Program, Record, kernel
+from shinari.compute import Field, Kernel, Program, Record, convert, kernel, real
 from shinari.model import Model
 from shinari.settings import Settings
-from shinari.solver.forces import force_kernel
 from shinari.solver.particles import (
     Clock,
     Groups,
@@ -109,3 +109,20 @@ class ForceFields(System):
         """Add the forces to the velocities."""
         for each in self._kernels:
             p.launch(each, *self._records, self._settings.substep, count=len(self._records[0]))
+
+
+def force_kernel(field: Any) -> Kernel:
+    """Kernel of a force field, a user's function f(x, v, m, t): adds h w f to the velocity of a free particle."""
+
+    @kernel(subject="force field: function")
+    def apply_force(i, particles: Particles, groups: Groups, clock: Clock, times: Times, h: real):
+        x = particles.x[i]
+        w = x[3]
+        if w > np.float32(0.0):
+            o, v = groups.origin[particles.group[i]], particles.v[i]
+            p = convert(o[0], w) + x[0], convert(o[1], w) + x[1], convert(o[2], w) + x[2]
+            f = field(p, v, np.float32(1.0) / w, times.end[clock.substep[0]])
+            # one by one: a field may mix precisions, as in `x[0], 0.0, 0.0`
+            particles.v[i] = v[0] + h * w * f[0], v[1] + h * w * f[1], v[2] + h * w * f[2]
+
+    return apply_force

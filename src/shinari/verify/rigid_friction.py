@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Cylinder, Shape, Sphere
 from shinari.simulation import Simulation

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, JointHandle
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box
 from shinari.simulation import Simulation

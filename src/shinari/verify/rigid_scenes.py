@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Plane
 from shinari.simulation import Simulation

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Cylinder, Sphere
 from shinari.simulation import Simulation

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.body_handle import BodyHandle
+from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
 from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Shape, Sphere
 from shinari.simulation import Simulation

@@ -43,7 +43,7 @@ class Request:
     origins: tuple[str, ...] = ()
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """A request that is not answered; the message says why."""
 
 
@@ -76,7 +76,7 @@ class Access:
             Its path without the token. Of `/?token=...` the path with the token: a page is sent there.
 
         Raises:
-            Refusal: It comes from elsewhere, or without the token.
+            RefusalError: It comes from elsewhere, or without the token.
         """
         host = self._check_host(request.hosts, port)
         self._check_origin(request.origins, host, port)
@@ -90,7 +90,7 @@ class Access:
             return f"/{rest}"
         if path == "/" and any(_same(token, self.token) for token in given.get("token", [])):
             return f"/{self.token}/"
-        raise Refusal("the token is missing or wrong; the address with the token is printed where the viewer runs")
+        raise RefusalError("the token is missing or wrong; the address with the token is printed where the viewer runs")
 
     def headers(self, host: str) -> dict[str, str]:
         """Headers of an answer to a request for a host: what the page may connect to, and who may show it in a frame.
@@ -109,12 +109,12 @@ class Access:
 
     def _check_host(self, hosts: tuple[str, ...], port: int) -> str:
         if len(hosts) != 1:
-            raise Refusal(f"expected one Host header, got {len(hosts)}")
+            raise RefusalError(f"expected one Host header, got {len(hosts)}")
         host = hosts[0].lower()
         elsewhere = {_network_location(origin) for origin in self.allowed_origins}
         if host in self._own(port) or host in elsewhere or (not self.loopback and _is_address(host, port)):
             return host
-        raise Refusal(f"Host {_short(host)} is not a name of this server; {_REMEDY}")
+        raise RefusalError(f"Host {_short(host)} is not a name of this server; {_REMEDY}")
 
     def _check_origin(self, origins: tuple[str, ...], host: str, port: int) -> None:
         if not origins:
@@ -122,13 +122,13 @@ class Access:
         origin = origins[0].lower()
         own = {f"http://{name}" for name in (*self._own(port), host)}
         if len(origins) > 1 or (origin not in own and origin not in self.allowed_origins):
-            raise Refusal(f"Origin {_short(origin)} is not the page of this server; {_REMEDY}")
+            raise RefusalError(f"Origin {_short(origin)} is not the page of this server; {_REMEDY}")
 
     def _check_query(self, given: dict[str, list[str]], host: str) -> None:
         """Refuse an address that would make the page another server's."""
         elsewhere = any(_network_location(server.lower()) != host for server in given.get("websocket", []))
         if elsewhere or "playbackPath" in given:
-            raise Refusal("the address names another server for the page")
+            raise RefusalError("the address names another server for the page")
 
     def _own(self, port: int) -> set[str]:
         own = {f"{name}:{port}" for name in self.names}

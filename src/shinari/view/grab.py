@@ -16,8 +16,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.files.results import Frame
 from shinari.live.grabs import Grab
-from shinari.scene.body_handle import BodyHandle
-from shinari.scene.handle import Handle
+from shinari.scene.handle import BodyHandle, Handle
 from shinari.scene.motion import rotation_matrix
 from shinari.simulation import Simulation
 from shinari.view.hulls import Hulls

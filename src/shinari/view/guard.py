@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from shinari.errors import ShinariError
-from shinari.view.access import Access, Refusal, Request
+from shinari.view.access import Access, RefusalError, Request
 from shinari.view.messages import LARGEST_MESSAGE, Messages
 
 LOG = logging.getLogger("shinari.view")
@@ -77,7 +77,7 @@ class Guard:
         hosts, origins = tuple(headers.get_all("Host")), tuple(headers.get_all("Origin"))
         try:
             path = self.access.check(Request(request.path, hosts, origins), connection.local_address[1])
-        except Refusal as refusal:
+        except RefusalError as refusal:
             if request.path == FAVICON and not upgrade:
                 return connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
             LOG.warning("viewer: refused %s: %s", _asked(connection, upgrade), refusal)

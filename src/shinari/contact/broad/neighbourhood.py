@@ -22,24 +22,19 @@ def around(c, side):
 
 
 @function
-def ranges_around(entry, starts, sides, ranges):
-    """Sorted points in the 27 cells around an entry of the table, as ascending ranges.
+def ranges_of_level(entry, starts, sides, ranges, base):
+    """Sorted points in the 27 cells around an entry of a table, as ascending ranges.
 
     Args:
         entry: The cell in the middle.
         starts: First point of each cell.
         sides: Of the table.
         ranges: Receives the first and the last + 1 of each range, (RANGES, 2).
+        base: Entry at which the table begins.
 
     Returns:
         Number of ranges, number of points.
     """
-    return ranges_of_level(entry, starts, sides, ranges, 0)
-
-
-@function
-def ranges_of_level(entry, starts, sides, ranges, base):
-    """Ranges around an entry of a table that begins at the entry `base`; other arguments as of `ranges_around`."""
     nx, ny = sides[0], sides[1]
     row = (entry - base) // nx
     x, y, z = entry - base - row * nx, row % ny, row // ny

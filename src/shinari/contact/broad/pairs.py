@@ -17,6 +17,32 @@ from shinari.contact.broad.neighbourhood import find_ranges
 from shinari.errors import ShinariError
 
 
+class Keys(Record):
+    """A sorted list of pairs, each as one number."""
+
+    key = Field(np.int64)
+
+
+@function
+def first_from(key, keys, count):
+    """Row of the first of ascending keys that is not below a key."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@function
+def contains(keys, key):
+    """Whether a key is in a sorted list."""
+    at = first_from(key, keys.key, len(keys))
+    return at < len(keys) and keys.key[at] == key
+
+
 class BallPairs(Record):
     """Pairs of balls that are close, each once."""
 

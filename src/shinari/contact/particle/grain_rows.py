@@ -15,7 +15,8 @@ import numpy as np
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
-from shinari.contact.particle.pair_rows import between, friction, meeting, move, upright
+from shinari.contact.law import friction, normal_response, recovery, tangential
+from shinari.contact.particle.pair_rows import between, meeting, move, upright
 from shinari.contact.particle.records import CHUNK, Bodies, Chunks, Control, Objects, RowBodies, Rows, Shifts
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.solver.particles import Groups
@@ -45,10 +46,8 @@ def answer(n, depth, before, moved, old, held, law, softness, mobility):
     Returns:
         New multiplier and new friction.
     """
-    push = max(old + (depth - before) / mobility, ZERO)
-    if softness > ZERO:
-        push = max(old + (depth - softness * old) / (mobility + softness), ZERO)
-    return push, friction(n, sub(held, scale(moved, ONE / mobility)), push, law)
+    push = old + normal_response(depth, depth - before, old, softness, mobility, -old)
+    return push, friction(tangential(sub(held, scale(moved, ONE / mobility)), n), push, law)
 
 
 @kernel(fastmath=STEADY)
@@ -65,11 +64,11 @@ def start_grains(
         before = rows.keep[r] - norm(a)
         if push > ZERO or before > ZERO:
             n, hold = upright(a, b), rows.hold[r]
-            hold = sub(hold, scale(n, dot(n, hold)))
+            hold = tangential(hold, n)
             rows.hold[r] = hold
             w0, w1 = one[3], other[3]
             loud = add(scale(n, push), hold)
-            by = add(loud, scale(n, min(max(before, ZERO), escape) / (w0 + w1)))
+            by = add(loud, scale(n, recovery(before, escape) / (w0 + w1)))
             bodies.at[i] = move(one, w0, by, loud)
             bodies.at[j] = move(other, -w1, by, loud)
 

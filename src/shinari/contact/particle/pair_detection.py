@@ -13,8 +13,8 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.blocks import BlockColours, Claims
 from shinari.contact.broad.grid import Grid, Points
-from shinari.contact.broad.pairs import BallPairs, PairSearch
-from shinari.contact.keys import Keys, contains
+from shinari.contact.broad.pairs import BallPairs, Keys, PairSearch, contains
+from shinari.contact.law import combined_surface
 from shinari.contact.particle.fast_pairs import Paths, PathSearch
 from shinari.contact.particle.known import Memory, recall
 from shinari.contact.particle.pair_members import Members as MemberTable
@@ -36,7 +36,6 @@ from shinari.contact.particle.records import (
     Shifts,
     SpecialPairs,
 )
-from shinari.contact.surface.rows import combined
 from shinari.maths.vec3 import ZERO, add, norm, scale, sub
 from shinari.solver.particles import Groups, Particles
 
@@ -187,8 +186,8 @@ def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDista
 @function(fastmath=STEADY)
 def law_between(one, other, objects):
     """Friction, static friction and compliance of the surfaces of two objects together."""
-    first, second = objects.surface[one], objects.surface[other]
-    return combined(first[0], second[0]), combined(first[1], second[1]), first[3] + second[3]
+    sliding, sticking, _, compliance = combined_surface(objects.surface[one], objects.surface[other])
+    return sliding, sticking, compliance
 
 
 @kernel(fastmath=STEADY)

@@ -22,6 +22,7 @@ import numpy as np
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
+from shinari.contact.law import friction, normal_response, rebound, recovery, tangential
 from shinari.contact.particle.records import (
     CHUNK,
     Bodies,
@@ -33,7 +34,7 @@ from shinari.contact.particle.records import (
     Rows,
     Shifts,
 )
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.solver.particles import Particles
 
 # Rows in a block.
@@ -91,23 +92,6 @@ def meeting(a, b, moved, keep):
 
 
 @function(fastmath=STEADY)
-def friction(n, wanted, push, law):
-    """What friction holds of a tangential correction.
-
-    Args:
-        n: Normal.
-        wanted: Correction that leaves no slip; its part along the normal does not count.
-        push: Correction along the normal.
-        law: Friction and static friction.
-    """
-    wanted = sub(wanted, scale(n, dot(n, wanted)))
-    length = norm(wanted)
-    # no slip is all held; a compliant row that pulls back holds nothing
-    share = ONE if length <= law[1] * push else min(max(law[0] * push, ZERO) * reciprocal(length), ONE)
-    return scale(wanted, share)
-
-
-@function(fastmath=STEADY)
 def response(n, depth, before, moved, quiet, old, law, softness, mobility, escape):
     """What a row does about its depth.
 
@@ -128,13 +112,11 @@ def response(n, depth, before, moved, quiet, old, law, softness, mobility, escap
         multiplier.
     """
     fresh = max(depth - before, ZERO)
-    left = min(max(depth - fresh - quiet, ZERO), escape)
-    change = (fresh + left) / mobility
-    out = min(depth - fresh - left, escape - left)
-    if softness > ZERO:
-        change, out = max((depth - softness * old) / (mobility + softness), -old), ZERO * out
+    left = recovery(depth - fresh - quiet, escape)
+    change = normal_response(depth, fresh + left, old, softness, mobility, ZERO)
+    out = ZERO * depth if softness > ZERO else recovery(depth - fresh - left, escape - left)
     push = change * mobility
-    held = friction(n, scale(moved, -ONE), push, law)
+    held = friction(tangential(scale(moved, -ONE), n), push, law)
     return add(scale(n, push), held), out, change
 
 
@@ -207,8 +189,7 @@ def rebound_block(
             now = dot(n, sub(v0, v1))
             start = sub(members.before[bodies.member[i]], members.before[bodies.member[j]])
             approach = min(dot(n, start), now)
-            bounces = approach < -slow and e > ZERO
-            change = max(-e * approach - now, ZERO) / (w0 + w1) if bounces else ZERO * now
+            change = rebound(e, approach, now, slow) / (w0 + w1)
             particles.v[p] = add(v0, scale(n, w0 * change))
             particles.v[q] = sub(v1, scale(n, w1 * change))
             rows.impulse[r] = add(rows.impulse[r], scale(n, change))

@@ -10,6 +10,7 @@ import numpy as np
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.contact.family import Touches
+from shinari.contact.law import slow_approach
 from shinari.contact.particle.idle import IdleObjects
 from shinari.contact.particle.pair_detection import Detection
 from shinari.contact.particle.pair_members import Members as MemberTable
@@ -22,8 +23,6 @@ from shinari.solver.system import System
 
 # Each correction may drive a particle out of its margin: detections and sweeps within one projection, at most.
 ROUNDS = 16
-# Approaches up to so many times the speed that gravity gives in a substep do not bounce.
-SLOW = 2.0
 
 
 @kernel
@@ -154,8 +153,7 @@ class Pairs(System):
         surfaces = model.surfaces[np.unique(table.owners)]
         self._bounces = bool((surfaces[:, 2] > 0.0).any())
         self._keeps_pushes = self._bounces or bool((surfaces[:, 3] > 0.0).any())
-        gravity = float(np.linalg.norm(model.gravity))
-        self._slow, self._fall = SLOW * h * gravity, gravity * settings.dt
+        self._slow, self._fall = slow_approach(model.gravity, h), float(np.linalg.norm(model.gravity)) * settings.dt
         # pairs of objects that may meet, while it is worth asking
         crowd = ~table.alone[table.owners].all()
         meeting = None if crowd else table.meeting()

@@ -20,50 +20,20 @@ import numpy as np
 
 from shinari.compute import Kernel, kernel, real, shared
 from shinari.compute.kernels import STEADY, Shared
+from shinari.contact.law import combined_surface, friction, normal_response, recoil, recovery, tangential
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
 from shinari.contact.solid.shapes import CONTAINER, LAST_CONVEX, LAST_UNBOUNDED
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.solver.particles import Particles
 
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
 TOUCH = np.float32(1e-3)
-HALF, TWO = np.float32(0.5), np.float32(2.0)
-
-
-@steady
-def turn(m, v):
-    """Rotate by the matrix in the first nine numbers of a pose."""
-    return (
-        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
-        m[3] * v[0] + m[4] * v[1] + m[5] * v[2],
-        m[6] * v[0] + m[7] * v[1] + m[8] * v[2],
-    )
-
-
-@steady
-def turn_back(m, v):
-    """Rotate by the transpose."""
-    return (
-        m[0] * v[0] + m[3] * v[1] + m[6] * v[2],
-        m[1] * v[0] + m[4] * v[1] + m[7] * v[2],
-        m[2] * v[0] + m[5] * v[1] + m[8] * v[2],
-    )
-
-
-@steady
-def into(m, v):
-    """A point of the world in the frame of a pose."""
-    return turn_back(m, (v[0] - m[9], v[1] - m[10], v[2] - m[11]))
-
-
-@steady
-def out_of(m, v):
-    """A point in the frame of a pose in the world."""
-    return add(turn(m, v), (m[9], m[10], m[11]))
+TWO = np.float32(2.0)
 
 
 @steady
@@ -116,7 +86,7 @@ def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, no
 
 
 @steady
-def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape):
+def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits):
     """How a solid moves a point, all in the frame of the solid.
 
     Args:
@@ -131,8 +101,7 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
         law: Friction, static friction, restitution and compliance of the pair.
         old_push: Push along the normal so far in this substep [m].
         old_hold: What friction has moved so far in this substep [m].
-        ease: 1 / h^2.
-        escape: How far what was inside comes out at most [m].
+        limits: 1 / h^2, and how far what was inside comes out at most [m].
 
     Returns:
         Whether it touches, correction, part of it that brings no velocity, normal, push and hold so far, and the gap at
@@ -150,70 +119,15 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
     n, depth, before = touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
     if depth <= ZERO and old_push <= ZERO:
         return False, zero, zero, zero, old_push, old_hold, gap_b
-    softness = law[3] * ease / w
-    soft = softness > ZERO
-    fresh = max(depth - before, ZERO)
-    change = max((depth - softness * old_push) / (ONE + softness), -old_push) if soft else fresh
-    out = ZERO * depth if soft else min(max(depth - fresh, ZERO), escape)
+    inverse_h2, escape = limits
+    softness = law[3] * inverse_h2 / w
+    change = normal_response(depth, depth - before, old_push, softness, ONE, ZERO * depth)
+    out = ZERO * depth if softness > ZERO else recovery(min(depth, before), escape)
     push = old_push + change
-    wanted = sub(old_hold, sub(way, scale(n, dot(n, way))))
-    length = norm(wanted)
-    sticks = length <= law[1] * push
-    hold = scale(wanted, ONE if sticks else min(law[0] * push * reciprocal(length), ONE))
+    hold = friction(sub(old_hold, tangential(way, n)), push, law)
     correction = add(scale(n, change + out), sub(hold, old_hold))
     gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
     return True, correction, scale(n, out), n, push, hold, gap_a
-
-
-@steady
-def combined(mine, theirs):
-    """Coefficient of friction of a pair: the geometric mean, that of the other where one is negative."""
-    both = np.sqrt(max(mine, ZERO) * max(theirs, ZERO))
-    return max(theirs, ZERO) if mine < ZERO else (mine if theirs < ZERO else both)
-
-
-@steady
-def law_of(mine, theirs, t, k):
-    """Friction, static friction, restitution and compliance of a thing and a solid."""
-    return (
-        combined(mine[t, 0], theirs[k, 0]),
-        combined(mine[t, 1], theirs[k, 1]),
-        max(mine[t, 2], theirs[k, 2]),
-        mine[t, 3] + theirs[k, 3],
-    )
-
-
-@steady
-def recoil(n, gap, start, now, carried, law, gravity, weight, h):
-    """Change of velocity by restitution of a contact that pushed in this substep (Mueller et al. 2020, eq. 34).
-
-    In free flight symplectic Euler keeps (v - g h / 2)^2 / 2 + g y exactly, v upward after a substep. The speed at the
-    touch follows from that at the start of the substep, and the particle leaves the surface at e times that speed, both
-    of them without the error that a velocity at the end of a substep has.
-
-    Args:
-        n: Normal.
-        gap: Gap at the start of the substep [m].
-        start: Velocity at the start of the substep [m/s].
-        now: Velocity at its end [m/s].
-        carried: Velocity of the solid there [m/s].
-        law: Friction, static friction, restitution, compliance.
-        gravity: Acceleration [m/s^2].
-        weight: Its magnitude [m/s^2].
-        h: Substep [s].
-    """
-    pull = -dot(n, gravity)
-    kick = HALF * pull * h
-    approach = dot(n, sub(start, carried)) - kick
-    speed = np.sqrt(max(approach * approach + TWO * pull * gap, ZERO))
-    slide = sub(now, carried)
-    normal = dot(n, slide)
-    bounces = approach < ZERO and speed > TWO * weight * h
-    change = max(law[2] * speed + kick - normal, ZERO) if bounces else ZERO * speed
-    along = sub(slide, scale(n, normal))
-    length = norm(along)
-    hold = ONE if length <= law[1] * change else min(law[0] * change * reciprocal(length), ONE)
-    return sub(scale(n, change), scale(along, hold if bounces else ZERO * hold))
 
 
 @cache
@@ -233,12 +147,9 @@ def response(meshes: bool) -> Shared:
         law: Four,
         old_push: real,
         old_hold: Vector,
-        ease: real,
-        escape: real,
+        limits: tuple[real, real],
     ) -> tuple[bool, Vector, Vector, Vector, real, Vector, real]:
-        return respond(
-            distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, ease, escape
-        )  # fmt: skip
+        return respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits)
 
     return respond_to_solid
 
@@ -275,12 +186,12 @@ def push_particles(meshes: bool) -> Kernel:
             if margins.gone[i] < contacts.bound[m]:
                 continue
             pose = poses.after[row + k]
-            a = into(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
-            b = into(pose, place(particles.x, i))
-            law = law_of(margins.surface, colliders.surface, i, k)
+            a = to_local(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
+            b = to_local(pose, place(particles.x, i))
+            law = combined_surface(margins.surface[i], colliders.surface[k])
             touches, correction, silent, n, push, hold, gap = respond_to_solid(
                 colliders.kind[k], colliders.size[k], fields, a, b, margins.radius[i], w, law, contacts.push[m],
-                turn_back(pose, contacts.hold[m]), rate * rate, h * speed
+                turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
             )  # fmt: skip
             contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.gone[i]
             if not touches:
@@ -324,21 +235,19 @@ def record(impulses, m, change, mass):
 @kernel(fastmath=STEADY)
 def bounce_particle(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
-    gx: real, gy: real, gz: real, weight: real, h: real
+    gx: real, gy: real, gz: real, slow: real, h: real
 ):  # fmt: skip
-    """Restitution of a particle; g is the acceleration of gravity [m/s^2], `weight` its magnitude."""
+    """Restitution of a particle; g is the acceleration of gravity [m/s^2]; slower than `slow` [m/s] nothing bounces."""
     i = np.int64(items.item[p])
     row = np.int64(particles.group[i]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = law_of(margins.surface, colliders.surface, i, k)
+        law = combined_surface(margins.surface[i], colliders.surface[k])
         if contacts.push[m] <= ZERO or law[2] <= ZERO:
             continue
-        now = place(particles.x, i)
-        carried = scale(sub(now, out_of(poses.before[row + k], into(poses.after[row + k], now))), ONE / h)
-        change = recoil(
-            contacts.normal[m], contacts.gap[m], margins.start_velocity[i], particles.v[i], carried, law,
-            (gx, gy, gz), weight, h
-        )  # fmt: skip
+        here = place(particles.x, i)
+        carried = scale(sub(here, to_world(poses.before[row + k], to_local(poses.after[row + k], here))), ONE / h)
+        start, now = sub(margins.start_velocity[i], carried), sub(particles.v[i], carried)
+        change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
         particles.v[i] = add(particles.v[i], change)
         record(contacts.impulse, m, change, ONE / particles.x[i, 3])

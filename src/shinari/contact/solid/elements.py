@@ -18,27 +18,15 @@ import numpy as np
 from shinari.build.colouring import colour
 from shinari.compute import Kernel, function, kernel, real, shared
 from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.contact.law import combined_surface, recoil
 from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import Four, Vector, distances
-from shinari.contact.solid.collide import (
-    TWO,
-    into,
-    law_of,
-    move,
-    out_of,
-    place,
-    recoil,
-    record,
-    remember,
-    response,
-    start_of,
-    turn,
-    turn_back,
-)
+from shinari.contact.solid.collide import TWO, move, place, record, remember, response, start_of
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
 from shinari.contact.solid.shapes import BOX, CAPSULE, CONE, CYLINDER, LAST_CONVEX, MESH, SPHERE
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
@@ -297,125 +285,161 @@ def push_elements(meshes: bool) -> Kernel:
 
     @kernel(fastmath=STEADY)
     def push_element(
-        p,
-        items: Items,
-        contacts: Contacts,
-        colliders: Colliders,
-        poses: Poses,
-        fields: MeshFields,
-        particles: Particles,
-        margins: Margins,
-        h: real,
-        speed: real,
-        first: int,
-    ):
+        p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
+        particles: Particles, margins: Margins, h: real, speed: real, first: int,
+    ):  # fmt: skip
         rate = ONE / h
-        x, predicted, velocities = particles.x, particles.predicted, particles.v
-        gone, ways, radii = margins.gone, margins.displacement, margins.radius
-        points = items.points[p]
-        i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
-        row = np.int64(particles.group[i0]) * len(colliders)
+        i = vertices(items.points[p])
+        row = np.int64(particles.group[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if first:
                 contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
                 # what comes out must not depend on when an element was listed or passed over
                 contacts.weights[m] = THIRD, THIRD, THIRD
-            far = max(gone[i0], max(gone[i1], gone[i2]))
+            far = largest_of(margins.gone, i)
             if far < contacts.bound[m]:
                 continue
-            p0, p1 = poses.before[row + k], poses.after[row + k]
-            kind, s = colliders.kind[k], colliders.size[k]
-            least = min(radii[i0], min(radii[i1], radii[i2]))
-            law = law_of(margins.surface, colliders.surface, i0, k)
+            pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
+            law = combined_surface(margins.surface[i[0]], colliders.surface[k])
             for again in range(ROUNDS):
-                ends = into(p1, place(x, i0)), into(p1, place(x, i1)), into(p1, place(x, i2))
-                begins = (
-                    into(p0, start_of(x, predicted, velocities, h, i0)),
-                    into(p0, start_of(x, predicted, velocities, h, i1)),
-                    into(p0, start_of(x, predicted, velocities, h, i2)),
-                )
-                way = max(ways[i0], max(ways[i1], ways[i2]))
-                if colliders.moves[k]:
-                    way = max(
-                        norm(sub(ends[0], begins[0])), max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2])))
-                    )
+                ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
+                way = longest_path(ends, begins) if moves else largest_of(margins.displacement, i)
                 near, late, low, b = deepest_point(
-                    kind, s, fields, contacts.weights[m], least, way, again == 0, ends, begins
+                    kind, s, fields, contacts.weights[m], least_of(margins.radius, i), way, again == 0, ends, begins
                 )
-                contacts.bound[m] = -ONE if near or again > 0 or colliders.moves[k] else low - far
-                b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
-                w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+                contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
+                share = vertex_weights(b, i)
+                w = inverse_mass_at(particles.x, i, share)
                 if again == 0:
                     contacts.weights[m] = b
-                # what touches at a vertex is left to the vertex
                 if not near or w <= ZERO:
                     break
-                if max(b0, max(b1, b2)) > AT_VERTEX:
-                    if late:
-                        continue
-                    break
-                contacts.weights[m] = b
-                reach = b0 * radii[i0] + b1 * radii[i1] + b2 * radii[i2]
-                touches, correction, silent, n, push, hold, gap = respond_to_solid(
-                    kind, s, fields, blend(b, begins[0], begins[1], begins[2]), blend(b, ends[0], ends[1], ends[2]),
-                    reach, w, law, contacts.push[m], turn_back(p1, contacts.hold[m]), rate * rate, h * speed
-                )  # fmt: skip
-                if not touches:
-                    if late:
-                        continue
-                    break
-                remember(contacts, m, push, turn(p1, hold), turn(p1, n), gap)
-                correction, silent = turn(p1, correction), turn(p1, silent)
-                record(contacts.impulse, m, sub(correction, silent), rate / w)
-                share(gone, ways, x, predicted, velocities, i0, b0, w, correction, silent, rate)
-                share(gone, ways, x, predicted, velocities, i1, b1, w, correction, silent, rate)
-                share(gone, ways, x, predicted, velocities, i2, b2, w, correction, silent, rate)
-                if not late and norm(correction) <= SMALL * reach:
+                # what touches at a vertex is left to the vertex
+                touches = max(share[0], max(share[1], share[2])) <= AT_VERTEX
+                if touches:
+                    contacts.weights[m] = b
+                    reach = blend_of(margins.radius, i, share)
+                    touches, correction, silent, n, push, hold, gap = respond_to_solid(
+                        kind, s, fields, blend(b, begins[0], begins[1], begins[2]), blend(b, ends[0], ends[1], ends[2]),
+                        reach, w, law, contacts.push[m], turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
+                    )  # fmt: skip
+                if touches:
+                    remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+                    correction, silent = turn(pose, correction), turn(pose, silent)
+                    record(contacts.impulse, m, sub(correction, silent), rate / w)
+                    move_vertices(margins, particles, i, share, w, correction, silent, rate)
+                if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
 
     return push_element
 
 
 @steady
-def share(gone, ways, x, predicted, velocities, i, b, w, correction, silent, rate):
+def vertices(points):
+    """Indices of the particles of an element."""
+    return np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+
+
+@steady
+def largest_of(values, i):
+    """Largest of the values of three particles."""
+    return max(values[i[0]], max(values[i[1]], values[i[2]]))
+
+
+@steady
+def least_of(values, i):
+    """Least of the values of three particles."""
+    return min(values[i[0]], min(values[i[1]], values[i[2]]))
+
+
+@steady
+def blend_of(values, i, share):
+    """Value at a point of an element."""
+    return share[0] * values[i[0]] + share[1] * values[i[1]] + share[2] * values[i[2]]
+
+
+@steady
+def vertex_weights(weights, i):
+    """Weights of the vertices of an element; the last two of a segment are one, and have their sum once."""
+    segment = i[1] == i[2]
+    zero = ZERO * weights[2]
+    return weights[0], weights[1] + weights[2] if segment else weights[1], zero if segment else weights[2]
+
+
+@steady
+def inverse_mass_at(x, i, share):
+    """Inverse mass of a point of an element, sum w b^2 [1/kg]."""
+    b0, b1, b2 = share
+    return x[i[0], 3] * b0 * b0 + x[i[1], 3] * b1 * b1 + x[i[2], 3] * b2 * b2
+
+
+@steady
+def local_path(before, after, particles, i, h):
+    """Vertices of an element in the axes of a collider: now, and at the start of the substep."""
+    x, predicted, v = particles.x, particles.predicted, particles.v
+    ends = to_local(after, place(x, i[0])), to_local(after, place(x, i[1])), to_local(after, place(x, i[2]))
+    begins = (
+        to_local(before, start_of(x, predicted, v, h, i[0])),
+        to_local(before, start_of(x, predicted, v, h, i[1])),
+        to_local(before, start_of(x, predicted, v, h, i[2])),
+    )
+    return ends, begins
+
+
+@steady
+def longest_path(ends, begins):
+    """Largest displacement of three points."""
+    first, second, third = norm(sub(ends[0], begins[0])), norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2]))
+    return max(first, max(second, third))
+
+
+@steady
+def move_vertices(margins, particles, i, share, w, correction, silent, rate):
+    """Move the vertices of an element by their shares of the correction of a point."""
+    move_vertex(margins, particles, i[0], share[0], w, correction, silent, rate)
+    move_vertex(margins, particles, i[1], share[1], w, correction, silent, rate)
+    move_vertex(margins, particles, i[2], share[2], w, correction, silent, rate)
+
+
+@steady
+def move_vertex(margins, particles, i, b, w, correction, silent, rate):
     """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
+    x = particles.x
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
         stride = part * norm(correction)
-        gone[i] += TWO * stride
-        ways[i] += stride
-        move(x, predicted, velocities, i, part, correction, silent, rate)
+        margins.gone[i] += TWO * stride
+        margins.displacement[i] += stride
+        move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
 
 
 @kernel(fastmath=STEADY)
 def bounce_element(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
-    gx: real, gy: real, gz: real, weight: real, h: real
+    gx: real, gy: real, gz: real, slow: real, h: real
 ):  # fmt: skip
     """Restitution of an element; as `bounce_particle`."""
     x, velocities, starts = particles.x, particles.v, margins.start_velocity
-    points = items.points[p]
-    i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
-    row = np.int64(particles.group[i0]) * len(colliders)
+    i = vertices(items.points[p])
+    row = np.int64(particles.group[i[0]]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = law_of(margins.surface, colliders.surface, i0, k)
+        law = combined_surface(margins.surface[i[0]], colliders.surface[k])
         b = contacts.weights[m]
-        b0, b1, b2 = b[0], b[1] + b[2] if i1 == i2 else b[1], ZERO * b[2] if i1 == i2 else b[2]
-        w = x[i0, 3] * b0 * b0 + x[i1, 3] * b1 * b1 + x[i2, 3] * b2 * b2
+        share = vertex_weights(b, i)
+        w = inverse_mass_at(x, i, share)
         if contacts.push[m] <= ZERO or law[2] <= ZERO or w <= ZERO:
             continue
-        point = blend(b, place(x, i0), place(x, i1), place(x, i2))
-        carried = scale(sub(point, out_of(poses.before[row + k], into(poses.after[row + k], point))), ONE / h)
-        start = blend(b, starts[i0], starts[i1], starts[i2])
-        now = blend(b, velocities[i0], velocities[i1], velocities[i2])
-        n, gap = contacts.normal[m], contacts.gap[m]
-        change = recoil(n, gap, start, now, carried, law, (gx, gy, gz), weight, h)
+        point = blend(b, place(x, i[0]), place(x, i[1]), place(x, i[2]))
+        carried = scale(sub(point, to_world(poses.before[row + k], to_local(poses.after[row + k], point))), ONE / h)
+        start = sub(blend(b, starts[i[0]], starts[i[1]], starts[i[2]]), carried)
+        now = sub(blend(b, velocities[i[0]], velocities[i[1]], velocities[i[2]]), carried)
+        change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
         record(contacts.impulse, m, change, ONE / w)
-        kick(velocities, i0, x[i0, 3] * b0 / w, change)
-        kick(velocities, i1, x[i1, 3] * b1 / w, change)
-        kick(velocities, i2, x[i2, 3] * b2 / w, change)
+        kick(velocities, i[0], x[i[0], 3] * share[0] / w, change)
+        kick(velocities, i[1], x[i[1], 3] * share[1] / w, change)
+        kick(velocities, i[2], x[i[2], 3] * share[2] / w, change)
 
 
 @steady

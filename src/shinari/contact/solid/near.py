@@ -10,11 +10,12 @@ import numpy as np
 
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.contact.solid.collide import TWO, into, place, start_of
+from shinari.contact.solid.collide import TWO, place, start_of
 from shinari.contact.solid.contact_list import NO_BIT, ONE_BIT, THIRD, WORD
 from shinari.contact.solid.records import Colliders, Elements, Ignored, Margins, Marks, Motion, Poses, Search, Sums
 from shinari.contact.solid.shapes import CONTAINER, LAST_UNBOUNDED, PLANE, box_distance
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.solver.particles import Clock, Groups, Particles
 
@@ -29,7 +30,7 @@ length = function(norm.py_func, fastmath=frozenset())
 @steady
 def drift_of(reference, far, at):
     """Twice the distance that a collider is expected to move past a point until the end of the step."""
-    return TWO * length(sub(into(far, at), into(reference, at)))
+    return TWO * length(sub(to_local(far, at), to_local(reference, at)))
 
 
 @steady
@@ -127,10 +128,10 @@ def mark_particle(
     for w in range(words):
         bits = NO_BIT
         for k in range(w * WORD, min(w * WORD + WORD, count) if free else 0):
-            q = into(poses.after[row + k], now)
+            q = to_local(poses.after[row + k], now)
             bound = max(margin, stride) + radius
             if colliders.moves[k]:
-                way = length(sub(q, into(poses.before[row + k], start)))
+                way = length(sub(q, to_local(poses.before[row + k], start)))
                 bound = max(margin + drift_of(poses.after[row + k], poses.far[row + k], now), way) + radius
             gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
             if not ignored.passes[thing + k] and gap <= bound:
@@ -166,15 +167,15 @@ def mark_element(
                 if colliders.moves[k]:
                     before, far = poses.before[row + k], poses.far[row + k]
                     way = max(
-                        length(sub(into(after, x0), into(before, s0))),
+                        length(sub(to_local(after, x0), to_local(before, s0))),
                         max(
-                            length(sub(into(after, x1), into(before, s1))),
-                            length(sub(into(after, x2), into(before, s2))),
+                            length(sub(to_local(after, x1), to_local(before, s1))),
+                            length(sub(to_local(after, x2), to_local(before, s2))),
                         ),
                     )
                     drift = max(drift_of(after, far, x0), max(drift_of(after, far, x1), drift_of(after, far, x2)))
                     bound = max(margin + drift, way) + radius
-                q = into(after, centre)
+                q = to_local(after, centre)
                 gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
                 if gap <= bound + extent:
                     bits |= ONE_BIT << np.uint64(k - w * WORD)
@@ -206,7 +207,7 @@ def check_moving(
     for k in range(len(colliders)):
         if colliders.moves[k]:
             reference, far = poses.reference[row + k], poses.far[row + k]
-            q, was = into(poses.after[row + k], now), into(poses.before[row + k], start)
-            past = length(sub(q, into(reference, then))) + length(sub(q, was))
+            q, was = to_local(poses.after[row + k], now), to_local(poses.before[row + k], start)
+            past = length(sub(q, to_local(reference, then))) + length(sub(q, was))
             if not (past <= margins.margin[i] + drift_of(reference, far, then)):
                 search.stale[0] = 1

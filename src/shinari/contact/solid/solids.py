@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Touches
+from shinari.contact.law import slow_approach
 from shinari.contact.solid.collide import bounce_particle, push_particles
 from shinari.contact.solid.contact_list import ContactList
 from shinari.contact.solid.elements import bounce_element, elements_of, push_elements
@@ -187,7 +188,7 @@ class Solids(System):
         """Change velocities after impacts."""
         if not self._bounces:
             return
-        gravity = *self._model.gravity, self._weight
+        gravity = *self._model.gravity, slow_approach(self._model.gravity, self._settings.substep)
         for each, bounce in zip(self._lists, (bounce_particle, bounce_element), strict=False):
             arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)

@@ -13,6 +13,7 @@ from shinari.compute import Program, kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.broad.bvh import Boxes, BoxPairs, Bvh, Overlaps, Queries
+from shinari.contact.broad.pairs import first_from
 from shinari.contact.surface.participants import Participants
 from shinari.contact.surface.proximity import gap_vector, nearest_points
 from shinari.contact.surface.records import (
@@ -303,14 +304,8 @@ def list_chosen(r, flags: Offsets, queries: Queries):
 @shared
 def ignore_each_other(key: int, objects: Objects) -> bool:
     """Whether two objects ignore each other."""
-    low, high = 0, len(objects)
-    while low < high:
-        middle = (low + high) // 2
-        if objects.ignored[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(objects) and objects.ignored[low] == key
+    at = first_from(key, objects.ignored, len(objects))
+    return at < len(objects) and objects.ignored[at] == key
 
 
 @steady

@@ -15,6 +15,7 @@ import numpy as np
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.contact.broad.blocks import Blocks, Turn, rows_of_block
+from shinari.contact.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
 from shinari.contact.surface.proximity import gap_vector, nearest_points
 from shinari.contact.surface.records import BlockOverlaps, Frames, Objects, Paths, Places, Rows, Skin, Table
 from shinari.maths.function import steady
@@ -32,8 +33,6 @@ SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
 # each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
-# Part of what overlapped at the start that comes out in a substep: all at once, it would hit what lies behind.
-RECOVERY = np.float32(0.1)
 # Nearer than this part of the gap two things count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
 
@@ -119,14 +118,6 @@ def moved(x, predicted, velocities, h, i):
 
 
 @steady
-def combined(first, second):
-    """Coefficient of two surfaces: the geometric mean, the other where one is negative, 0 where both are."""
-    if first < ZERO:
-        return max(second, ZERO)
-    return first if second < ZERO else np.sqrt(first * second)
-
-
-@steady
 def add_to(vectors, i, a, b):
     """Add a multiple of a vector to the first three numbers of a row."""
     vectors[i, 0] += a * b[0]
@@ -161,15 +152,16 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
     depth = gap - place
     m0, m1, m2, m3 = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
     mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
-    first, second = objects.surface[skin.thing[i0]], objects.surface[skin.thing[i2]]
-    softness = (first[3] + second[3]) / (h * h)
+    if mobility <= ZERO:
+        return ZERO * h
+    law = combined_surface(objects.surface[skin.thing[i0]], objects.surface[skin.thing[i2]])
+    softness = law[3] / (h * h)
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
-    before = max(gap - rows.distance[r] - LIVELY * h, ZERO) if softness == ZERO else depth - depth
-    push = max(depth - before, ZERO)
-    out = min(RECOVERY * max(depth - push, ZERO), reach) if softness == ZERO else depth - depth
-    change = push / mobility if softness == ZERO else max((depth - softness * old) / (mobility + softness), -old)
+    before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
+    out = recovery(RECOVERY * min(depth, before), reach) if softness == ZERO else depth - depth
+    change = normal_response(depth, depth - before, old, softness, mobility, ZERO)
     push = change * mobility
-    if mobility <= ZERO or (push == ZERO and out == ZERO):
+    if push == ZERO and out == ZERO:
         return ZERO * h
     move = push + out
     # friction: the relative displacement of the two points in this substep, along the surface
@@ -177,12 +169,8 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
         w, moved(x, predicted, velocities, h, i0), moved(x, predicted, velocities, h, i1),
         moved(x, predicted, velocities, h, i2), moved(x, predicted, velocities, h, i3)
     )  # fmt: skip
-    slip = sub(slip, scale(n, dot(n, slip)))
-    length = norm(slip)
-    sliding, sticking = combined(first[0], second[0]), combined(first[1], second[1])
-    hold = ONE if length <= sticking * push else min(sliding * push * reciprocal(length), ONE)
     inverse = ONE / mobility
-    along = scale(sub(scale(n, move), scale(slip, hold)), inverse)
+    along = scale(sub(scale(n, move), friction(tangential(slip, n), push, law)), inverse)
     quiet = scale(n, out * inverse)
     add_to(x, i0, m0, along)
     add_to(x, i1, m1, along)
@@ -245,7 +233,7 @@ def bounce_block(
         m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
         speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
         mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
-        kick = scale(n, max(-e * rows.approach[r] - speed, ZERO) * reciprocal(mobility))
+        kick = scale(n, rebound(e, rows.approach[r], speed, slow) * reciprocal(mobility))
         add_to(v, i0, m0, kick)
         add_to(v, i1, m1, kick)
         add_to(v, i2, m2, kick)

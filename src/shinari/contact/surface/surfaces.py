@@ -10,6 +10,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.contact.family import Touches
+from shinari.contact.law import slow_approach
 from shinari.contact.start import warn_of_overlaps
 from shinari.contact.surface.candidates import Finder, skin_of
 from shinari.contact.surface.crossing import Crossing
@@ -166,7 +167,7 @@ class Surfaces(System):
     def record_restitution(self, p: Program) -> None:
         """Change velocities after impacts."""
         if self._bounces:
-            slow = 2.0 * float(np.linalg.norm(self._model.gravity)) * self._settings.substep
+            slow = slow_approach(self._model.gravity, self._settings.substep)
             records = self._particles, self._skin, self._finder.objects
             self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
 

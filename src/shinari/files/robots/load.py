@@ -15,10 +15,8 @@ from shinari.files.robots.geometry import Geom, may_touch, relative, surface_of
 from shinari.files.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
 from shinari.files.robots.source import read_source
 from shinari.scene import check
-from shinari.scene.body_handle import BodyHandle
 from shinari.scene.compound_shape import Compound
-from shinari.scene.handle import ColliderHandle
-from shinari.scene.joint_handle import JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, JointHandle
 from shinari.scene.motion import quaternion_product, rotation_matrix
 from shinari.scene.scene import Scene
 

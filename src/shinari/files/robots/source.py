@@ -162,14 +162,7 @@ def _prepare_urdf(root: Element, source: Source, files: _Files) -> None:
         if element.tag not in URDF_TAGS:
             raise FileError(f"{source.path}: <{element.tag}>: unknown tag of a URDF")
     for link in root.iter("link"):
-        for visual in list(link.iter("visual")):
-            mesh = next(visual.iter("mesh"), None)
-            if mesh is not None and not mesh.get("filename", "").lower().endswith(MESHES):
-                files.read("mesh", mesh.get("filename", ""))
-                source.skipped.append(
-                    f"visual mesh {mesh.get('filename')!r} of link {link.get('name', '?')!r}: not {', '.join(MESHES)}"
-                )
-                link.remove(visual)
+        _drop_unread_visuals(link, source, files)
     for mesh in root.iter("mesh"):
         mesh.set("filename", files.add_mesh("mesh", mesh.get("filename", "")))
     for joint in root.iter("joint"):
@@ -183,6 +176,18 @@ def _prepare_urdf(root: Element, source: Source, files: _Files) -> None:
     ElementTree.SubElement(ElementTree.SubElement(root, "mujoco"), "compiler", compiler)
 
 
+def _drop_unread_visuals(link: Element, source: Source, files: _Files) -> None:
+    """Remove the visuals of a link whose meshes are in formats that are not read."""
+    for visual in list(link.iter("visual")):
+        mesh = next(visual.iter("mesh"), None)
+        if mesh is not None and not mesh.get("filename", "").lower().endswith(MESHES):
+            files.read("mesh", mesh.get("filename", ""))
+            source.skipped.append(
+                f"visual mesh {mesh.get('filename')!r} of link {link.get('name', '?')!r}: not {', '.join(MESHES)}"
+            )
+            link.remove(visual)
+
+
 def _prepare_mjcf(root: Element, source: Source, files: _Files) -> None:
     _include(root, source, files, set())
     folders = {"meshdir": "", "strippath": "false"}
@@ -192,14 +197,7 @@ def _prepare_mjcf(root: Element, source: Source, files: _Files) -> None:
             folders[name] = compiler.attrib.pop(name, folders[name])
         for name in ("texturedir", "discardvisual"):
             compiler.attrib.pop(name, None)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in MJCF_REFUSED:
-                raise FileError(f"{source.path}: <{child.tag}>: is not supported")
-            if child.tag in (*MJCF_LOOKS, *MJCF_SKIPPED):
-                parent.remove(child)
-                if child.tag in MJCF_SKIPPED:
-                    source.skipped.append(f"<{child.tag}> {child.get('name', '')!r}")
+    _drop_skipped(root, source)
     for element in root.iter():
         if element.tag == "material":
             element.attrib.pop("texture", None)
@@ -212,6 +210,22 @@ def _prepare_mjcf(root: Element, source: Source, files: _Files) -> None:
         if folders["strippath"] == "true":
             name = posixpath.basename(name.replace("\\", "/"))
         element.set("file", files.add_mesh(element.tag, name, folders["meshdir"].replace("\\", "/")))
+
+
+def _drop_skipped(root: Element, source: Source) -> None:
+    """Remove the elements of an MJCF that are not read.
+
+    Raises:
+        FileError: One of them may not be left out.
+    """
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in MJCF_REFUSED:
+                raise FileError(f"{source.path}: <{child.tag}>: is not supported")
+            if child.tag in (*MJCF_LOOKS, *MJCF_SKIPPED):
+                parent.remove(child)
+                if child.tag in MJCF_SKIPPED:
+                    source.skipped.append(f"<{child.tag}> {child.get('name', '')!r}")
 
 
 def _include(root: Element, source: Source, files: _Files, seen: set[str]) -> None:

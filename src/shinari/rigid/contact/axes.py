@@ -3,8 +3,8 @@
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.poses import turn, turn_back
 from shinari.maths.vec3 import add, direction_and_length, dot, neg, sub
-from shinari.rigid.contact.poses import turn, turn_back
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL
 from shinari.rigid.contact.support import lowest_pair
 

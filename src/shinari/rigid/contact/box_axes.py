@@ -7,8 +7,8 @@ normals of faces by a small length, so that the choice does not flicker between 
 import numpy as np
 
 from shinari.maths.function import steady
+from shinari.maths.poses import turn_back
 from shinari.maths.vec3 import cross, dot, neg, scale, sub
-from shinari.rigid.contact.poses import turn_back
 
 FACE_A, FACE_B, EDGES = 0, 1, 2
 PARALLEL = 1e-8

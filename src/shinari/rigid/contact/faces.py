@@ -10,8 +10,9 @@ import numpy as np
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.poses import turn_back
 from shinari.maths.vec3 import add, dot, scale
-from shinari.rigid.contact.poses import Poses, Vector, turn_back
+from shinari.rigid.contact.poses import Poses, Vector
 from shinari.rigid.contact.rows import Rows
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL, Shapes
 from shinari.rigid.contact.support import farthest_vertex

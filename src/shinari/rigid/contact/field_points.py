@@ -16,11 +16,12 @@ import numpy as np
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.poses import origin, to_world, turn, turn_back
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
 from shinari.rigid.contact.features import Features
 from shinari.rigid.contact.fields import BodyFields, analytic_distance, mesh_distance
-from shinari.rigid.contact.poses import Poses, Vector, origin, turn, turn_back
+from shinari.rigid.contact.poses import Poses, Vector
 from shinari.rigid.contact.rows import Rows
 from shinari.rigid.contact.shapes import CAPSULE, HULL, MESH, MESH_SHEET, PLANE, SPHERE, Shapes
 
@@ -61,12 +62,6 @@ def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields
     if kind in (MESH, MESH_SHEET):
         return mesh_distance(q, np.int64(shapes.size[y, 0]), reach, fields)
     return analytic_distance(kind, q, shapes.size[y], fields)
-
-
-@steady
-def placed(pose, p):
-    """A point in local axes, in the world."""
-    return add(turn(pose, p), origin(pose))
 
 
 @steady
@@ -120,8 +115,8 @@ def offer(
         if pool[at, 11] <= gap:
             return n
     pose_y = poses.pose[y]
-    mine = placed(pose_y, p)
-    theirs = placed(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
+    mine = to_world(pose_y, p)
+    theirs = to_world(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
     out = turn(pose_y, normal)
     i, j, side = (4, 0, -1.0) if swapped else (0, 4, 1.0)
     pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
@@ -158,6 +153,17 @@ def deepest_between(length, before, after):
     return good, t, d, scale(g, 1.0 / size) if good else g1
 
 
+@steady
+def close_in(low, high, level, y, start, along, unit, reach, shapes, fields):
+    """Two close places of an edge between which the slope of the distance passes a level, by bisection."""
+    for _ in range(STEPS):
+        middle = 0.5 * (low[0] + high[0])
+        d, g = solid_at(y, add(start, scale(along, middle)), reach, shapes, fields)
+        between = (middle, d, g, dot(g, unit))
+        low, high = (between, high) if between[3] < level else (low, between)
+    return low, high
+
+
 @shared(fastmath=STEADY)
 def line_points(
     k: int,
@@ -181,7 +187,7 @@ def line_points(
     kind, line = shapes.kind[y], features.lines[k]
     rel = relative(poses.pose[x], poses.pose[y])
     radius, spacing = features.thickness[np.int64(shapes.size[x, 0])], spacing_of(y, shapes, features)
-    start = placed(rel, (line[0], line[1], line[2]))
+    start = to_world(rel, (line[0], line[1], line[2]))
     along = turn(rel, (line[3], line[4], line[5]))
     length = norm(along)
     vertex = length == 0.0
@@ -190,7 +196,8 @@ def line_points(
     radius_y = shapes.size[y, 0] if kind in (SPHERE, CAPSULE) else 0.0
     last = (0.0, 0.0, unit, 0.0)
     i = 0 if vertex else -1
-    while i <= samples:
+    end = i if vertex or kind == PLANE else samples
+    while i <= end:
         # first the middle: most edges are too far away
         t = 0.5 if i < 0 else i / samples
         d, g = solid_at(y, add(start, scale(along, t)), limit + radius, shapes, fields)
@@ -209,11 +216,7 @@ def line_points(
                     break
                 if not (low[3] < level and high[3] > level):
                     continue
-                for _ in range(STEPS):
-                    middle = 0.5 * (low[0] + high[0])
-                    dm, gm = solid_at(y, add(start, scale(along, middle)), limit + radius, shapes, fields)
-                    between = (middle, dm, gm, dot(gm, unit))
-                    low, high = (between, high) if between[3] < level else (low, between)
+                low, high = close_in(low, high, level, y, start, along, unit, limit + radius, shapes, fields)
                 sharp = low[3] < -EVEN and high[3] > EVEN
                 if sharp or stage == 2:
                     three, at, gap, normal = deepest_between(length, low, high)
@@ -231,10 +234,7 @@ def line_points(
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
-        if vertex or kind == PLANE:
-            break
-        last = now
-        i += 1
+        last, i = now, i + 1
     return n
 
 
@@ -261,7 +261,7 @@ def feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n,
         following = link[0]
         middle = 0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])
         half = box[3] - middle[0], box[4] - middle[1], box[5] - middle[2]
-        q = placed(rel, middle)
+        q = to_world(rel, middle)
         near = True
         if ended:
             wide = abs(rel[0]) * half[0] + abs(rel[1]) * half[1] + abs(rel[2]) * half[2] + reach
@@ -299,11 +299,11 @@ def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, 
     # a ball is looked up at its centre, and from aside
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
-    middle = placed(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
+    middle = to_world(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
     for k in range(corner_count(x, shapes)):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
-        q = placed(rel, c)
+        q = to_world(rel, c)
         at = q
         look = -1 if on_rim else 0
         while look < (5 if radius > 0.0 else 1):
@@ -313,7 +313,7 @@ def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, 
             if look < 0:
                 # the lowest place of a rim is known once it is known where down is
                 _, c = corner(x, k, turn_back(rel, neg(g)), shapes)
-                q = placed(rel, c)
+                q = to_world(rel, c)
                 at = q
             elif look % 2 == 1:
                 # from where a ball has left one face another is the nearest: its plane may touch the ball as well

@@ -22,6 +22,7 @@ import numpy as np
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.poses import origin
 from shinari.maths.vec3 import add, direction_and_length, dot, sub
 from shinari.rigid.contact.axes import best_axis
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
@@ -29,7 +30,7 @@ from shinari.rigid.contact.clipping import FEATURES
 from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.gjk import refine
 from shinari.rigid.contact.overlap import overlap, write_corners
-from shinari.rigid.contact.poses import Poses, Vector, origin, tangents
+from shinari.rigid.contact.poses import Poses, Vector, tangents
 from shinari.rigid.contact.rows import Rows, write_row
 from shinari.rigid.contact.shapes import Shapes, core_radius, extent
 from shinari.rigid.contact.support import lowest_pair

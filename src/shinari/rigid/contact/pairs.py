@@ -14,6 +14,7 @@ from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.contact.solid.shapes import BOX, CAPSULE, MESH, MESH_SHEET, PLANE, SPHERE
 from shinari.maths.function import steady
+from shinari.maths.poses import origin, turn, turn_back
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.rigid.contact.choose import SLOTS
@@ -22,7 +23,7 @@ from shinari.rigid.contact.geoms import GeomArrays
 from shinari.rigid.contact.manifold import boxes_manifold, convex_manifold
 from shinari.rigid.contact.margins import SLACK, TWO, Motion
 from shinari.rigid.contact.planes import plane_manifold
-from shinari.rigid.contact.poses import Poses, origin, turn, turn_back
+from shinari.rigid.contact.poses import Poses
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import Rows, mirror
 from shinari.rigid.contact.shapes import HULL, Shapes

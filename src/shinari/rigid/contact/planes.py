@@ -1,11 +1,12 @@
 """Contacts with a half space: the lowest face of the other shape. A container is six of them, see `geoms`."""
 
 from shinari.maths.function import steady
+from shinari.maths.poses import origin, turn
 from shinari.maths.vec3 import dot, neg, sub
 from shinari.rigid.contact.clipping import CORNERS
 from shinari.rigid.contact.faces import NONE, face_along
 from shinari.rigid.contact.overlap import write_corners
-from shinari.rigid.contact.poses import origin, tangents, turn
+from shinari.rigid.contact.poses import tangents
 from shinari.rigid.contact.shapes import core_radius, extent
 
 DIAGONAL = 1.75

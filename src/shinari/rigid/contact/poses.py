@@ -15,32 +15,6 @@ class Poses(Record):
 
 
 @steady
-def turn(pose, v):
-    """A direction in local axes, in world axes."""
-    return (
-        pose[0] * v[0] + pose[1] * v[1] + pose[2] * v[2],
-        pose[3] * v[0] + pose[4] * v[1] + pose[5] * v[2],
-        pose[6] * v[0] + pose[7] * v[1] + pose[8] * v[2],
-    )
-
-
-@steady
-def turn_back(pose, v):
-    """A direction in world axes, in local axes."""
-    return (
-        pose[0] * v[0] + pose[3] * v[1] + pose[6] * v[2],
-        pose[1] * v[0] + pose[4] * v[1] + pose[7] * v[2],
-        pose[2] * v[0] + pose[5] * v[1] + pose[8] * v[2],
-    )
-
-
-@steady
-def origin(pose):
-    """Where the local origin is."""
-    return pose[9], pose[10], pose[11]
-
-
-@steady
 def tangents(n):
     """Two unit vectors t1, t2 with t1 x t2 = n; along axes where n is.
 

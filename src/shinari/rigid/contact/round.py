@@ -4,9 +4,9 @@ import numpy as np
 
 from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import steady
+from shinari.maths.poses import origin, turn, turn_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
 from shinari.rigid.contact.faces import NONE
-from shinari.rigid.contact.poses import origin, turn, turn_back
 from shinari.rigid.contact.rows import write_row
 from shinari.rigid.contact.shapes import HULL, core_radius
 

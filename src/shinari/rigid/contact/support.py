@@ -5,8 +5,9 @@ import numpy as np
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.poses import turn, turn_back
 from shinari.maths.vec3 import neg
-from shinari.rigid.contact.poses import Poses, Vector, turn, turn_back
+from shinari.rigid.contact.poses import Poses, Vector
 from shinari.rigid.contact.shapes import BOX, CAPSULE, CONE, CYLINDER, HULL, Shapes
 
 

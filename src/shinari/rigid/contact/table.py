@@ -10,9 +10,10 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
-from shinari.contact.solid.collide import combined
+from shinari.contact.broad.pairs import first_from
+from shinari.contact.law import combined_surface
 from shinari.maths.function import steady
-from shinari.rigid.contact.broad import BroadPhase, first_from
+from shinari.rigid.contact.broad import BroadPhase
 from shinari.rigid.contact.features import features_of
 from shinari.rigid.contact.geoms import GeomArrays, Geoms
 from shinari.rigid.contact.margins import Detection
@@ -269,14 +270,8 @@ def write_place(slots, p, k, at, points):
 @steady
 def law_of(a, b, surface):
     """Friction, static friction, restitution, compliance, rolling and torsional friction of two geoms."""
-    return (
-        combined(surface[a, 0], surface[b, 0]),
-        combined(surface[a, 1], surface[b, 1]),
-        max(surface[a, 2], surface[b, 2]),
-        surface[a, 3] + surface[b, 3],
-        max(surface[a, 4], surface[b, 4]),
-        max(surface[a, 5], surface[b, 5]),
-    )
+    first, second = surface[a], surface[b]
+    return *combined_surface(first, second), max(first[4], second[4]), max(first[5], second[5])
 
 
 @steady

@@ -8,8 +8,8 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
+from shinari.contact.broad.pairs import Keys
 from shinari.contact.family import Touches
-from shinari.contact.keys import Keys
 from shinari.contact.solid.elements import elements_of
 from shinari.model import Model
 from shinari.rigid.contact.fields import body_fields
@@ -202,7 +202,7 @@ class BodyParticles(System):
         p.launch(check_particle, self._margins, self._particles, progress, h, count=len(self._particles))
         with p.when((progress.stale, 0)):
             self._record_search(p)
-        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed)
+        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
         if first:
             for each in self._lists:
                 with self._sweep(p, each):
@@ -243,8 +243,8 @@ class BodyParticles(System):
         meshes = len(self._fields) > 0
         kernel = (push_particles if each.whole else push_elements)(meshes)
         with self._sweep(p, each):
-            p.serial(kernel, self._progress, *self._arguments(each), self._table, self._fields, self._frames,
-                     self._turns, self._settings.substep)  # fmt: skip
+            arguments = *self._arguments(each), self._table, self._fields, self._frames, self._turns
+            p.serial(kernel, self._progress, *arguments)
         with p.when((each.counts.contacts, 0)):
             self._record_measure(p)
 

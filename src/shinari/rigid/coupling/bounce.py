@@ -5,12 +5,11 @@ velocity that brought it in has to go too, or it would stay for ever: what touch
 it is stopped by an impulse that both share.
 """
 
-import numpy as np
-
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
-from shinari.contact.solid.collide import law_of, place, recoil
-from shinari.contact.solid.elements import blend, kick
+from shinari.contact.law import SLOW_SUBSTEPS, combined_surface, recoil
+from shinari.contact.solid.collide import place
+from shinari.contact.solid.elements import blend, inverse_mass_at, kick, vertex_weights, vertices
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.rigid.contact.fields import Four
@@ -69,12 +68,12 @@ def rebound(
         h: Substep [s].
     """
     one, other = 1.0 if w > ZERO else 0.0, 1.0 if frames.inverse_mass[b] > ZERO else 0.0
-    still = (0.0, 0.0, 0.0)
     approach = sub(start, add(turns.start_v[b], cross(turns.start_w[b], arm)))
     speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
-    change = still
+    change = (0.0, 0.0, 0.0)
     if law[2] > ZERO:
-        change = recoil(n, gap, approach, speed, still, law, scale(gravity, one - other), norm(gravity), h)
+        slow = SLOW_SUBSTEPS * norm(gravity) * h
+        change = recoil(n, gap, approach, speed, law, scale(gravity, one - other), slow, h)
     rest = max(-dot(n, add(speed, change)), 0.0)
     change = add(change, scale(n, rest))
     along, size = direction_and_length(change)
@@ -90,27 +89,23 @@ def bounce_items(
     """Restitution of listed items."""
     for m in range(counts.contacts[0]):
         k = contacts.piece[m]
-        p0, p1, p2 = items.points[contacts.item[m]]
-        i0, i1, i2 = np.int64(p0), np.int64(p1), np.int64(p2)
-        law = law_of(margins.surface, pieces.surface, i0, k)
+        i = vertices(items.points[contacts.item[m]])
+        law = combined_surface(margins.surface[i[0]], pieces.surface[k])
         if contacts.push[m] <= ZERO or law[3] > ZERO:
             continue
         b, weights = pieces.frame[k], contacts.weights[m]
-        b0 = weights[0]
-        b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
-        b2 = 0.0 if i1 == i2 else weights[2]
-        w0, w1, w2 = particles.x[i0, 3] * b0, particles.x[i1, 3] * b1, particles.x[i2, 3] * b2
-        w = w0 * b0 + w1 * b1 + w2 * b2
-        point = blend(weights, place(particles.x, i0), place(particles.x, i1), place(particles.x, i2))
-        arm = sub(add(groups.origin[particles.group[i0]], point), frames.x[b])
-        before = margins.start_velocity
-        start = blend(weights, place(before, i0), place(before, i1), place(before, i2))
-        now = blend(weights, place(particles.v, i0), place(particles.v, i1), place(particles.v, i2))
+        part = vertex_weights(weights, i)
+        w = inverse_mass_at(particles.x, i, part)
+        x, before, v = particles.x, margins.start_velocity, particles.v
+        point = blend(weights, place(x, i[0]), place(x, i[1]), place(x, i[2]))
+        arm = sub(add(groups.origin[particles.group[i[0]]], point), frames.x[b])
+        start = blend(weights, place(before, i[0]), place(before, i[1]), place(before, i[2]))
+        now = blend(weights, place(v, i[0]), place(v, i[1]), place(v, i[2]))
         impulse = rebound(frames, turns, b, arm, contacts.normal[m], contacts.gap[m], w, start, now, law,
                           gravity.acceleration[0], h)  # fmt: skip
-        kick(particles.v, i0, w0, impulse)
-        kick(particles.v, i1, w1, impulse)
-        kick(particles.v, i2, w2, impulse)
+        kick(v, i[0], x[i[0], 3] * part[0], impulse)
+        kick(v, i[1], x[i[1], 3] * part[1], impulse)
+        kick(v, i[2], x[i[2], 3] * part[2], impulse)
         apply_impulse(frames, b, arm, scale(impulse, -ONE))
         record_impulse(contacts, m, impulse, 1.0)
 

@@ -11,12 +11,11 @@ import numpy as np
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.contact.keys import Keys, contains
+from shinari.contact.broad.pairs import Keys, contains, first_from
 from shinari.contact.solid.collide import place, start_of
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
-from shinari.rigid.contact.broad import first_from
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.coupling.records import (
     Boxes,

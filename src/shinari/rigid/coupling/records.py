@@ -144,6 +144,7 @@ class Progress(Record):
     factor = Field(np.float64, doc="margin of a particle or a body, in displacements of a step")
     drop = Field(np.float64, unit="m/s", doc="by how much speeds may change in a step")
     escape = Field(np.float64, unit="m/s", doc="speed at which what was inside comes out")
+    substep = Field(np.float64, unit="s")
     largest = Field(np.float64, unit="m", doc="farthest that a push moved a point and a body against each other")
 
 

@@ -16,10 +16,12 @@ from functools import cache
 
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid.collide import into, touching_plane, turn
+from shinari.contact.law import friction, normal_response, recovery, tangential
+from shinari.contact.solid.collide import touching_plane
 from shinari.maths.function import steady
+from shinari.maths.poses import to_local, turn
 from shinari.maths.quaternion import rotate, rotate_back
-from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.rigid.contact.fields import BodyFields, Four, distances
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.coupling.records import PieceTable, Turns
@@ -37,7 +39,7 @@ def effective_inverse_mass(frames, b, r, n):
 @steady
 def into_piece(pieces, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
-    return into(pieces.place[k], rotate_back(q, sub(point, x)))
+    return to_local(pieces.place[k], rotate_back(q, sub(point, x)))
 
 
 @cache
@@ -100,18 +102,14 @@ def response(meshes: bool) -> Shared:
         if not give > ZERO:
             return False, zero, zero, zero, push, hold, gap_b
         soft = law[3] * ease
-        rigid = soft <= ZERO
-        wanted = depth - before if rigid else depth - soft * push
-        change = max(wanted / (give + soft), -push)
+        # the substep begins with the push of the last one, which is taken back where it was too much
+        change = normal_response(depth, depth - before, push, soft, give, -push)
         pushed = push + change
-        out = min(max(min(depth, before), 0.0), escape) if rigid else 0.0
-        slip = sub(way, scale(n, dot(n, way)))
-        length = norm(slip)
-        along = scale(slip, reciprocal(length))
-        held = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
-        held = sub(held, scale(n, dot(n, held)))
-        size = norm(held)
-        held = scale(held, 1.0 if size <= law[1] * pushed else min(law[0] * pushed * reciprocal(size), 1.0))
+        out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
+        slip = tangential(way, n)
+        along, _ = direction_and_length(slip)
+        wanted = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
+        held = friction(tangential(wanted, n), pushed, law)
         return True, add(scale(n, change), sub(held, hold)), scale(n, out), n, pushed, held, gap
 
     return respond_to_piece

@@ -15,8 +15,22 @@ import numpy as np
 
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid.collide import TWO, law_of, move, place, start_of
-from shinari.contact.solid.elements import AT_VERTEX, ROUNDS, SMALL, blend, deepest
+from shinari.contact.law import combined_surface
+from shinari.contact.solid.collide import TWO, move, place, start_of
+from shinari.contact.solid.elements import (
+    AT_VERTEX,
+    ROUNDS,
+    SMALL,
+    blend,
+    blend_of,
+    deepest,
+    inverse_mass_at,
+    largest_of,
+    least_of,
+    longest_path,
+    vertex_weights,
+    vertices,
+)
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.rigid.contact.fields import BodyFields, Four, distances
@@ -60,6 +74,44 @@ def share(margins, particles, i, weight, push, silent, rate):
 
 
 @steady
+def share_push(margins, particles, i, weights, push, silent, rate):
+    """Move the vertices of an element by their shares of a push on a point."""
+    share(margins, particles, i[0], weights[0], push, silent, rate)
+    share(margins, particles, i[1], weights[1], push, silent, rate)
+    share(margins, particles, i[2], weights[2], push, silent, rate)
+
+
+@steady
+def world_path(origin, particles, i, h):
+    """Vertices of an element in the world: now, and at the start of the substep."""
+    x = particles.x
+    now = add(origin, place(x, i[0])), add(origin, place(x, i[1])), add(origin, place(x, i[2]))
+    starts = (
+        add(origin, start_at(particles, i[0], h)),
+        add(origin, start_at(particles, i[1], h)),
+        add(origin, start_at(particles, i[2], h)),
+    )
+    return now, starts
+
+
+@steady
+def triangle_in_piece(pieces, k, x, q, points):
+    """Three points of the world in the axes of piece k, whose frame is at x and turned by q."""
+    return (
+        into_piece(pieces, k, x, q, points[0]),
+        into_piece(pieces, k, x, q, points[1]),
+        into_piece(pieces, k, x, q, points[2]),
+    )
+
+
+@steady
+def jumps(weights, kept):
+    """Whether the deepest point of an element has gone elsewhere."""
+    change = max(abs(weights[0] - kept[0]), max(abs(weights[1] - kept[1]), abs(weights[2] - kept[2])))
+    return change > JUMP
+
+
+@steady
 def record_impulse(contacts, m, push, rate):
     """Add an impulse to those of the step."""
     contacts.impulse[m] = add(contacts.impulse[m], scale(push, rate))
@@ -79,15 +131,13 @@ def repeat_push(
     """Apply the push of a contact in the last sweep, or its opposite."""
     rate = ONE / h
     e, b = contacts.item[m], pieces.frame[contacts.piece[m]]
-    i0, i1, i2 = items.points[e]
+    i = vertices(items.points[e])
     weights, still = contacts.weights[m], (0.0, 0.0, 0.0)
-    start = blend(weights, start_at(particles, i0, h), start_at(particles, i1, h), start_at(particles, i2, h))
-    start = add(groups.origin[particles.group[i0]], start)
+    start = blend(weights, start_at(particles, i[0], h), start_at(particles, i[1], h), start_at(particles, i[2], h))
+    start = add(groups.origin[particles.group[i[0]]], start)
     push = scale(add(scale(contacts.normal[m], contacts.push[m]), contacts.hold[m]), sign)
     record_impulse(contacts, m, push, rate)
-    share(margins, particles, i0, weights[0], push, still, rate)
-    share(margins, particles, i1, weights[1], push, still, rate)
-    share(margins, particles, i2, weights[2], push, still, rate)
+    share_push(margins, particles, i, weights, push, still, rate)
     apply_reaction(frames, turns, b, sub(start, frames.x0[b]), push, still, rate)
 
 
@@ -115,6 +165,19 @@ def remember(contacts, m, push, hold, n, gap):
     contacts.push[m], contacts.hold[m], contacts.normal[m], contacts.gap[m] = push, hold, n, gap
 
 
+@steady
+def contact_of(turn, count, progress):
+    """Contact of a turn of a sweep: sweeps go there and back."""
+    return count - 1 - turn if progress.back[0] != 0 else turn
+
+
+@steady
+def distance_gone(far, k, pieces, turns):
+    """How far a piece and an item, which has gone `far`, have gone since the detection, at most [m]."""
+    b = pieces.frame[k]
+    return far + pieces.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * pieces.reach[k])
+
+
 @cache
 def push_particles(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of particles."""
@@ -122,35 +185,24 @@ def push_particles(meshes: bool) -> Kernel:
 
     @kernel(fastmath=STEADY)
     def push_all_particles(
-        _,
-        progress: Progress,
-        counts: Counts,
-        contacts: Contacts,
-        items: Items,
-        margins: Margins,
-        particles: Particles,
-        groups: Groups,
-        pieces: PieceTable,
-        fields: BodyFields,
-        frames: Frames,
-        turns: Turns,
-        h: float,
-    ):
+        _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
+        particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
+    ):  # fmt: skip
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
-        rate, back, count = ONE / h, progress.back[0] != 0, counts.contacts[0]
-        largest = progress.largest[0]
+        h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
+        rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
-            m = count - 1 - turn if back else turn
+            m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.piece[m]
             b = pieces.frame[k]
-            far = margins.gone[i] + pieces.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * pieces.reach[k])
+            far = distance_gone(margins.gone[i], k, pieces, turns)
             if far < contacts.bound[m]:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = groups.origin[particles.group[i]]
             start, now = add(origin, start_at(particles, i, h)), add(origin, place(particles.x, i))
-            law = law_of(margins.surface, pieces.surface, i, k)
+            law = combined_surface(margins.surface[i], pieces.surface[k])
             touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
                 pieces, fields, frames, k, start, now, np.float64(margins.radius[i]), w, law, contacts.push[m],
                 contacts.hold[m], limits
@@ -204,97 +256,62 @@ def push_elements(meshes: bool) -> Kernel:
 
     @kernel(fastmath=STEADY)
     def push_all_elements(
-        _,
-        progress: Progress,
-        counts: Counts,
-        contacts: Contacts,
-        items: Items,
-        margins: Margins,
-        particles: Particles,
-        groups: Groups,
-        pieces: PieceTable,
-        fields: BodyFields,
-        frames: Frames,
-        turns: Turns,
-        h: float,
-    ):
+        _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
+        particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
+    ):  # fmt: skip
         """Keep the deepest points of the listed elements out of the pieces near them; see `push_particles`."""
-        rate, back, count = ONE / h, progress.back[0] != 0, counts.contacts[0]
-        largest = progress.largest[0]
+        h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
+        rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
-            m = count - 1 - turn if back else turn
-            k = contacts.piece[m]
-            p0, p1, p2 = items.points[contacts.item[m]]
-            i0, i1, i2 = np.int64(p0), np.int64(p1), np.int64(p2)
-            origin, b = groups.origin[particles.group[i0]], pieces.frame[k]
-            far = np.float64(max(margins.gone[i0], max(margins.gone[i1], margins.gone[i2])))
-            far += pieces.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * pieces.reach[k])
+            m = contact_of(turn, count, progress)
+            k, i = contacts.piece[m], vertices(items.points[contacts.item[m]])
+            origin, b = groups.origin[particles.group[i[0]]], pieces.frame[k]
+            far = distance_gone(np.float64(largest_of(margins.gone, i)), k, pieces, turns)
             if far < contacts.bound[m]:
                 continue
-            least = np.float64(min(margins.radius[i0], min(margins.radius[i1], margins.radius[i2])))
-            law, other = law_of(margins.surface, pieces.surface, i0, k), frames.inverse_mass[b]
+            least = np.float64(least_of(margins.radius, i))
+            law, other = combined_surface(margins.surface[i[0]], pieces.surface[k]), frames.inverse_mass[b]
             done = False
             for again in range(ROUNDS):
-                fixed, q0, x, q = frames.x0[b], frames.q0[b], frames.x[b], frames.q[b]
-                n0, n1, n2 = place(particles.x, i0), place(particles.x, i1), place(particles.x, i2)
-                n0, n1, n2 = add(origin, n0), add(origin, n1), add(origin, n2)
-                s0, s1, s2 = start_at(particles, i0, h), start_at(particles, i1, h), start_at(particles, i2, h)
-                s0, s1, s2 = add(origin, s0), add(origin, s1), add(origin, s2)
-                ends = (
-                    into_piece(pieces, k, x, q, n0), into_piece(pieces, k, x, q, n1), into_piece(pieces, k, x, q, n2)
-                )  # fmt: skip
-                begins = (
-                    into_piece(pieces, k, fixed, q0, s0),
-                    into_piece(pieces, k, fixed, q0, s1),
-                    into_piece(pieces, k, fixed, q0, s2),
-                )
-                way = norm(sub(ends[0], begins[0]))
-                way = max(way, max(norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2]))))
+                fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
+                ends = triangle_in_piece(pieces, k, frames.x[b], frames.q[b], now)
+                begins = triangle_in_piece(pieces, k, fixed, frames.q0[b], starts)
                 # what comes out must not depend on when an element was listed or passed over
                 kept = contacts.weights[m] if contacts.push[m] > ZERO else (THIRD, THIRD, THIRD)
                 near, late, low, weights = deepest_point(
-                    pieces.kind[k], pieces.size[k], fields, kept, least, way, again == 0, ends, begins
-                )
+                    pieces.kind[k], pieces.size[k], fields, kept, least, longest_path(ends, begins), again == 0, ends,
+                    begins
+                )  # fmt: skip
                 contacts.bound[m] = -1.0 if near or again > 0 else low - far
-                b0 = weights[0]
-                b1 = weights[1] + weights[2] if i1 == i2 else weights[1]
-                b2 = 0.0 if i1 == i2 else weights[2]
-                w = particles.x[i0, 3] * b0 * b0 + particles.x[i1, 3] * b1 * b1 + particles.x[i2, 3] * b2 * b2
-                # what touches at a vertex is left to the vertex
+                part = vertex_weights(weights, i)
+                w = inverse_mass_at(particles.x, i, part)
                 if not near or not w + other > ZERO:
                     break
-                if max(b0, max(b1, b2)) > AT_VERTEX:
-                    if late:
-                        continue
-                    break
-                jump = max(abs(weights[0] - kept[0]), max(abs(weights[1] - kept[1]), abs(weights[2] - kept[2])))
-                contacts.settled[m] = contacts.settled[m] and not (contacts.push[m] > ZERO and jump > JUMP)
-                contacts.weights[m] = weights
-                reach = b0 * margins.radius[i0] + b1 * margins.radius[i1] + b2 * margins.radius[i2]
-                start = blend(weights, s0, s1, s2)
-                touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
-                    pieces, fields, frames, k, start, blend(weights, n0, n1, n2), reach, w, law, contacts.push[m],
-                    contacts.hold[m], limits
-                )  # fmt: skip
-                if not touches:
-                    if late:
-                        continue
-                    break
-                done = True
-                remember(contacts, m, normal_push, hold, n, gap)
-                record_impulse(contacts, m, push, rate)
-                apart = ONE / (w + other)
-                mine_out, their_out = scale(silent, apart), scale(silent, -other * apart)
-                share(margins, particles, i0, b0, push, mine_out, rate)
-                share(margins, particles, i1, b1, push, mine_out, rate)
-                share(margins, particles, i2, b2, push, mine_out, rate)
-                apply_reaction(frames, turns, b, sub(start, fixed), push, their_out, rate)
-                v0, v1, v2 = speed_of(particles, i0, rate), speed_of(particles, i1, rate), speed_of(particles, i2, rate)
-                balance(frames, turns, b, scale(silent, apart), blend(weights, v0, v1, v2), rate)
-                moved = (w + other) * norm(push)
-                largest = max(largest, moved)
-                if not late and moved <= SMALL * reach:
+                # what touches at a vertex is left to the vertex
+                touches, moved = max(part[0], max(part[1], part[2])) <= AT_VERTEX, 0.0
+                reach = blend_of(margins.radius, i, part)
+                if touches:
+                    contacts.settled[m] = contacts.settled[m] and not (contacts.push[m] > ZERO and jumps(weights, kept))
+                    contacts.weights[m] = weights
+                    start = blend(weights, starts[0], starts[1], starts[2])
+                    touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
+                        pieces, fields, frames, k, start, blend(weights, now[0], now[1], now[2]), reach, w, law,
+                        contacts.push[m], contacts.hold[m], limits
+                    )  # fmt: skip
+                if touches:
+                    done = True
+                    remember(contacts, m, normal_push, hold, n, gap)
+                    record_impulse(contacts, m, push, rate)
+                    apart = ONE / (w + other)
+                    share_push(margins, particles, i, part, push, scale(silent, apart), rate)
+                    apply_reaction(frames, turns, b, sub(start, fixed), push, scale(silent, -other * apart), rate)
+                    speed = blend(weights, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate),
+                                  speed_of(particles, i[2], rate))  # fmt: skip
+                    balance(frames, turns, b, scale(silent, apart), speed, rate)
+                    moved = (w + other) * norm(push)
+                    largest = max(largest, moved)
+                if not late and (not touches or moved <= SMALL * reach):
                     break
             if contacts.push[m] > ZERO and not done:
                 # it has left the body, or a vertex carries it now
@@ -306,7 +323,7 @@ def push_elements(meshes: bool) -> Kernel:
 
 
 @kernel
-def start_sweeps(_, progress: Progress, first: np.int64, speed: float):
+def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float):
     """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep."""
     progress.sweep[0], progress.least[0], progress.escape[0], progress.done[0] = 0, 1, 0.0, 0
     if first != 0:
@@ -314,7 +331,7 @@ def start_sweeps(_, progress: Progress, first: np.int64, speed: float):
         progress.escape[0] = speed
         progress.fresh[0] = progress.back[0] = 0
     progress.forth[0] = 1 - progress.back[0]
-    progress.largest[0] = 0.0
+    progress.largest[0], progress.substep[0] = 0.0, h
 
 
 @kernel

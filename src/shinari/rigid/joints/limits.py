@@ -4,6 +4,7 @@ import math
 
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
+from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
 from shinari.rigid.joints.laws import bounded, driven, nearest_turn
 from shinari.rigid.joints.measures import (
@@ -14,8 +15,6 @@ from shinari.rigid.joints.measures import (
     from_axes,
     in_axes,
     joint_frame,
-    outer,
-    plus,
     relative,
     set_vector_at,
     swing_of,
@@ -110,13 +109,14 @@ def servo_goal(j, numbers, start, target, h):
 
 
 @steady
-def act_on_axis(j, codes, numbers, saturated, rows, angles, targets, travel, p, k, kt, past, after, h, first):
+def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
+    codes, numbers, rows, targets = joints.codes, joints.numbers, values.rows, values.targets
     flags, drive = codes[j, FLAGS], codes[j, DRIVE]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
     angle = 0.0
     if flags & (HAS_TWIST | HAS_ANGLE):
-        angle = nearest_turn(twist_of(p), angles[j])
+        angle = nearest_turn(twist_of(p), values.angles[j])
     if flags & HAS_TRAVEL:
         along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
@@ -130,7 +130,7 @@ def act_on_axis(j, codes, numbers, saturated, rows, angles, targets, travel, p, 
             if drive == VELOCITY
             else place - servo_goal(j, numbers, place - moved, targets[j], h)
         )
-        was = saturated[j] if first else rows[j, ACTIVE + 3]
+        was = values.saturated[j] if first else rows[j, ACTIVE + 3]
         total, stiffness, force, held_stiffness, state = driven(
             was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
             numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
@@ -220,10 +220,7 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
     k, kt = STIFF / (h * h) * numbers[j, POINT_MASS], STIFF / (h * h) * numbers[j, TURN_MASS]
     past = past_of(j, codes, numbers, gap, p, frames.x0, frames.q0, axes, h)
     force, stiff, moment, against = damp(j, numbers, past)
-    f, s, t, r = act_on_axis(
-        j, codes, numbers, values.saturated, rows, values.angles, values.targets, dot(axes[0], gap), p, k, kt, past,
-        after, h, first,
-    )  # fmt: skip
+    f, s, t, r = act_on_axis(j, joints, values, dot(axes[0], gap), p, k, kt, past, after, h, first)
     turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))
     turn_stiffness = along_axes(axes, (against[0] + r, against[1], against[2]))
     if codes[j, KIND] == BALL:

@@ -4,6 +4,7 @@ import math
 
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
+from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
 from shinari.rigid.motion import NEAR, arc_over_sine
@@ -81,19 +82,6 @@ def in_axes(axes, v):
 def from_axes(axes, v):
     """The vector with these components."""
     return add(add(scale(axes[0], v[0]), scale(axes[1], v[1])), scale(axes[2], v[2]))
-
-
-@steady
-def outer(n, s):
-    """S n n^T as xx yy zz yz zx xy."""
-    x, y, z = s * n[0], s * n[1], s * n[2]
-    return x * n[0], y * n[1], z * n[2], y * n[2], z * n[0], x * n[1]
-
-
-@steady
-def plus(a, b):
-    """Sum of two symmetric matrices."""
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
 
 
 @steady

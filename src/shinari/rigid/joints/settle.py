@@ -5,6 +5,7 @@ import math
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.symmetric import times
 from shinari.maths.vec3 import dot, sub
 from shinari.rigid.elements import Elements
 from shinari.rigid.frames import Frames
@@ -26,16 +27,6 @@ from shinari.rigid.joints.table import (
     SLIDER,
 )
 from shinari.rigid.joints.values import ACTIVE, AXES, JointData, JointValues, Phase
-
-
-@steady
-def times(s, v):
-    """Product of a symmetric matrix, xx yy zz yz zx xy, and a vector."""
-    return (
-        s[0] * v[0] + s[5] * v[1] + s[4] * v[2],
-        s[5] * v[0] + s[1] * v[1] + s[3] * v[2],
-        s[4] * v[0] + s[3] * v[1] + s[2] * v[2],
-    )
 
 
 @steady
