@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.constraints.neo_hookean import NEO_HOOKEAN
 from shinari.errors import SceneError
 from shinari.model import Model
 from shinari.scene import check
@@ -12,6 +13,8 @@ from shinari.scene.scene import Scene
 
 # Arrays with as many rows as there are contacts: each step may replace them by longer or shorter ones.
 VARIABLE = ("parts/bodies/contacts", "parts/grains/pairs", "parts/grains/pushes")
+# Which Neo-Hookean tetrahedra are tangled, in the order in which rows were added, see `solver/tangles.py`.
+TANGLED = "solids/tangled"
 
 
 def layout_of_arrays(arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
@@ -199,6 +202,8 @@ def start(model: Model, scene: Scene) -> State:
     parts = {name: array for part in model.parts for name, array in part.start(model).items()}
     parts |= {} if model.rigid is None else model.rigid.start()
     parts |= {} if model.members is None else model.members.start(real)
+    if NEO_HOOKEAN.name in model.blocks:
+        parts[TANGLED] = np.zeros(model.blocks[NEO_HOOKEAN.name].row_count, np.bool_)
     for flow in model.flowings:
         parts[flow.name] = model.blocks[flow.block].parameters[flow.rows, flow.columns].copy()
     return State(

@@ -21,11 +21,13 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
+from shinari.constraints.neo_hookean import NEO_HOOKEAN
 from shinari.maths.eigen import eigen
 from shinari.model import ConstraintBlock, Flowing, Model
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
 from shinari.solver.system import System
+from shinari.solver.tangles import SCALE, scales_now
 from shinari.solver.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.state import State
 
@@ -60,13 +62,16 @@ class RestShapes(Record):
 
 
 def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
-    """Parameters of a block with the rest shapes as they are now, (M, width): a copy where some of them flow."""
+    """Parameters of a block as they are now, (M, width): a copy where rows flow or may be tangled."""
     flows = [flow for flow in model.flowings if flow.block == block.type.name]
-    if not flows:
+    solid = block.type.name == NEO_HOOKEAN.name
+    if not flows and not solid:
         return block.parameters
     parameters = block.parameters.copy()
     for flow in flows:
         parameters[flow.rows, flow.columns] = state.parts[flow.name]
+    if solid:
+        parameters[:, SCALE] = scales_now(state, block)
     return parameters
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.kernels import CompileError
+from shinari.constraints.neo_hookean import NEO_HOOKEAN
 from shinari.contact.particle.grain_pairs import GrainPairs
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.contact.solid.solids import Solids
@@ -29,6 +30,7 @@ from shinari.solver.particles import Clock, Groups, Particles, UserState
 from shinari.solver.plastic import Flows
 from shinari.solver.rows import BlockSolver
 from shinari.solver.system import System
+from shinari.solver.tangles import Tangles
 from shinari.solver.tearing import Tears, air_left
 from shinari.solver.volume import Volumes
 from shinari.state import State
@@ -90,14 +92,16 @@ class Workspace:
         self._bind_contacts()
 
     def _bind_failure(self) -> list[System]:
-        """What breaks, yields and tears."""
+        """What breaks, yields, untangles and tears."""
         model, state, settings = self._model, self._state, self._settings
         by_name = {solver.block.type.name: solver for solver in self.solvers}
         self._breaking = Breaking(model.breakables, by_name, settings)
         self._drivers = Drivers(model.drivers, by_name, self.groups, self.clock, settings)
         self._tears = Tears(model, by_name, self.particles) if model.tearings else None
         flows = [Flows(model, state, by_name, self.particles, settings.substep)] if model.flowings else []
-        return [self._breaking, *flows, *([self._tears] if self._tears else [])]
+        solid = by_name.get(NEO_HOOKEAN.name)
+        tangles = [] if solid is None else [Tangles(state, solid, self.particles)]
+        return [self._breaking, *flows, *tangles, *([self._tears] if self._tears else [])]
 
     def _bind_others(self) -> list[System]:
         """What acts in an iteration beside rows and contacts."""
