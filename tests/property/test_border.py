@@ -27,6 +27,7 @@ import shinari as sn
 from shinari.files.cache import Cache
 from shinari.files.record import Recorder
 from shinari.live.grabs import Grab
+from shinari.scene import check
 from shinari.scene.handle import BodyHandle, Handle, JointHandle
 from shinari.scene.rod import RodHandle
 from shinari.state import State
@@ -293,6 +294,16 @@ REPORTED = {
     "strains": (lambda sim: sim.strains([1]), sn.SceneError, "of: expected a type of which there are rows"),
     "joint_load": (lambda sim: sim.joint_load("distance"), sn.SceneError, "joint: nothing is called 'distance'"),
     "take_changes": (lambda sim: sim.take_changes([1.0]), sn.SceneError, "changes: expected a dict, got"),
+    "long choice": (
+        lambda sim: check.choice("register", "places", "z", ["x", "y" * 5000]),
+        sn.SceneError,
+        r"^register: places: expected one of 'x', 'y.{1,80}, got 'z'$",
+    ),
+    "many choices": (
+        lambda sim: check.choice("register", "places", "z", [f"p{k}" for k in range(99)]),
+        sn.SceneError,
+        r"'p19' and 79 more, got 'z'$",
+    ),
     "long text": (lambda sim: sim.forces("x" * 5000), sn.SceneError, r"^.{1,200}$"),
 }
 

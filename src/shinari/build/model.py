@@ -37,6 +37,7 @@ from shinari.solver.particle_motion import ForceFieldModel
 from shinari.solver.plastic import FlowModel
 from shinari.solver.rows import RowsModel
 from shinari.solver.system_model import SystemModel
+from shinari.solver.tangles import TangleModel
 from shinari.solver.tearing import TearingModel
 
 
@@ -125,6 +126,7 @@ def _systems(scene: Scene, model: Model, settings: Settings) -> tuple[SystemMode
         AirModel(),
         BreakingModel(),
         FlowModel(),
+        TangleModel(),
         TearingModel(),
         DrivenModel(),
         HierarchyModel(),

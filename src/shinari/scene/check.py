@@ -24,6 +24,8 @@ from shinari.errors import FileError, SceneError
 T = TypeVar("T")
 LONGEST = 80
 """Characters that a message spends on a value."""
+MOST_CHOICES = 20
+"""Choices that a message lists."""
 LONGEST_TEXT = 200
 """Characters that a name can have."""
 LARGEST = 1e30
@@ -139,7 +141,10 @@ def choice(thing: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
         SceneError: It is none of them.
     """
     if not any(value is item or (isinstance(value, str) and value == item) for item in choices):
-        raise SceneError(f"{thing}: {field}: expected one of {', '.join(map(repr, choices))}, got {short(value)}")
+        # names that a user gave may be long and many
+        shown = ", ".join(short(item) for item in islice(choices, MOST_CHOICES))
+        rest = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
+        raise SceneError(f"{thing}: {field}: expected one of {shown}{rest}, got {short(value)}")
     return value
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from shinari.compute import Field, Program, Record, convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.eigen import eigen
-from shinari.model import Flowing, Model
+from shinari.model import ConstraintBlock, Flowing, Model
 from shinari.solver.particles import Particles
 from shinari.solver.row_access import Cells, Layout, Parameters, set_parameter
 from shinari.solver.system import System
@@ -168,6 +168,16 @@ class FlowModel(SystemModel):
     def start(self, model: Model) -> dict[str, np.ndarray]:
         """Rest lengths (K, 1) or inverse rest shapes (K, 9) of the rows."""
         return {f.name: model.blocks[f.block].parameters[f.rows, f.columns].copy() for f in model.flowings}
+
+    def changes_parameters(self, model: Model, block: ConstraintBlock) -> bool:
+        """Whether rows of the block flow."""
+        return any(flow.block == block.type.name for flow in model.flowings)
+
+    def update_parameters(self, model: Model, state: State, block: ConstraintBlock, values: np.ndarray) -> None:
+        """Write the rest shapes as they are now."""
+        for flow in model.flowings:
+            if flow.block == block.type.name:
+                values[flow.rows, flow.columns] = state.parts[flow.name]
 
     def bind(self, work: Binding) -> "list[Flows]":
         """The rows of a simulation."""

@@ -112,11 +112,11 @@ def set_parameter(r, column, value, cells, parameters, layout):
 
 
 def parameters_now(model: Model, state: State, block: ConstraintBlock) -> np.ndarray:
-    """Parameters of a block with the rest shapes as they are now, (M, width): a copy where some of them flow."""
-    flows = [flow for flow in model.flowings if flow.block == block.type.name]
-    if not flows:
+    """Parameters of a block as they are now, (M, width): a copy where systems change some of them."""
+    changing = [system for system in model.systems if system.changes_parameters(model, block)]
+    if not changing:
         return block.parameters
     parameters = block.parameters.copy()
-    for flow in flows:
-        parameters[flow.rows, flow.columns] = state.parts[flow.name]
+    for system in changing:
+        system.update_parameters(model, state, block, parameters)
     return parameters

@@ -12,7 +12,7 @@ import numpy as np
 from shinari.solver.particles import Clock, Groups, Particles
 
 if TYPE_CHECKING:
-    from shinari.model import Model
+    from shinari.model import ConstraintBlock, Model
     from shinari.scene.scene import Scene
     from shinari.settings import Settings
     from shinari.solver.system import System
@@ -86,6 +86,13 @@ class SystemModel:
     def with_pins(self, scene: "Scene", model: "Model") -> "SystemModel":
         """The same system with the pins of a scene that differs in nothing else, and its model."""
         return self
+
+    def changes_parameters(self, model: "Model", block: "ConstraintBlock") -> bool:
+        """Whether its systems change parameters of the rows of a block."""
+        return False
+
+    def update_parameters(self, model: "Model", state: "State", block: "ConstraintBlock", values: np.ndarray) -> None:
+        """Change the parameters (M, width) of the rows of a block to those that they have in a state."""
 
     def warn(self, scene: "Scene", model: "Model") -> None:
         """Warn of what is wrong at the start.

@@ -128,9 +128,8 @@ def tear_edge(
 
 
 @function(fastmath=STEADY)
-def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
-    """F^T F of a tetrahedron into c, float64, with the inverse rest shape as the first nine parameters."""
-    f = scratch((3, 3), c[0, 0])
+def deformation_gradient(r, tetrahedra, particles, cells, parameters, layout, f):
+    """F of a tetrahedron into f, float64, with the inverse rest shape as the first nine parameters."""
     corner = particles.x[tetrahedra.points[r, 0]]
     for j in range(3):
         f[0, j] = f[1, j] = f[2, j] = 0.0
@@ -142,6 +141,13 @@ def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
             f[0, j] += np.float64(a) * inverse
             f[1, j] += np.float64(b) * inverse
             f[2, j] += np.float64(d) * inverse
+
+
+@function(fastmath=STEADY)
+def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
+    """F^T F of a tetrahedron into c, float64."""
+    f = scratch((3, 3), c[0, 0])
+    deformation_gradient(r, tetrahedra, particles, cells, parameters, layout, f)
     for i in range(3):
         for j in range(i, 3):
             c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]

@@ -54,12 +54,12 @@ def collapsed(precision: str) -> Iterator[Measurement]:
     for young in (1e3, 1e5, 1e7, 1e9):
         wave = np.sqrt(young / DENSITY) / EDGE
         for ratio in (0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.49, 0.495) if young in (1e5, 1e9) else (0.0, 0.3, 0.495):
-            if young == 1e9 and precision == "float32":
-                continue  # see `constraints/neo_hookean.py`: gradients of large F are parallel there
+            # in single precision gradients of large F are parallel: h sqrt(E / rho) up to 2 edges, see `neo_hookean.py`
+            substeps = 80 if young == 1e9 and precision == "float32" else 20
             scene = Scene(gravity=(0.0, 0.0, 0.0), damping=min(2.0, 0.2 * wave))
             material = SoftMaterial(density=DENSITY, youngs_modulus=young, poissons_ratio=ratio, thickness=0.0)
             scene.add_soft_body((np.tile(CORNER, (1000, 1)), np.arange(4000).reshape(1000, 4)), material=material)
-            sim = small(scene, precision)
+            sim = small(scene, precision, substeps=substeps)
             sim.state.positions = starts()
             sim.step(int(60 * max(6.0, 180.0 / wave)))
             yield equal(
@@ -115,22 +115,38 @@ def _volume(x: np.ndarray, tetrahedra: np.ndarray) -> float:
 
 @check("a squeezed cube recovers", "the energy has one minimum: a body returns to its shape when the load is gone")
 def jaws(precision: str) -> Iterator[Measurement]:
-    """A cube between jaws at 10, 5 and 2 % of its height: its volume while they stand still, its shape afterwards."""
+    """A cube between jaws at 10, 5 and 2 % of its height: its volume while they stand still, its shape afterwards.
+
+    Above nu = 0.3 tangles give way, see `solver/tangles.py`: of those at 5 and 2 % the shape counts. None may give
+    way at 25 %, where nothing is tangled: inner vertices, which keep no distance, would come out of the surface.
+    """
     cases = [(young, ratio, h, 0.5) for young in (1e4, 1e5) for ratio in (0.0, 0.3) for h in (0.1, 0.05, 0.02)]
     cases += [(1e5, ratio, 0.02, 0.0) for ratio in (0.0, 0.3)]
     cases += [(young, 0.45, 0.1, 0.5) for young in (1e4, 1e5)]
+    cases += [(young, ratio, h, 0.5) for young in (1e4, 1e6) for ratio in (0.45, 0.495) for h in (0.05, 0.02)]
+    cases += [(1e5, ratio, h, 0.0) for ratio in (0.4, 0.45, 0.49, 0.495) for h in (0.05, 0.02)]
+    cases += [(2e4, ratio, 0.25, 0.0) for ratio in (0.4, 0.45, 0.495)]
     for young, ratio, height, friction in cases:
         sim, rest, held = squeezed(precision, young, ratio, height, friction)
         case = f"E {young:g} Pa, nu {ratio:g}, {100 * height:g} % of its height, friction {friction:g}"
         half = len(held) // 2
-        volumes = np.array(held)[:, 1]
-        yield at_most(
-            f"loss of volume in the second half of the hold over that at its start, {case}",
-            0.0,
-            1.0 - float(volumes[half:].mean() / volumes[:half].mean()),
-            absolute=0.1,
-            theory="an equilibrium: settling after the jaws stop, a tenth; it went to zero where F = 0 attracts",
-        )
+        heights, volumes = np.array(held).T
+        if height > 0.2:
+            yield at_most(
+                f"height while held over the distance of the jaws, {case}",
+                1.0,
+                float(heights.max()) / height,
+                absolute=0.01,
+                theory="the surface keeps its distance, and inner vertices stay inside",
+            )
+        if ratio <= 0.3 or height >= 0.1:
+            yield at_most(
+                f"loss of volume in the second half of the hold over that at its start, {case}",
+                0.0,
+                1.0 - float(volumes[half:].mean() / volumes[:half].mean()),
+                absolute=0.1,
+                theory="an equilibrium: settling after the jaws stop, a tenth; it went to zero where F = 0 attracts",
+            )
         yield at_most(
             f"farthest vertex off its place over the edge three seconds later, {case}",
             0.0,

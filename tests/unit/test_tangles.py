@@ -1,0 +1,139 @@
+"""Tetrahedra at an edge that is wound twice are compressible until they are back; see `shinari.solver.tangles`."""
+
+import numpy as np
+import pytest
+from small_scenes import precisions
+
+import shinari as sn
+from shinari.solver.tangles import BACK, TANGLED, inner_edges
+from shinari.verify.solid_recovery import SIDE, off_shape, squeezed
+
+SECTORS = 8
+
+
+def fan(turns: float = 1.0, radius: float = 0.1) -> np.ndarray:
+    """An edge, and points that go round it, (2 + SECTORS, 3): with two turns all volumes are sqrt(2) times as large."""
+    angle = 2.0 * np.pi * turns * np.arange(SECTORS) / SECTORS
+    ring = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(SECTORS)], axis=1)
+    return np.concatenate([[[0.0, 0.0, -0.1], [0.0, 0.0, 0.1]], ring])
+
+
+RING = np.array([[0, 1, 2 + k, 2 + (k + 1) % SECTORS] for k in range(SECTORS)])
+
+
+def held(ratio: float, precision: str = "float64", **material) -> sn.Simulation:
+    """Tetrahedra around an edge whose vertices all are pinned."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    law = sn.SoftMaterial(density=1000.0, youngs_modulus=1e5, poissons_ratio=ratio, thickness=0.0, **material)
+    scene.add_soft_body((fan(), RING), material=law, name="solid").pin(np.arange(2 + SECTORS))
+    return sn.Simulation(scene, precision=precision, threads=1, substeps=2)
+
+
+def tangled_at(sim: sn.Simulation, *states: np.ndarray) -> list[int]:
+    """How many tetrahedra are tangled after a step that begins with a state, one after another."""
+    found = []
+    for state in states:
+        sim.state.positions = state
+        sim.step(2)
+        found.append(int(sim.state.parts[TANGLED].sum()))
+    return found
+
+
+@pytest.mark.bounds
+@precisions
+def test_tetrahedra_are_tangled_at_an_edge_that_is_wound_twice_until_they_are_near_their_shape(precision):
+    sim = held(0.45, precision)
+    # by its own law a length of 1 - e has the energy e^2 (1 + 10) of mu V / 2
+    stretch = np.array([1.0, 1.0, 1.0 - 0.9 * (BACK / 11.0) ** 0.5])
+    states = fan(), fan(2), 0.7 * fan(), fan() * [1.0, 1.0, 0.95], fan() * stretch, fan(2) @ np.diag([2.0, 0.1, 1.0])
+    assert tangled_at(sim, *states) == [0, SECTORS, SECTORS, SECTORS, 0, SECTORS]
+
+
+@precisions
+def test_tetrahedra_that_are_flat_or_inside_out_or_thin_keep_their_law(precision):
+    """A pressed body that gives way is pressed inside out: its inner vertices came out of its surface."""
+    x = fan()
+    crossed = x.copy()
+    crossed[2:] -= [0.3, 0.0, 0.0]
+    rng = np.random.default_rng(2)
+    states = [x * s for s in ([1, 1, 0.01], [0.01, 1, 1], [1, 1, 0], [1, 1, -1], [0.2, 0.2, 0.2], [9.0, 9.0, 9.0])]
+    states += [crossed, 0.0 * x, x * [1, 0, 0], fan(0.0), fan(-1.0), fan(-2.0)]
+    states += [x + 0.02 * rng.normal(size=x.shape) for _ in range(5)]
+    assert tangled_at(held(0.49, precision), *states) == [0] * len(states)
+
+
+@precisions
+@pytest.mark.parametrize("ratio", [-0.3, 0.0, 0.3])
+def test_bodies_that_recover_by_themselves_keep_their_law(ratio, precision):
+    assert tangled_at(held(ratio, precision), fan(2), fan(2) * [1, 1, -1]) == [0, 0]
+
+
+def test_the_elastic_energy_is_that_of_the_law_in_use():
+    """At 0.8 of their height: 0.2^2 (1 + s^2) mu V / 2, with s^2 = 1.25 where they are tangled."""
+    mu, volume = 1e5 / 2.9, SECTORS * 0.5 * 0.1**2 * np.sin(2.0 * np.pi / SECTORS) * 0.2 / 3.0
+    sim, low = held(0.45), fan() * [1.0, 1.0, 0.8]
+    tangled_at(sim, low)
+    assert sim.energy().elastic == pytest.approx(0.5 * mu * volume * 0.04 * 11.0, rel=1e-9)
+    tangled_at(sim, fan(2), low)
+    assert sim.energy().elastic == pytest.approx(0.5 * mu * volume * 0.04 * 2.25, rel=1e-9)
+
+
+def test_tangled_tetrahedra_follow_a_changed_ratio():
+    """Bodies of nu <= 0.3 have no other law: at 0.8 of their height 0.2^2 (1 + s^2) mu V / 2 with s^2 = 5/3."""
+    volume = SECTORS * 0.5 * 0.1**2 * np.sin(2.0 * np.pi / SECTORS) * 0.2 / 3.0
+    sim = held(0.45)
+    tangled_at(sim, fan(2))
+    sim.change_material("solid", poissons_ratio=0.2)
+    tangled_at(sim, fan() * [1.0, 1.0, 0.8])
+    assert sim.energy().elastic == pytest.approx(0.5 * 1e5 / 2.4 * volume * 0.04 * 8.0 / 3.0, rel=1e-9)
+
+
+def test_pieces_around_a_torn_tetrahedron_may_overlap():
+    sim = held(0.45, tear_strain=0.5)
+    x = fan(15.0 / 14.0)
+    x[2] *= 3.0
+    tangled_at(sim, x)
+    assert any(broken.any() for broken in sim.state.broken.values())
+    assert tangled_at(sim, fan(2)) == [0]
+
+
+def test_inner_edges_are_those_with_one_closed_ring():
+    eye = np.tile(np.eye(3).ravel(), (SECTORS, 1))
+    points, count, around, rows = inner_edges(RING, eye)
+    assert (points.tolist(), count.tolist()) == ([[0, 1]], [SECTORS])
+    np.testing.assert_array_equal(np.roll(around, -int(np.argmin(around))), 2 + np.arange(SECTORS))
+    np.testing.assert_array_equal(RING[rows, 2], around)
+    mirror = inner_edges(RING[:, [1, 0, 2, 3]], -eye)
+    np.testing.assert_array_equal(mirror[2], around)
+    assert len(inner_edges(RING[:-1], eye[:-1])[0]) == 0  # open
+    twins = np.concatenate([RING, np.where(RING > 1, RING + SECTORS, RING)])
+    assert len(inner_edges(twins, np.tile(eye, (2, 1)))[0]) == 0  # two rings
+    assert len(inner_edges(np.concatenate([RING, RING]), np.tile(eye, (2, 1)))[0]) == 0  # each of them twice
+    assert len(inner_edges(RING[:0], eye[:0])[0]) == 0
+
+
+@pytest.mark.parametrize("sweep", ["gauss-seidel", "jacobi"])
+def test_a_tangled_body_goes_on_bit_by_bit(tmp_path, sweep):
+    pytest.importorskip("h5py")
+    scene = sn.Scene(gravity=(0, 0, 0))
+    material = sn.SoftMaterial(density=1000.0, youngs_modulus=1e4, poissons_ratio=0.49, thickness=0.0)
+    scene.add_soft_body((fan(), RING), material=material, name="solid")
+    sim = sn.Simulation(scene, threads=1, substeps=4, sweep=sweep)
+    sim.state.positions = fan(2)
+    sim.step(1)
+    assert sim.state.parts[TANGLED].any()
+    sim.save(tmp_path / "half.vtkhdf")
+    again = sn.Simulation.load(tmp_path / "half.vtkhdf")
+    sim.step(20)
+    again.step(20)
+    np.testing.assert_array_equal(sim.state.positions, again.state.positions)
+    np.testing.assert_array_equal(sim.state.parts[TANGLED], again.state.parts[TANGLED])
+
+
+@precisions
+@pytest.mark.parametrize(("ratio", "height", "friction"), [(0.495, 0.02, 0.5), (0.49, 0.05, 0.0)])
+def test_a_body_is_not_released_into_a_tangle(ratio, height, friction, precision):
+    """Where tetrahedra keep their law they end with all volumes positive, 0.8 and 1.0 of an edge off their shape."""
+    sim, rest, _ = squeezed(precision, 1e4, ratio, height, friction)
+    assert off_shape(sim.state.positions, rest) < 0.01 * SIDE
+    assert not sim.state.parts[TANGLED].any()
