@@ -185,7 +185,7 @@ def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.
     names, groups = np.unique(roots, return_inverse=True)
     if len(names) > np.iinfo(np.uint16).max:
         raise SceneError(
-            f"scene: {len(names)} separate things are more than the {np.iinfo(np.uint16).max} there can be"
+            f"scene: {len(names)} separate objects are more than the {np.iinfo(np.uint16).max} there can be"
         )
     origins, anchored = np.zeros((len(names), 3)), np.zeros(len(names), bool)
     for g in range(len(names)):

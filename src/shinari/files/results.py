@@ -325,7 +325,7 @@ def _check_names(what: str, names: Sequence[str]) -> None:
         if not name:
             raise SceneError(f"layout: {what} {index} has no name")
         if name in names[:index]:
-            raise SceneError(f"layout: two things have the {what} name {name!r}")
+            raise SceneError(f"layout: two objects have the {what} name {name!r}")
 
 
 def _check_part(part: Part, point_count: int) -> None:

@@ -230,7 +230,7 @@ class Grabs:
             )
         members = self._range(thing)
         if point is not None:
-            raise SceneError(f"{thing.name}: point: of a thing with particles one is grabbed by its index")
+            raise SceneError(f"{thing.name}: point: is of rigid bodies; give the index of a particle")
         if index is None:
             raise SceneError(f"{thing.name}: grab: index: is missing; which of its particles?")
         chosen = check.indices(f"{thing.name}: grab", "index", index, len(thing.particles))

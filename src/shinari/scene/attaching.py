@@ -124,14 +124,14 @@ def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None
         reach = check.number("attach", "reach", reach, above=0.0)
     if thing is None:
         if reach is not None:
-            raise SceneError("attach: reach: belongs to a place on a thing, and second is none")
+            raise SceneError("attach: reach: is of attachments to a point on an object, and second is none")
         return _to_world(first, second)
     thing = _own(scene, "second", thing)
     if where is None:
         return _to_places(scene, first, thing, scene.positions[first], reach)
     if check.shaped("attach", "second", where).dtype.kind in "iu":
         if reach is not None:
-            raise SceneError("attach: reach: belongs to a place on a thing, and second gives its particles")
+            raise SceneError("attach: reach: is of attachments to a point on an object, and second gives its particles")
         return _to_particles(scene, first, particles_of(scene, "second", (thing, where)))
     return _to_places(scene, first, thing, _points("second", where, len(first)), reach)
 

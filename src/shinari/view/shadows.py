@@ -152,7 +152,9 @@ class Lamps(Record):
 class Map(Record):
     """Cells of depth maps, map after map, row after row."""
 
-    depth = Field(np.float32, unit="m", doc="how far towards the light the nearest thing is, -inf where there is none")
+    depth = Field(
+        np.float32, unit="m", doc="distance of the nearest object towards the light, -inf where there is none"
+    )
 
 
 class Triangles(Record):
