@@ -185,7 +185,7 @@ SCENE_CASES = {
         lambda s: s.add_rope(np.eye(3), material=sn.RopeMaterial(radius=0), self_collision=True, name="line"),
         r"'line': self_collision: a rope of radius 0",
     ),
-    "ignore unknown": (ignoring("flag", "sail"), r"second: nothing is called 'sail'.*known are flag, ball, moon"),
+    "ignore unknown": (ignoring("flag", "sail"), r"second: unknown name 'sail'.*known are flag, ball, moon"),
     "ignore number": (ignoring(3, "flag"), r"ignore_contact: first: expected an object .*got 3"),
     "ignore none": (ignoring("flag", None), r"ignore_contact: second: expected an object .*got None"),
     "ignore itself": (ignoring("flag", "flag"), r"ignore_contact: second: is 'flag' like first; see self_collision"),
@@ -295,7 +295,7 @@ TOML_CASES = {
     "detection": ("[simulation]\ncontact_detection = 'never'\n", r"'never' - at \$\.simulation\.contact_detection"),
     "ignore unknown": (
         GRID + "[[ignore_contact]]\nfirst = 'flag'\nsecond = 'sail'\n",
-        r"ignore_contact: second: nothing is called 'sail'.*known are flag - at \$\.ignore_contact\[0\]",
+        r"ignore_contact: second: unknown name 'sail'.*known are flag - at \$\.ignore_contact\[0\]",
     ),
     "ignore one": (GRID + "[[ignore_contact]]\nfirst = 'flag'\n", r"second - at \$\.ignore_contact\[0\]"),
     "name twice": (GRID + GRID, r"'flag' is taken.*\$\.cloth\[1\]"),

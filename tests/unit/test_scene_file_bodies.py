@@ -311,7 +311,7 @@ def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, v
         (TWO + '[[joint]]\nkind = "glue"\nfirst = "ball"', r"Invalid enum value 'glue' - at \$.joint\[0\].kind"),
         (
             TWO + '[[joint]]\nkind = "ball"\nfirst = "bal"\nanchor = [0, 0, 0]',
-            r"nothing is called 'bal'; expected a rigid body.*\$.joint",
+            r"unknown name 'bal'; expected a rigid body.*\$.joint",
         ),
         (TWO + '[[joint]]\nkind = "hinge"\nfirst = "ball"\nanchor = [0, 0, 0]', r"axis: has to be given - at \$.joint"),
         (

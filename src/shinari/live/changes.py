@@ -162,7 +162,7 @@ class Changes:
         """
         group = self.described.groups[self._group_index(thing, "thing")]
         if group.material is None:
-            raise SceneError(f"{group.kind} {group.name!r}: has no material")
+            raise SceneError(f"{group.kind} {group.name!r}: material: has none")
         return group.material
 
     def changes(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def changed_material(thing: str, material: Material | None, changes: dict[str, A
         SceneError: There is no material, a field is unknown or cannot change, or a value is outside its bounds.
     """
     if material is None:
-        raise SceneError(f"{thing}: has no material")
+        raise SceneError(f"{thing}: material: has none")
     known, can = [field.name for field in fields(material)], CHANGEABLE[type(material)]
     for name in changes:
         if name not in known:

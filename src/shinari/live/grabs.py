@@ -240,7 +240,7 @@ class Grabs:
         particle = members.start + int(chosen[0])
         slot = int(self.model.slots[particle])
         if self.state.x[slot, 3] == 0.0:
-            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
+            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or inactive")
         place = self.state.positions[particle]
         return Grab(thing.name, int(chosen[0]), spring, place, self._grabs, slot=slot)
 
@@ -253,7 +253,7 @@ class Grabs:
             raise SceneError(f"{name}: grab: point: is missing; where in the world?")
         place = check.vector(name, "point", point)
         if self.scene.bodies[body].mass == 0.0:
-            raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
+            raise SceneError(f"{name}: grab: the body is fixed or has a motion; grab a free body")
         state, described = self.state, self.scene.bodies[body]
         local = (place - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
         # in the axes of the frame that the solver moves

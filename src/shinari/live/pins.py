@@ -108,7 +108,7 @@ class Pins:
                 f"Simulation, or leave out tethers"
             )
         if group.emitter is not None or (group.kind == "fluid" and self.scene.sinks):
-            raise SceneError(f"{group.name}: {verb}: what comes and goes cannot be held")
+            raise SceneError(f"{group.name}: {verb}: particles of emitters and sinks cannot be fixed")
         chosen = np.zeros(self.model.particle_count, bool)
         chosen[members.start + local] = True
         return chosen
@@ -120,7 +120,7 @@ class Pins:
             return
         model, orders = repinned(self.described, self.model, self.settings, fixed)
         if model.members is not None and not model.members.start(model.real).keys() <= state.parts.keys():
-            raise SceneError("unpin: nothing could touch in this scene when it was built; build a new Simulation")
+            raise SceneError("unpin: the scene had no possible contacts when it was built; build a new Simulation")
         move_rows(state, orders)
         state.x[:, 3] = model.inverse_masses
         stopped = fixed & before

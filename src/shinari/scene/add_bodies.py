@@ -172,7 +172,7 @@ def check_inside(thing: str, shape: Shape) -> None:
 def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
     for field, value in (("mass", mass), ("inertia", inertia), ("centre", centre)):
         if value is not None:
-            raise SceneError(f"{thing}: {field}: a kinematic body has none: nothing pushes it")
+            raise SceneError(f"{thing}: {field}: forces do not act on kinematic bodies; leave it out")
 
 
 def _mass_properties(

@@ -108,7 +108,7 @@ class Fluids(Contents):
 
             in_plane(thing, points, sampling.spacing)
             if velocities[:, 2].any():
-                raise SceneError(f"{thing}: velocity: with dimensions=2 nothing moves along z")
+                raise SceneError(f"{thing}: velocity: has a z component, but dimensions=2; expected z = 0")
         return self._add_group(
             Particles(
                 name,

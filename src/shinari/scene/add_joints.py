@@ -158,7 +158,7 @@ class Joints(Contents):
             ("rest_length", rest_length is not None, kind == "distance"),
         ):
             if given and not meant:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint{_hint(field, kind)}")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint{_hint(field, kind)}")
         numbers: dict[str, float] = {}
         if kind == "gear":
             numbers["ratio"] = _ratio(thing, ratio)
@@ -240,7 +240,7 @@ def _places(thing: str, kind: str, anchor: Any, second: Any) -> tuple[np.ndarray
     if kind == "gear":
         for field, value in (("anchor", anchor), ("second_anchor", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
         return np.zeros(3), np.zeros(3)
     if anchor is None:
         raise SceneError(f"{thing}: anchor: has to be given")
@@ -262,7 +262,7 @@ def _axes(thing: str, kind: str, axis: Any, second: Any, needed: bool) -> tuple[
     if traits.axis == "no":
         for field, value in (("axis", axis), ("second_axis", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
         return None
     if axis is None:
         if traits.axis == "must" or needed or second is not None:
@@ -311,7 +311,7 @@ def _ratio(thing: str, ratio: Any) -> float:
         raise SceneError(f"{thing}: ratio: has to be given")
     value = check.number(thing, "ratio", ratio)
     if value == 0.0:
-        raise SceneError(f"{thing}: ratio: must not be 0: it would hold the first body")
+        raise SceneError(f"{thing}: ratio: 0 would fix the first body; expected another value")
     return value
 
 

@@ -167,7 +167,7 @@ class Sheets(Contents):
         velocities = self._velocities(thing, velocity, masses)
         among = self_collision_mode(thing, self_collision, {True: "segments"})
         if among is not None and rope.radius == 0.0:
-            raise SceneError(f"{thing}: self_collision: a rope of radius 0 cannot touch itself; give the radius")
+            raise SceneError(f"{thing}: self_collision: a rope of radius 0 has no contacts; give the radius")
         radii = np.full(len(x), rope.radius)
         return self._add_group(
             Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope)

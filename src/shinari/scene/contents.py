@@ -131,7 +131,7 @@ class Contents:
         found = self.handles.get(name) if isinstance(name, str) else None
         if found is None:
             raise SceneError(
-                f"scene: name: nothing is called {check.short(name)}; known are {check.names(self.handles, near=name)}"
+                f"scene: name: unknown name {check.short(name)}; known are {check.names(self.handles, near=name)}"
             )
         return found
 
@@ -160,7 +160,7 @@ class Contents:
             suited = [name for name, other in self.handles.items() if isinstance(other, kinds)]
             known = f"; known are {check.names(suited, near=value)}"
         if handle is None and value is not None:
-            raise SceneError(f"{thing}: {field}: nothing is called {check.short(value)}; {wanted}{known}")
+            raise SceneError(f"{thing}: {field}: unknown name {check.short(value)}; {wanted}{known}")
         raise SceneError(f"{thing}: {field}: {wanted}, got {check.short(value)}{known}")
 
     def pin(self, particles: Any) -> None:

@@ -152,9 +152,7 @@ class Lamps(Record):
 class Map(Record):
     """Cells of depth maps, map after map, row after row."""
 
-    depth = Field(
-        np.float32, unit="m", doc="distance of the nearest object towards the light, -inf where there is none"
-    )
+    depth = Field(np.float32, unit="m", doc="distance of the nearest object towards the light, -inf: none")
 
 
 class Triangles(Record):
