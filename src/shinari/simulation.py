@@ -37,7 +37,7 @@ from shinari.solver.volume_answers import VolumeAnswers
 from shinari.solver.workspace import Workspace
 from shinari.state import State, start
 
-# A thing this far from its origin is given a new one, so that single precision keeps its digits.
+# An object this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
 
 # Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
@@ -51,9 +51,9 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
     """A scene that runs.
 
     Args:
-        scene: What to simulate. It is built now: once it changes, this simulation refuses to go on.
+        scene: The scene. It is built now; once it changes, this simulation refuses to go on.
         dt: Time of one `step` [s].
-        substeps: Substeps of a step; more of them make stiff things stiffer (Macklin et al. 2019).
+        substeps: Substeps of a step; more of them make stiff objects stiffer (Macklin et al. 2019).
         iterations: Iterations of the solver in each substep.
         method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
         sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
@@ -64,11 +64,11 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
         relaxation: Relaxation of Jacobi sweeps; None: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes, below 1.
-        depenetration_speed: Speed at which what overlaps at the start is pushed apart [m/s].
+        depenetration_speed: Speed at which initial overlaps are separated [m/s].
         hierarchy: Solve coarse levels of the distance rows first (Mueller 2008): large cloth stretches far less for a
             few per cent more time.
         contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
-            leaves the way it was to go, or `"substep"`, in each.
+            leaves its predicted path, or `"substep"`, in each.
         rigid_solver: How joints and contacts of rigid bodies are solved: `"direct"`, by factoring the matrix of all
             bodies that hang together, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct
             unless a heap is so large and dense that its factor would cost too much.
@@ -76,10 +76,10 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             comes. Faster, and not exact.
 
     Raises:
-        SceneError: A setting or the scene is unusable; the message names the thing and the field.
+        SceneError: A setting or the scene is unusable; the message names the object and the field.
 
     Warns:
-        ContactWarning: Things overlap or intersect where they were put; the message says which, how deep and where.
+        ContactWarning: Objects overlap or intersect at the start; the message gives names, depth and position.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
     def advance(self, elapsed: float, *, most_steps: int = 4) -> int:
         """Advance by as many whole steps as fit into a time that has passed, for real time use.
 
-        What is left over counts towards the next call. When more than `most_steps` are due the rest is given up, so
+        The remainder counts towards the next call. When more than `most_steps` are due the rest is given up, so
         that a slow machine falls behind instead of being asked for ever more.
 
         Args:
@@ -268,33 +268,33 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         return self._left_over
 
     def positions(self, handle: Handle | str) -> np.ndarray:
-        """Positions of a thing [m], (N, 3): a writable view of `state.positions`.
+        """Positions of an object [m], (N, 3): a writable view of `state.positions`.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return self.state.positions[self._range(handle)]
 
     def velocities(self, handle: Handle | str) -> np.ndarray:
-        """Velocities of a thing [m/s], (N, 3): a writable view of `state.velocities`.
+        """Velocities of an object [m/s], (N, 3): a writable view of `state.velocities`.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return self.state.velocities[self._range(handle)]
 
     def surface(self, handle: Handle | BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
-        """The surface of a thing as it is shown now, a copy.
+        """The visible surface of an object now, a copy.
 
         That is its visual surface if it has one, else its own triangles: of a soft body the boundary of its
-        tetrahedra. What has torn is left out.
+        tetrahedra. Torn elements are left out.
 
         Returns:
-            Vertices [m], (V, 3), and faces, (F, 3). Where the thing's own triangles are shown the vertices are all of
+            Vertices [m], (V, 3), and faces, (F, 3). Where the object's own triangles are shown the vertices are all of
             its particles.
 
         Raises:
-            SceneError: It is no thing of this scene, or has no surface.
+            SceneError: It is no object of this scene, or has no surface.
         """
         thing = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
@@ -328,7 +328,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         return self._diagnostics.residual(self.state)
 
     def forces(self, of: str | RowsHandle | Handle | ColliderHandle | BodyHandle | JointHandle) -> Any:
-        """Forces of constraint rows or of a joint in the last substep, or the contact force on a thing over a step.
+        """Forces of constraint rows or of a joint in the last substep, or the contact force on an object over a step.
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
@@ -343,7 +343,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
             `contacts`.
 
         Raises:
-            SceneError: The scene has no such rows or no such thing.
+            SceneError: The scene has no such rows or no such object.
         """
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
@@ -359,7 +359,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         return self._diagnostics.forces(self.state, of)
 
     def contacts(self) -> Contacts:
-        """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
+        """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
         boundaries = () if self._work.fluid is None else self._work.fluid.boundaries
         touches = Touches.joined([pushing.touches() for pushing in (*self._work.contacts, *boundaries)])
         found = report(touches, self.model, self.state, self.settings.dt)
@@ -394,7 +394,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         self._left_over = left_over
         self._follow_pins()
         self._follow_order(state)
-        # rows that have let go, or are whole again, are softened in the workspace
+        # rows that have broken, or are whole again, are softened in the workspace
         self._bind()
 
     def save(self, path: str | Path) -> None:
@@ -436,7 +436,7 @@ class Simulation(BodyAnswers, RodAnswers, FluidAnswers, FlowAnswers, Changes, Gr
         return [group.name for group in self.scene.groups].index(found.name)
 
     def _recentre(self) -> None:
-        """Move the origins of things that have travelled far."""
+        """Move the origins of objects that have travelled far."""
         model, state = self.model, self.state
         away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
         for g in np.flatnonzero(away & ~model.anchored):

@@ -1,4 +1,4 @@
-"""What a simulation answers about fluids."""
+"""Queries of fluids."""
 
 from typing import TYPE_CHECKING
 

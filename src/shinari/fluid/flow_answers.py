@@ -1,4 +1,4 @@
-"""What a simulation answers about fluids that flow in and out, and about their surface."""
+"""Queries of fluids that flow in and out, and of their surface."""
 
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,10 @@ class FlowAnswers:
     model: "Model"
 
     def active(self, handle: Handle | str) -> np.ndarray:
-        """Which particles of a thing are there, (N,) bool: not those that wait in an emitter or that a sink has taken.
+        """Active particles of an object, (N,) bool: not those still in an emitter or removed by a sink.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return there(self.model, self.state, self._particles(handle))
 

@@ -1,4 +1,4 @@
-"""Grabs in a step: a spring between what is held and its target; see `shinari.live.grabs` for the formulas."""
+"""Grabs in a step: a spring between the held point and its target; see `shinari.live.grabs` for the formulas."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ NOTHING = -1
 
 
 class Held(Record):
-    """What is held, a row for each grab."""
+    """Held points, a row for each grab."""
 
     slot = Field(np.int64, doc="particle in solver order, or -1")
     body = Field(np.int64, doc="frame of a body, or -1")
@@ -107,7 +107,7 @@ class GrabSystem(System):
     """The grabs of one simulation.
 
     Attributes:
-        held: What is held.
+        held: Held points.
         counts: How many grabs there are.
     """
 

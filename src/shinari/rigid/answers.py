@@ -1,4 +1,4 @@
-"""What a simulation answers about rigid bodies and joints."""
+"""Queries of rigid bodies and joints."""
 
 from typing import TYPE_CHECKING
 

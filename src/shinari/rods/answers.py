@@ -1,4 +1,4 @@
-"""What a simulation answers about rods."""
+"""Queries of rods."""
 
 from typing import TYPE_CHECKING
 

@@ -22,11 +22,11 @@ PARALLEL = 1e-6
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of joint knows.
+    """Properties of a kind of joint.
 
     Attributes:
         axis: `"no"`, `"may"` (limits need one) or `"must"` have an axis.
-        limits: What `limits` bounds, or None.
+        limits: The quantity that `limits` bounds, or None.
         swing: Whether it takes `swing_limit`.
         twist: Whether it takes `twist_limits`.
         motor: Whether it takes a motor.
@@ -60,7 +60,7 @@ KINDS = {
 
 
 class Joints(Contents):
-    """What joins bodies."""
+    """Joints between bodies."""
 
     def add_joint(
         self,
@@ -115,14 +115,14 @@ class Joints(Contents):
             limits: Least and largest angle [rad], travel or length [m], (2,); either may be infinite.
             swing_limit: Largest angle between the axes of both bodies [rad].
             twist_limits: Least and largest angle about the axis [rad], (2,).
-            compliance: Inverse stiffness of what holds places [m/N]; with one, `distance` is a spring.
-            angular_compliance: Inverse stiffness of what holds turns [rad/(N m)].
+            compliance: Inverse stiffness of the positional rows [m/N]; with one, `distance` is a spring.
+            angular_compliance: Inverse stiffness of the angular rows [rad/(N m)].
             limit_compliance: Inverse stiffness of the limits [m/N or rad/(N m)].
-            damping: Against motion along and about what the joint leaves free [N s/m or N m s/rad]; of a `distance`
+            damping: Of motion along and about the free axes [N s/m or N m s/rad]; of a `distance`
                 along its line.
             motor: `VelocityMotor` or `Servo`.
-            break_force: Force above which it lets go [N]; None: it holds any.
-            break_torque: Moment above which it lets go [N m]; None: it holds any.
+            break_force: Force above which it breaks [N]; None: never.
+            break_torque: Moment above which it breaks [N m]; None: never.
             ratio: Of a gear; negative where the wheels mesh from outside.
             rest_length: Of a `distance` [m]; None: as described, or, with `limits` and no compliance, any within them.
             collide: Whether the two bodies touch each other.

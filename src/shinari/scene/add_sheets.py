@@ -40,9 +40,9 @@ class Sheets(Contents):
             positions: Positions [m], (N, 3) or one (3,).
             mass: Mass [kg], one or (N,); 0 fixes the particle.
             velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
-            radius: Distance kept from colliders and other things [m], one or (N,); particles without one pass through
-                other things.
-            friction: Coulomb coefficient; None: as that of what is touched.
+            radius: Distance kept from colliders and other objects [m], one or (N,); particles without one pass through
+                other objects.
+            friction: Coulomb coefficient; None: that of the other object.
             static_friction: Coulomb coefficient of sticking; None: as `friction`.
             restitution: Ratio of the speeds after and before an impact, 0 to 1.
             contact_compliance: Inverse stiffness of a contact [m/N].

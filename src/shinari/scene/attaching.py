@@ -1,4 +1,4 @@
-"""What an attachment joins: which rows, between which particles, or particles and bodies, with which parameters."""
+"""Rows of attachments: between which particles, or particles and bodies, with which parameters."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class Joint:
 
 
 BODY_ATTACHMENT = "body_attachment"
-"""What the rows between particles and bodies are called where a type of rows is asked for."""
+"""Name of the rows between particles and bodies, as a type of rows."""
 
 
 def is_body(value: Any) -> bool:
@@ -112,7 +112,7 @@ def particles_of(scene: "Contents", what: str, value: Any) -> np.ndarray:
 
 
 def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None) -> Joint:
-    """The rows that attach particles (M,) to what was given as second; see `Joining.attach`.
+    """The rows that attach particles (M,) to the second argument; see `Joining.attach`.
 
     Raises:
         SceneError: It is nothing that a particle can be attached to, or out of reach.
@@ -172,7 +172,7 @@ def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> J
 
 
 def _to_places(scene: "Contents", first: np.ndarray, thing: Handle, points: np.ndarray, reach: float | None) -> Joint:
-    """Rows to the places on a thing that are nearest to points (M, 3)."""
+    """Rows to the points of an object that are nearest to points (M, 3)."""
     from shinari.build.nearest import elements_of, longest_edges, nearest_places
 
     group = next(group for group in scene.groups if group.name == thing.name)

@@ -1,4 +1,4 @@
-"""What a scene holds, and how things are entered into it: names, particles, rows."""
+"""The contents of a scene, and how objects are entered: names, particles, rows."""
 
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,7 +19,7 @@ H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | Sink
 
 
 class Contents:
-    """Lists of all that is in a scene; what adds to them is a class of its own for each kind of thing."""
+    """Lists of all contents of a scene; a class for each kind of object adds to them."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Contents:
         """Acceleration of everything that is free [m/s^2], (3,); assign it to change it before a simulation is built.
 
         Raises:
-            SceneError: What was assigned is no vector.
+            SceneError: The value is no vector.
         """
         return self._gravity
 
@@ -67,7 +67,7 @@ class Contents:
         """Velocity of the air [m/s], (3,), or a function of time [s]; None: there is no air. It can be assigned.
 
         Raises:
-            SceneError: What was assigned is neither a vector nor a function of one argument.
+            SceneError: The value is neither a vector nor a function of one argument.
         """
         return self._wind
 
@@ -81,7 +81,7 @@ class Contents:
         """Density of the air [kg/m^3]; it can be assigned.
 
         Raises:
-            SceneError: What was assigned is no number of at least 0.
+            SceneError: The value is no number of at least 0.
         """
         return self._air_density
 
@@ -95,7 +95,7 @@ class Contents:
         """Rate at which all velocities decay [1/s]; it can be assigned.
 
         Raises:
-            SceneError: What was assigned is no number of at least 0.
+            SceneError: The value is no number of at least 0.
         """
         return self._damping
 
@@ -142,9 +142,9 @@ class Contents:
         """The handle of an object of this scene, given that or its name.
 
         Args:
-            thing: What asks for it, for messages.
+            thing: Name of the caller, for messages.
             field: Name of the argument.
-            value: What was given.
+            value: The value.
             *kinds: Classes that the handle can have.
 
         Raises:

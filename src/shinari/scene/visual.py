@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Visual(Protocol):
-    """A surface with vertices of its own that follows the particles of a thing.
+    """A surface with vertices of its own that follows the particles of an object.
 
     Attributes:
-        vertices: Vertices at rest, where the thing was put [m], (V, 3).
+        vertices: Vertices at rest, where the object was put [m], (V, 3).
         faces: Triangles, (F, 3), indices of these vertices.
         corners: Particles that each vertex goes with, local indices, (V, K).
         weights: Their weights, which sum to one, (V, K).
@@ -47,9 +47,9 @@ class Visual(Protocol):
         """Vertices in the world [m], (V, 3).
 
         Args:
-            model: The model that the thing is in.
+            model: The model of the object.
             state: Its state.
-            particles: Global indices of the particles of the thing.
+            particles: Global indices of the particles of the object.
             threads: Threads to use.
         """
         ...
@@ -59,11 +59,11 @@ class Visual(Protocol):
         ...
 
     def check(self, thing: str, count: int) -> None:
-        """Refuse what would lead outside of arrays, in a file that somebody changed.
+        """Refuse indices outside of arrays, in a changed file.
 
         Args:
             thing: Name of the thing, for messages.
-            count: Particles that the thing has.
+            count: Particles of the object.
 
         Raises:
             SceneError: A shape or an index is wrong.
@@ -76,7 +76,7 @@ class EmbeddedSurface:
     """A surface inside a mesh of tetrahedra: each vertex keeps its barycentric coordinates in one of them.
 
     Attributes:
-        vertices: Vertices at rest, where the thing was put [m], (V, 3) float64.
+        vertices: Vertices at rest, where the object was put [m], (V, 3) float64.
         faces: Triangles, (F, 3) int64.
         corners: Particles of the tetrahedron of each vertex, (V, 4) uint32, local indices.
         weights: Barycentric coordinates there, (V, 4) float64; they sum to one, and one is negative where the vertex

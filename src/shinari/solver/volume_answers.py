@@ -1,4 +1,4 @@
-"""What a simulation answers about closed meshes."""
+"""Queries of closed meshes."""
 
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ class VolumeAnswers:
         return float(self.state.parts[MULTIPLIERS][names.index(thing.name)]) / self.settings.substep**2
 
     def volume(self, of: Handle | str) -> float:
-        """Volume inside the closed mesh of a thing [m^3].
+        """Volume inside the closed mesh of an object [m^3].
 
         Raises:
             SceneError: The thing has no closed mesh.
