@@ -103,7 +103,7 @@ SCENE_CASES = {
     "method": (simulate(method="euler"), r"simulation: method.*'xpbd'"),
     "precision": (simulate(precision="float16"), r"simulation: precision"),
     "unknown setting": (simulate(sweep="sor"), r"simulation: sweep"),
-    "empty scene": (lambda s: sn.Simulation(s), r"nothing to simulate"),
+    "empty scene": (lambda s: sn.Simulation(s), r"scene: is empty"),
     "mesh empty": (cloth(np.zeros((0, 3)), np.zeros((0, 3), int)), r"'flag': vertices.*empty"),
     "mesh without faces": (cloth(VERTICES, np.zeros((0, 3), int)), r"'flag': faces.*empty"),
     "face out of range": (cloth(VERTICES, [*FACES.tolist(), [0, 1, 99]]), r"'flag': faces\[8\].*99"),

@@ -300,7 +300,7 @@ def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, v
         (BALL + "weight = 1", r"unknown field weight - at \$.rigid_body\[0\]"),
         (BALL + "restitution = 2", r"\$.rigid_body\[0\].restitution"),
         (BALL + 'visual = "../box.obj"', "a mesh must lie in the folder of its scene file"),
-        (BALL + "kinematic = true\nmass = 1", r"mass: a kinematic body has none.*\$.rigid_body\[0\]"),
+        (BALL + "kinematic = true\nmass = 1", r"mass: forces do not act on kinematic bodies.*\$.rigid_body\[0\]"),
         ("[[rigid_body]]", r"needs mass and inertia - at \$.rigid_body\[0\]"),
         ('[[rigid_body]]\nshape = { type = "plane" }', r"Invalid value 'plane' - at \$.rigid_body\[0\].shape.type"),
         ('[[rigid_body]]\nshape = { type = "box", size = [1, 1, 1], inside = true }', "solid without end"),
