@@ -1,4 +1,4 @@
-"""Grabs in a step: a spring between the held point and its target; see `shinari.live.grabs` for the formulas."""
+"""Grabs in a step: a spring between the held point and its target; formulas in `shinari.live.grabs`."""
 
 from typing import TYPE_CHECKING
 
