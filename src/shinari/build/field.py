@@ -29,7 +29,7 @@ NEARBY = 1.5
 
 @dataclass(frozen=True)
 class Field:
-    """The arrays of one mesh, counted from its own first cell, node and triangle; see `shinari.contact.solid.field`."""
+    """Arrays of one mesh, counted from its own first cell, node and triangle; see `shinari.contact.solid.field`."""
 
     frame: NDArray[np.float64]
     extent: NDArray[np.int64]
