@@ -35,6 +35,7 @@ check: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/typos
 
 docs: $(TEST) $(EXAMPLES)
 	$(BIN)/sphinx-build -q -E -W --keep-going docs out/docs

@@ -1,4 +1,4 @@
-"""What a state tells: energies, momenta, residuals, strains and forces, all computed in float64."""
+"""Quantities of a state: energies, momenta, residuals, strains and forces, all computed in float64."""
 
 from dataclasses import dataclass, field
 
@@ -238,7 +238,7 @@ class Diagnostics:
         """Name of the block with a row that is no number, or with the largest residual."""
         worst, most = "none", -1.0
         for name, block in self._model.blocks.items():
-            # what the solver holds, not what was published before it failed
+            # the solver's values, not those published before it failed
             parameters = self._parameters(block, state)
             size = np.abs(self._measured(block, state, parameters, state.x.astype(np.float64))[0]).max()
             if not np.isfinite(size):
@@ -264,11 +264,11 @@ class Diagnostics:
         return np.where(solver.astype(seen.dtype) == seen, solver, seen)
 
     def _all_rows(self, state: State, x: np.ndarray) -> dict[str, RowValues]:
-        """What the rows of each block say at positions in solver order."""
+        """Values of the rows of each block at positions in solver order."""
         return {name: self._rows(block, state, x) for name, block in self._model.blocks.items()}
 
     def _rows(self, block: ConstraintBlock, state: State, x: np.ndarray) -> RowValues:
-        """What the rows of a block say at positions in solver order."""
+        """Values of the rows of a block at positions in solver order."""
         parameters = self._parameters(block, state)
         values, pulls = self._measured(block, state, parameters, x)
         return RowValues(block, parameters, x, values, pulls, self._compliance(block, values, state))
@@ -300,7 +300,7 @@ class Diagnostics:
         return measure(block.type, block.indices, parameters, x, multipliers)
 
     def _compliance(self, block: ConstraintBlock, values: np.ndarray, state: State) -> np.ndarray:
-        """Compliance of each row for the side on which it is, (M,); infinite where it has let go."""
+        """Compliance of each row for the side on which it is, (M,); infinite where it has broken."""
         compliance = block.compliance.astype(np.float64)
         chosen = compliance[:, 0] if compliance.shape[1] == 1 else np.where(values[:, 0] > 0.0, *compliance.T)
         broken = state.broken.get(block.type.name)

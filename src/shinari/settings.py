@@ -1,4 +1,4 @@
-"""How a scene is simulated, as opposed to what it holds."""
+"""Settings of a simulation, as opposed to the contents of its scene."""
 
 from dataclasses import dataclass
 

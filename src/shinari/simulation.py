@@ -52,9 +52,9 @@ class Simulation:
     """A scene that runs.
 
     Args:
-        scene: What to simulate. It is built now: once it changes, this simulation refuses to go on.
+        scene: The scene. It is built now; once it changes, this simulation refuses to go on.
         dt: Time of one `step` [s].
-        substeps: Substeps of a step; more of them make stiff things stiffer (Macklin et al. 2019).
+        substeps: Substeps of a step; more of them make stiff objects stiffer (Macklin et al. 2019).
         iterations: Iterations of the solver in each substep.
         method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
         sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
@@ -65,11 +65,11 @@ class Simulation:
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
         relaxation: Relaxation of Jacobi sweeps; None: a factor that is always stable.
         spectral_radius: Spectral radius that the Chebyshev acceleration assumes, below 1.
-        depenetration_speed: Speed at which what overlaps at the start is pushed apart [m/s].
+        depenetration_speed: Speed at which initial overlaps are separated [m/s].
         hierarchy: Solve coarse levels of the distance rows first (Mueller 2008): large cloth stretches far less for a
             few per cent more time.
         contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
-            leaves the way it was to go, or `"substep"`, in each.
+            leaves its predicted path, or `"substep"`, in each.
         rigid_solver: How joints and contacts of rigid bodies are solved: `"direct"`, by factoring the matrix of all
             bodies that hang together, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct
             unless a heap is so large and dense that its factor would cost too much.
@@ -77,10 +77,10 @@ class Simulation:
             comes. Faster, and not exact.
 
     Raises:
-        SceneError: A setting or the scene is unusable; the message names the thing and the field.
+        SceneError: A setting or the scene is unusable; the message names the object and the field.
 
     Warns:
-        ContactWarning: Things overlap or intersect where they were put; the message says which, how deep and where.
+        ContactWarning: Objects overlap or intersect at the start; the message gives names, depth and position.
     """
 
     def __init__(  # noqa: PLR0913  public interface, by keyword
@@ -283,7 +283,7 @@ class Simulation:
     def advance(self, elapsed: float, *, most_steps: int = 4) -> int:
         """Advance by as many whole steps as fit into a time that has passed, for real time use.
 
-        What is left over counts towards the next call. When more than `most_steps` are due the rest is given up, so
+        The remainder counts towards the next call. When more than `most_steps` are due the rest is given up, so
         that a slow machine falls behind instead of being asked for ever more.
 
         Args:
@@ -312,33 +312,33 @@ class Simulation:
         return self._left_over
 
     def positions(self, handle: Handle | str) -> np.ndarray:
-        """Positions of a thing [m], (N, 3): a writable view of `state.positions`.
+        """Positions of an object [m], (N, 3): a writable view of `state.positions`.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return self.state.positions[self._run.particles_of(handle)]
 
     def velocities(self, handle: Handle | str) -> np.ndarray:
-        """Velocities of a thing [m/s], (N, 3): a writable view of `state.velocities`.
+        """Velocities of an object [m/s], (N, 3): a writable view of `state.velocities`.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return self.state.velocities[self._run.particles_of(handle)]
 
     def surface(self, handle: Handle | BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
-        """The surface of a thing as it is shown now, a copy.
+        """The visible surface of an object now, a copy.
 
         That is its visual surface if it has one, else its own triangles: of a soft body the boundary of its
-        tetrahedra. What has torn is left out.
+        tetrahedra. Torn elements are left out.
 
         Returns:
-            Vertices [m], (V, 3), and faces, (F, 3). Where the thing's own triangles are shown the vertices are all of
+            Vertices [m], (V, 3), and faces, (F, 3). Where the object's own triangles are shown the vertices are all of
             its particles.
 
         Raises:
-            SceneError: It is no thing of this scene, or has no surface.
+            SceneError: It is no object of this scene, or has no surface.
         """
         thing = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(thing, BodyHandle):
@@ -392,7 +392,7 @@ class Simulation:
         return self._run.diagnostics.residual(self.state)
 
     def forces(self, of: str | RowsHandle | Handle | ColliderHandle | BodyHandle | JointHandle) -> Any:
-        """Forces of constraint rows or of a joint in the last substep, or the contact force on a thing over a step.
+        """Forces of constraint rows or of a joint in the last substep, or the contact force on an object over a step.
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
@@ -407,7 +407,7 @@ class Simulation:
             `contacts`.
 
         Raises:
-            SceneError: The scene has no such rows or no such thing.
+            SceneError: The scene has no such rows or no such object.
         """
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
@@ -423,7 +423,7 @@ class Simulation:
         return self._run.diagnostics.forces(self.state, of)
 
     def contacts(self) -> Contacts:
-        """Contacts that pushed in the last step that this simulation took: places, normals, forces, things."""
+        """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
         systems = self._work.systems
         touches = Touches.joined([found for system in systems if (found := system.touches()) is not None])
         contacts = report(touches, self.model, self.state, self.settings.dt)

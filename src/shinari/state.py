@@ -16,7 +16,7 @@ class State:
     """State of a simulation.
 
     `positions` and `velocities` are the arrays themselves, not copies: writing into them acts on the next step, and
-    the next step writes into them. Copy what is to be kept. Assigning a whole array copies it in. A particle that is
+    the next step writes into them. Copy values to keep. Assigning a whole array copies it in. A particle that is
     fixed or pinned goes, in the next step, evenly from where it was to where it was written; its velocity is a result.
 
     Attributes:
@@ -24,7 +24,7 @@ class State:
         v: Velocities [m/s] in solver order, (N, 3).
         origins: Origin of each group [m], (G, 3) float64.
         multipliers: Multipliers of the last substep by block, (M,) or (M, rows), in solver order.
-        broken: Rows that have let go by block, in solver order.
+        broken: Rows that have broken, by block, in solver order.
         parts: Arrays of the parts of the model, by name.
         frame: Steps taken.
         external_work: Work done from outside since the start [J], see `Energy`.

@@ -292,7 +292,7 @@ REPORTED = {
     "forces of an array": (lambda sim: sim.forces(np.zeros(3)), sn.SceneError, "forces: of: expected .*float64"),
     "forces of a state": (lambda sim: sim.forces(sim.state), sn.SceneError, "forces: of: expected"),
     "strains": (lambda sim: sim.strains([1]), sn.SceneError, "of: expected a type of which there are rows"),
-    "joint_load": (lambda sim: sim.joint_load("distance"), sn.SceneError, "joint: nothing is called 'distance'"),
+    "joint_load": (lambda sim: sim.joint_load("distance"), sn.SceneError, "joint: unknown name 'distance'"),
     "take_changes": (lambda sim: sim.take_changes([1.0]), sn.SceneError, "changes: expected a dict, got"),
     "long choice": (
         lambda sim: check.choice("register", "places", "z", ["x", "y" * 5000]),

@@ -228,8 +228,11 @@ BAD = {
     "rolling": ({"rolling_friction": -1.0}, "rolling_friction: must be at least 0"),
     "torsional": ({"torsional_friction": np.nan}, "torsional_friction: expected a finite number"),
     "kinematic": ({"kinematic": 1}, "kinematic: expected one of True, False"),
-    "kinematic mass": ({"kinematic": True, "mass": 1.0}, "mass: a kinematic body has none"),
-    "kinematic inertia": ({"motion": lambda t: (0, 0, 0), "inertia": (1, 1, 1)}, "inertia: a kinematic body has none"),
+    "kinematic mass": ({"kinematic": True, "mass": 1.0}, "mass: forces do not act on kinematic bodies"),
+    "kinematic inertia": (
+        {"motion": lambda t: (0, 0, 0), "inertia": (1, 1, 1)},
+        "inertia: forces do not act on kinematic bodies",
+    ),
     "motion": ({"motion": 3}, "motion: expected a function"),
     "motion pose": ({"motion": lambda t: (0, 0)}, "motion: position at t = 0 s"),
     "two motions": ({"motion": lambda t: (0, 0, 0), "velocity": (1, 0, 0)}, "velocity: the motion says how"),

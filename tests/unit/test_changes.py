@@ -349,7 +349,7 @@ BAD_MATERIALS = [
     ("tail", {"bend_compliance": 1e-3}, "other constraint rows"),
     ("ball", {"friction": 1.0}, "ball"),
     ("nothing", {"friction": 1.0}, "nothing"),
-    ("grit", {"friction": 1.0}, "has no material"),
+    ("grit", {"friction": 1.0}, "material: has none"),
     (("it", "tail"), {"bend_stiffness": 1.0}, "rope 'tail': bend_stiffness: unknown field"),
     (3, {"friction": 1.0}, "things: expected a list"),
 ]

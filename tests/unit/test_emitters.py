@@ -361,7 +361,9 @@ def test_what_flows_is_the_fluid_given() -> None:
 def test_what_flows_cannot_be_held() -> None:
     scene, handle = faucet(name="tap")
     handle.pin([3])
-    with pytest.raises(sn.SceneError, match="emitter 'tap': particle 3 is pinned; what comes and goes cannot be held"):
+    with pytest.raises(
+        sn.SceneError, match="emitter 'tap': particle 3 is pinned; particles of emitters and sinks cannot be fixed"
+    ):
         sn.Simulation(scene)
     scene, _ = faucet(name="tap")
     scene.add_constraint("distance", [[7, 8]])

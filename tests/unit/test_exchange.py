@@ -107,8 +107,8 @@ def test_the_particles_inside_of_a_soft_body_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "part", "what"),
     [
-        (".pc2", Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 2]]), varies=True), "a thing that can tear"),
-        (".mdd", Part("a", "curve", 0, 3, varies=True), "a thing that can tear"),
+        (".pc2", Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 2]]), varies=True), "an object that can tear"),
+        (".mdd", Part("a", "curve", 0, 3, varies=True), "an object that can tear"),
         (".pc2", Part("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
         (".glb", Part("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
     ],

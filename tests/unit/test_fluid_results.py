@@ -207,7 +207,7 @@ def test_the_surface_of_a_simulation() -> None:
 def test_a_rope_has_no_surface_of_a_fluid() -> None:
     scene = sn.Scene()
     rope = scene.add_rope(np.eye(3))
-    with pytest.raises(sn.SceneError, match="fluid_surface: 'rope' is made of rope and is no fluid"):
+    with pytest.raises(sn.SceneError, match="fluid_surface: 'rope': is a rope; expected a fluid"):
         sn.Simulation(scene, substeps=1).fluid_surface(rope)
 
 

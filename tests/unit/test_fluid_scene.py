@@ -255,7 +255,7 @@ BOX = sn.Box((1, 1, 1))
         (BOX, {"material": sn.ClothMaterial()}, "material: expected a FluidMaterial"),
         (BOX, {"fill_to": -0.45}, "fill_to: -0.45 m is less than a spacing above the bottom of the shape, -0.5 m"),
         (BOX, {"velocity": (1, 2)}, "velocity: expected shape"),
-        (BOX, {"dimensions": 2, "velocity": (0, 0, 1)}, "velocity: with dimensions=2 nothing moves along z"),
+        (BOX, {"dimensions": 2, "velocity": (0, 0, 1)}, "velocity: has a z component, but dimensions=2"),
         (BOX, {"dimensions": 2, "rotation": TURN}, "points: with dimensions=2 all lie in a plane of constant z"),
         (sn.Plane(), {}, "shape: a Plane has no inside"),
         (sn.Heightfield([[0, 0], [0, 0]], (1, 1)), {}, "shape: a Heightfield has no inside"),

@@ -171,7 +171,7 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
         (FLUID + 'mesh = "block.obj"\nspacing = 0.05\nkernel = "gauss"\n', r"Invalid enum value 'gauss'.*\.kernel"),
         (FLUID + 'mesh = "block.obj"\nspacing = 0.05\ndimensions = 4\n', r"Invalid enum value 4 - at .*dimensions"),
         (FLUID + 'mesh = "open.obj"\nspacing = 0.05\n', "'f': mesh: .*only a closed mesh can be filled"),
-        (FLUID + 'spacing = 0.1\ncontainer = "cup"\n', "nothing is called 'cup'"),
+        (FLUID + 'spacing = 0.1\ncontainer = "cup"\n', "unknown name 'cup'"),
         ('[[rope]]\nname = "r"\npoints = [[0, 0, 0], [1, 0, 0]]\n' + FLUID + 'spacing = 0.1\ncontainer = "r"\n',
          "container: 'r' is no collider or rigid body"),
         (FLUID + 'mesh = "block.obj"\nspacing = 0.05\nmaterial = { viscosity = -1 }\n', r">= 0.0 - at .*viscosity"),

@@ -424,7 +424,7 @@ def test_divergence_keeps_the_last_good_state_and_says_where(precision):
 
 
 def test_an_empty_scene_is_refused():
-    with pytest.raises(sn.SceneError, match="nothing to simulate"):
+    with pytest.raises(sn.SceneError, match="scene: is empty"):
         sn.Simulation(sn.Scene())
 
 

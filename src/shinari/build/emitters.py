@@ -40,8 +40,8 @@ def _check_free(scene: Scene, name: str, particles: range) -> None:
         held = indices[(indices >= particles.start) & (indices < particles.stop)]
         if held.size:
             raise SceneError(
-                f"emitter {name!r}: particle {int(held.flat[0]) - particles.start} is {what}; what comes and goes "
-                f"cannot be held"
+                f"emitter {name!r}: particle {int(held.flat[0]) - particles.start} is {what}; particles of "
+                f"emitters and sinks cannot be fixed"
             )
 
 

@@ -38,7 +38,7 @@ def check_fluids(scene: Scene, real: type) -> list[Particles]:
     if not fluids:
         return fluids
     if len(fluids) > MOST_FLUIDS:
-        raise SceneError(f"scene: {len(fluids)} fluids are more than the {MOST_FLUIDS} there can be")
+        raise SceneError(f"scene: {len(fluids)} fluids; at most {MOST_FLUIDS} are possible")
     _check_alike(fluids)
     if fluids[0].sampling.dimensions == 2:  # type: ignore[union-attr]
         _check_plane(scene, fluids)

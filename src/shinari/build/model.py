@@ -49,9 +49,7 @@ def build_model(scene: Scene, settings: Settings) -> Model:
     """
     n = scene.particle_count
     if n == 0 and not scene.bodies:
-        raise SceneError(
-            "scene: there is nothing to simulate; add something with add_cloth, add_rope, add_rigid_body, ..."
-        )
+        raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, ...")
     real = np.float32 if settings.precision == "float32" else np.float64
     masses = np.concatenate([np.zeros(0), *(group.masses for group in scene.groups)])
     masses[list(scene.pinned)] = 0.0
@@ -208,9 +206,7 @@ def _groups(scene: Scene, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.
     roots = np.array([root(k) for k in range(len(scene.groups))])
     names, groups = np.unique(roots, return_inverse=True)
     if len(names) > np.iinfo(np.uint16).max:
-        raise SceneError(
-            f"scene: {len(names)} separate things are more than the {np.iinfo(np.uint16).max} there can be"
-        )
+        raise SceneError(f"scene: {len(names)} separate objects; at most {np.iinfo(np.uint16).max} are possible")
     origins, anchored = np.zeros((len(names), 3)), np.zeros(len(names), bool)
     for g in range(len(names)):
         members = np.flatnonzero(groups == g)

@@ -12,7 +12,7 @@ from shinari.scene.things import Particles
 
 
 def elements_of(group: Particles) -> np.ndarray:
-    """What a place on a thing lies in: its tetrahedra (E, 4), triangles (E, 3), segments (E, 2) or particles (E, 1)."""
+    """Elements of an object: its tetrahedra (E, 4), triangles (E, 3), segments (E, 2) or particles (E, 1)."""
     if group.tetrahedra is not None:
         return np.asarray(group.tetrahedra, np.int64)
     if group.faces is not None:

@@ -68,13 +68,13 @@ def _table(values: ArrayLike, field: str, kinds: str, content: str) -> NDArray[A
     try:
         table = np.asarray(values)
     except Exception:  # the boundary to arrays of other libraries
-        raise SceneError(f"{field} must be a table of shape (n, 3), not {check.short(values)}") from None
+        raise SceneError(f"{field}: expected a table of shape (n, 3), got {check.short(values)}") from None
     if table.size == 0:
-        raise SceneError(f"{field} is empty")
+        raise SceneError(f"{field}: is empty")
     if table.ndim != 2 or table.shape[1] != 3:
-        raise SceneError(f"{field} must have the shape (n, 3), not {table.shape}")
+        raise SceneError(f"{field}: expected shape (n, 3), got {table.shape}")
     if table.dtype.kind not in kinds:
-        raise SceneError(f"{field} must hold {content}, not {table.dtype}")
+        raise SceneError(f"{field}: expected {content}, got {table.dtype}")
     return table
 
 

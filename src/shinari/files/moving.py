@@ -72,7 +72,7 @@ def moving_parts(path: str | os.PathLike, layout: Layout, drawn: np.ndarray | No
     result, varying = [], layout.varying
     for index, part in enumerate(layout.parts):
         if part.varies and (part.kind == "points" or drawn is None):
-            what = "a fluid that flows in or out" if part.fluid else "a thing that can tear"
+            what = "a fluid that flows in or out" if part.fluid else "an object that can tear"
             raise FileError(
                 f"{path}: {part.name!r} is {what}, and {os.path.splitext(path)[1]} holds meshes whose faces and points "
                 "stay the same: use .usdc, .ply, .vtkhdf or .npz"

@@ -323,9 +323,9 @@ def _slices(sizes: Sequence[tuple[str, int]]) -> dict[str, slice]:
 def _check_names(what: str, names: Sequence[str]) -> None:
     for index, name in enumerate(names):
         if not name:
-            raise SceneError(f"layout: {what} {index} has no name")
+            raise SceneError(f"layout: {what} {index}: name: is empty")
         if name in names[:index]:
-            raise SceneError(f"layout: two things have the {what} name {name!r}")
+            raise SceneError(f"layout: two objects have the {what} name {name!r}")
 
 
 def _check_part(part: Part, point_count: int) -> None:

@@ -329,7 +329,7 @@ def _attach(scene: Scene, table: schema.AttachTable) -> None:
     if sum(value is not None for value in (to.thing, to.point, to.motion)) != 1:
         raise SceneError("attach: to: exactly one of thing, point and motion must be given")
     if to.thing is None and any(value is not None for value in (to.index, to.nearest, to.place)):
-        raise SceneError("attach: to: index, nearest and place belong to a thing")
+        raise SceneError("attach: to: index, nearest and place are of an object")
     if sum(value is not None for value in (to.index, to.nearest, to.place)) > 1:
         raise SceneError("attach: to: give only one of index, nearest and place")
     first = _thing(scene, "attach", "thing", table.thing)

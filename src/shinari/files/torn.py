@@ -31,7 +31,7 @@ def varies(scene: Scene, group: Particles) -> bool:
 
 
 def all_faces(group: Particles) -> np.ndarray | None:
-    """Triangles that a thing may ever show, (F, 3): of a soft body without a visual surface all of its tetrahedra's."""
+    """Triangles that an object may ever show, (F, 3): without a visual surface those of all tetrahedra."""
     if group.visual is not None:
         return group.visual.faces
     if group.tetrahedra is not None and can_tear(group):

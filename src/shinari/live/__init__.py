@@ -1,1 +1,1 @@
-"""What may be done to a simulation while it runs: hold things, pin them, change its settings and materials."""
+"""Actions on a simulation that runs: grab objects, pin them, change settings and materials."""

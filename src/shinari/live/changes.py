@@ -47,7 +47,7 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 """Fields of a material that can change while it moves, by its class: those that are values and nothing else."""
 
-# What of a scene acts on everything and can change.
+# Fields of a scene that act on everything and can change.
 _WORLD = ("gravity", "wind", "damping")
 
 
@@ -68,7 +68,7 @@ class Changes:
         wind: Any = None,
         damping: float | None = None,
     ) -> None:
-        """Change settings, and what acts on everything; what is None stays as it is.
+        """Change settings, gravity, wind and damping; None leaves a value as it is.
 
         The simulation goes on as a new one with these values would from the same state, bit by bit. The forces of the
         last substep read as before.
@@ -83,8 +83,8 @@ class Changes:
             damping: Rate at which all velocities decay [1/s].
 
         Raises:
-            SceneError: A value is outside its bounds, or a thing of the scene cannot be simulated with it. Nothing has
-                changed then.
+            SceneError: A value is outside its bounds, or an object of the scene cannot be simulated with it. Nothing
+                has changed then.
         """
         self._check_unchanged("change")
         given = {"substeps": substeps, "iterations": iterations, "method": method, "sweep": sweep}
@@ -102,18 +102,18 @@ class Changes:
         self._run.go_on(scene, model, settings, orders)
 
     def change_material(self, things: Handle | str | Sequence[Handle | str], **changes: Any) -> None:
-        """Change fields of the material of a thing, or of several.
+        """Change fields of the material of an object, or of several.
 
-        Fields that are values of what is there can change: compliances, moduli, stiffnesses, damping, friction, drag,
-        viscosity. What would add or take away constraint rows, and what decides about masses and sizes, needs a new
+        Fields that are values of existing rows can change: compliances, moduli, stiffnesses, damping, friction, drag,
+        viscosity. Fields that add or remove constraint rows, or decide about masses and sizes, need a new
         `Simulation`. The simulation goes on as a new one with this material would from the same state, bit by bit.
 
         Args:
-            things: Handle or name of a thing, or several.
+            things: Handle or name of an object, or several.
             **changes: Fields of its material and their new values.
 
         Raises:
-            SceneError: A thing has no material, a field is unknown or cannot change, or a value is outside its
+            SceneError: An object has no material, a field is unknown or cannot change, or a value is outside its
                 bounds. Nothing has changed then.
         """
         self._check_unchanged("change_material")
@@ -134,18 +134,18 @@ class Changes:
         self._run.take_rows(table)
 
     def material(self, thing: Handle | str) -> Material:
-        """Material of a thing as it is now.
+        """Material of an object as it is now.
 
         Raises:
-            SceneError: It is no thing of this scene, or has no material.
+            SceneError: It is no object of this scene, or has no material.
         """
         group = self._run.described.groups[self._run.group_index(thing, "thing")]
         if group.material is None:
-            raise SceneError(f"{group.kind} {group.name!r}: has no material")
+            raise SceneError(f"{group.kind} {group.name!r}: material: has none")
         return group.material
 
     def changes(self) -> dict[str, Any]:
-        """What `described` has and `scene` has not: gravity, wind, damping, and materials by the name of the thing."""
+        """Differences of `described` and `scene`: gravity, wind, damping, and materials by the name of the object."""
         was, now = self._run.scene, self._run.described
         world = {name: getattr(now, name) for name in _WORLD}
         found = {name: value for name, value in world.items() if value is not getattr(was, name)}
@@ -156,7 +156,7 @@ class Changes:
         """Make changes that `changes` told of another simulation of the same scene.
 
         Raises:
-            SceneError: A thing or a field is not known, or a value is outside its bounds.
+            SceneError: An object or a field is not known, or a value is outside its bounds.
         """
         check.kind("take_changes", "changes", changes, dict)
         materials = check.kind("take_changes", "changes: materials", changes.get("materials", {}), dict)
@@ -183,7 +183,7 @@ def changed_material(thing: str, material: Material | None, changes: dict[str, A
         SceneError: There is no material, a field is unknown or cannot change, or a value is outside its bounds.
     """
     if material is None:
-        raise SceneError(f"{thing}: has no material")
+        raise SceneError(f"{thing}: material: has none")
     known, can = [field.name for field in fields(material)], CHANGEABLE[type(material)]
     for name in changes:
         if name not in known:

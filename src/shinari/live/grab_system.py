@@ -22,7 +22,7 @@ NOTHING = -1
 
 
 class Held(Record):
-    """What is held, a row for each grab."""
+    """Held points, a row for each grab."""
 
     slot = Field(np.int64, doc="particle in solver order, or -1")
     body = Field(np.int64, doc="frame of a body, or -1")
@@ -118,7 +118,7 @@ class GrabSystem(System):
     """The grabs of one simulation.
 
     Attributes:
-        held: What is held.
+        held: Held points.
         counts: How many grabs there are.
     """
 

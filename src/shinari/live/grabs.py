@@ -7,20 +7,21 @@ changes its multiplier and the particle, in a substep h, by
 
     d lambda = -(C + a lambda) / (w + a),      d x = w d lambda,      a = alpha / h^2
 
-so in the first iteration x goes w / (w + a) of the way to the target. The force on the particle is lambda / h^2; at
-rest it is -C / alpha, which carries all that hangs on the particle. Each grab is solved once an iteration, after
-everything else that pulls and before the contacts, which have the last word: what is dragged at a collider is stopped.
+so in the first iteration x goes the part w / (w + a) of the displacement to the target. The force on the particle is
+lambda / h^2; at rest it is -C / alpha, which carries all that hangs on the particle. Each grab is solved once an
+iteration, after everything else that pulls and before the contacts, which have the last word: an object that is dragged
+at a collider is stopped.
 
 Damping, a force -c v, is row by row that of Macklin et al. 2016, eq. 26, with gamma = alpha c / h; divided by 1 + gamma
 it is the row above for
 
     target' = (target + gamma x_start) / (1 + gamma),     a' = a / (1 + gamma),     x_start: x as the substep began
 
-It acts against the world, not against the target, so that what follows a target that jumps does not overshoot.
+It acts against the world, not against the target, so that a target that jumps causes no overshoot.
 
 A largest force F is kept by drawing to no target farther from x_start than F alpha.
 
-The work of a grab is the sum over the substeps of its force times the displacement of what it holds:
+The work of a grab is the sum over the substeps of its force times the displacement of the held point:
 
     W = sum lambda / h^2 . (x_end - x_start)        x_end: x after the contacts, as the substep ends
 
@@ -29,7 +30,7 @@ side of whoever holds it. A force f that changes the velocity of a mass m by f h
 change of m v^2 / 2, so that the energy of the scene less this work does not grow by a grab.
 
 Between two steps a target may jump, as a mouse does; it goes there evenly, substep by substep, in the next step or in
-the time that the grab is given for it. What is let go keeps its velocity: a grab acts on nothing but positions.
+the time that the grab is given for it. A released object keeps its velocity: a grab acts on positions alone.
 """
 
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Spring:
 
     @staticmethod
     def checked(thing: str, compliance: float, damping: float, max_force: float, glide: float) -> "Spring":
-        """The spring for what a user asks for.
+        """The spring with checked values.
 
         Raises:
             SceneError: A value is out of bounds; or a rigid grab has a largest force.
@@ -137,7 +138,7 @@ class Grab:
 
     @property
     def force(self) -> np.ndarray:
-        """Force with which it pulls at what it holds, in the last substep [N], (3,), a copy."""
+        """Force on the held point in the last substep [N], (3,), a copy."""
         return self._force.copy()
 
     @property
@@ -146,7 +147,7 @@ class Grab:
         return self in self._grabs
 
     def release(self) -> None:
-        """Let go; what was held keeps its velocity. A second call does nothing."""
+        """Release the grab; the held object keeps its velocity. A second call does nothing."""
         if self in self._grabs:
             self._grabs.remove(self)
         self._force = np.zeros(3)
@@ -161,7 +162,7 @@ class Grab:
         return begin, self._end
 
     def _place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
-        """Where what is held is now, in the world [m], (3,)."""
+        """Position of the held point now, in the world [m], (3,)."""
         if self.slot != NOTHING:
             return groups.origin[particles.group[self.slot]] + particles.x[self.slot, :3]
         assert frames is not None
@@ -182,7 +183,7 @@ class Grabbing(Running, Protocol):
 
 
 class Grabs:
-    """Holding things."""
+    """Grabs of particles and bodies."""
 
     def __init__(self, run: "Grabbing") -> None:
         self._run = run
@@ -203,12 +204,12 @@ class Grabs:
         Nothing is built anew, and the grab is no part of the state: a checkpoint does not hold it.
 
         Args:
-            handle: The thing or body.
-            index: Particle within a thing, 0 to N - 1.
+            handle: The object or body.
+            index: Particle within an object, 0 to N - 1.
             point: Place on a body, in the world as it is now [m], (3,).
             compliance: Compliance of the spring [m/N]: a load F hangs `compliance * F` below the target; 0: rigid.
-            damping: Damping of what is held [N s/m]; a rigid grab needs none. 2 sqrt(m / compliance) brings a mass m to
-                rest without swinging.
+            damping: Damping of the held object [N s/m]; a rigid grab needs none. 2 sqrt(m / compliance) brings a mass m
+                to rest without swinging.
             max_force: Largest force of the spring [N], the damping aside.
             glide: Time in which a target that was moved gets there, evenly [s]; one step at least. With the time
                 between two moves of a mouse it goes smoothly.
@@ -217,7 +218,7 @@ class Grabs:
             The grab: set its `target` [m], read its `force` [N], and `release` it.
 
         Raises:
-            SceneError: It is no thing or body of this scene, the index is out of range, the particle is fixed or not
+            SceneError: It is no object or body of this scene, the index is out of range, the particle is fixed or not
                 there, the body cannot be pushed, or a value is negative.
         """
         thing = self._run.scene.find("grab", "handle", handle, Handle, BodyHandle)
@@ -227,7 +228,7 @@ class Grabs:
             )
         members = thing.particles
         if point is not None:
-            raise SceneError(f"{thing.name}: point: of a thing with particles one is grabbed by its index")
+            raise SceneError(f"{thing.name}: point: is of rigid bodies; give the index of a particle")
         if index is None:
             raise SceneError(f"{thing.name}: grab: index: is missing; which of its particles?")
         chosen = check.indices(f"{thing.name}: grab", "index", index, len(thing.particles))
@@ -237,7 +238,7 @@ class Grabs:
         particle = members.start + int(chosen[0])
         slot = int(self._run.model.slots[particle])
         if self._run.state.x[slot, 3] == 0.0:
-            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or not there")
+            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or inactive")
         place = self._run.state.positions[particle]
         return Grab(thing.name, int(chosen[0]), spring, place, self._run.grabs, slot=slot)
 
@@ -250,7 +251,7 @@ class Grabs:
             raise SceneError(f"{name}: grab: point: is missing; where in the world?")
         place = check.vector(name, "point", point)
         if self._run.scene.bodies[body].mass == 0.0:
-            raise SceneError(f"{name}: grab: nothing pushes this body: it is fixed or has a motion")
+            raise SceneError(f"{name}: grab: the body is fixed or has a motion; grab a free body")
         state, described = self._run.state, self._run.scene.bodies[body]
         local = (place - state.body_positions[body]) @ rotation_matrix(state.body_rotations[body])
         # in the axes of the frame that the solver moves

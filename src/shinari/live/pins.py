@@ -1,9 +1,10 @@
 """Pin and unpin particles while a simulation runs.
 
 A pinned particle has no inverse mass. In the state that is the last column of `State.x`, so that copies of the state
-and checkpoints carry the pins; in the model it is the mass, and with it everything that was chosen for what can move:
-the order in which rows are swept, which things may meet, what leads the clusters of a lump. Positions, velocities and
-rest values stay, so the simulation goes on, bit by bit, as one of a scene with these pins that was given this state.
+and checkpoints carry the pins; in the model it is the mass, and with it all choices that depend on mobility:
+the order in which rows are swept, which objects may collide, which particles lead the clusters of a lump. Positions,
+velocities and rest values stay, so the simulation goes on, bit by bit, as one of a scene with these pins that was given
+this state.
 """
 
 import warnings
@@ -32,17 +33,17 @@ class Pins:
         self._run = run
 
     def pin(self, handle: Handle | str, indices: Any) -> None:
-        """Fix particles where they are; they then follow what is written to the state.
+        """Fix particles where they are; they then follow values written to the state.
 
         The result is that of a scene in which they were pinned from the start. Checkpoints and copies of the state
         keep the pins.
 
         Args:
-            handle: The thing.
-            indices: Indices within the thing, 0 to N - 1, (K,) or one.
+            handle: The object.
+            indices: Indices within the object, 0 to N - 1, (K,) or one.
 
         Raises:
-            SceneError: It is no thing with particles of this scene, an index is out of range, the thing has tethers,
+            SceneError: It is no object with particles of this scene, an index is out of range, the object has tethers,
                 which depend on the pins, or its particles come and go.
         """
         chosen = self._chosen("pin", handle, indices)
@@ -51,11 +52,11 @@ class Pins:
     def unpin(self, handle: Handle | str, indices: Any) -> None:
         """Let particles go that are pinned, here or in the scene; the others stay free.
 
-        What is let go keeps the velocity that it was moved with.
+        A released particle keeps the velocity of its motion.
 
         Args:
-            handle: The thing.
-            indices: Indices within the thing, 0 to N - 1, (K,) or one.
+            handle: The object.
+            indices: Indices within the object, 0 to N - 1, (K,) or one.
 
         Raises:
             SceneError: As `pin`; or a particle was given no mass that it could have.
@@ -70,10 +71,10 @@ class Pins:
         self._hold(np.where(chosen, False, self._run.model.masses == 0.0))
 
     def pinned(self, handle: Handle | str) -> np.ndarray:
-        """Indices within a thing of the particles that are pinned now, or fixed by mass 0, (K,) int64.
+        """Indices within an object of the particles that are pinned now, or fixed by mass 0, (K,) int64.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return np.flatnonzero(self._run.model.masses[self._run.particles_of(handle)] == 0.0)
 
@@ -95,7 +96,7 @@ class Pins:
                 f"Simulation, or leave out tethers"
             )
         if group.emitter is not None or (group.kind == "fluid" and self._run.scene.sinks):
-            raise SceneError(f"{group.name}: {verb}: what comes and goes cannot be held")
+            raise SceneError(f"{group.name}: {verb}: particles of emitters and sinks cannot be fixed")
         chosen = np.zeros(self._run.model.particle_count, bool)
         chosen[members.start + local] = True
         return chosen
@@ -107,7 +108,7 @@ class Pins:
             return
         model, orders = repinned(self._run.described, self._run.model, self._run.settings, fixed)
         if not {name for system in model.systems for name in system.start(model)} <= state.parts.keys():
-            raise SceneError("unpin: nothing could touch in this scene when it was built; build a new Simulation")
+            raise SceneError("unpin: the scene had no possible contacts when it was built; build a new Simulation")
         move_rows(state, orders)
         state.x[:, 3] = model.inverse_masses
         stopped = fixed & before

@@ -1,1 +1,1 @@
-"""The scene and what can be put in it."""
+"""The scene and its objects."""

@@ -67,7 +67,7 @@ class Bodies(Contents):
             rotation: Its rotation, a unit quaternion w x y z.
             velocity: Velocity of the centre of mass [m/s].
             angular_velocity: Angular velocity in world axes [rad/s].
-            friction: Coulomb coefficient. Of two things that touch, the geometric mean acts.
+            friction: Coulomb coefficient. Of two objects in contact the geometric mean acts.
             static_friction: Coulomb coefficient of sticking; None: as `friction`.
             restitution: Ratio of the speeds after and before an impact, 0 to 1; the larger of both acts.
             compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
@@ -172,7 +172,7 @@ def check_inside(thing: str, shape: Shape) -> None:
 def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
     for field, value in (("mass", mass), ("inertia", inertia), ("centre", centre)):
         if value is not None:
-            raise SceneError(f"{thing}: {field}: a kinematic body has none: nothing pushes it")
+            raise SceneError(f"{thing}: {field}: forces do not act on kinematic bodies; leave it out")
 
 
 def _mass_properties(

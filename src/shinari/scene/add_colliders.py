@@ -1,4 +1,4 @@
-"""Adds colliders to a scene, and says which things pass through each other."""
+"""Adds colliders to a scene, and excludes pairs of objects from contact."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class Colliders(Contents):
             shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `ConvexHull`, `Mesh` or `Heightfield`.
             position: Where the origin of the shape is [m].
             rotation: Its rotation, a unit quaternion w x y z.
-            friction: Coulomb coefficient. With a thing that has one of its own, the geometric mean of both acts.
+            friction: Coulomb coefficient. With an object that has one of its own, the geometric mean of both acts.
             static_friction: Coulomb coefficient of sticking; None: as `friction`.
             restitution: Ratio of the speeds after and before an impact, 0 to 1; the larger of both acts.
             contact_compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
@@ -69,7 +69,7 @@ class Colliders(Contents):
         return handle
 
     def ignore_contact(self, first: Touching | str, second: Touching | str) -> None:
-        """Let two things, bodies, or one of them and a collider, pass through each other.
+        """Exclude a pair from contact: two objects or bodies, or one of them and a collider.
 
         Raises:
             SceneError: One of them is not in this scene, both are the same or both are colliders.
@@ -89,7 +89,7 @@ class Colliders(Contents):
         self.revision += 1
 
     def _is_pushed(self, handle: Touching) -> bool:
-        """Whether something can push a thing."""
+        """Whether an object has contacts."""
         if isinstance(handle, BodyHandle):
             return not self.bodies[handle.index].kinematic
         return isinstance(handle, Handle)

@@ -57,7 +57,7 @@ class Emitters(Contents):
         Layers that left since the last step appear where they have flown to in the meantime, in front of the nozzle.
 
         Args:
-            fluid: A fluid of the scene: what leaves is of its material and sampled as it is; None: as the arguments
+            fluid: A fluid of the scene, whose material and sampling apply; None: as the arguments
                 from `spacing` on say.
             limit: Most particles that are out at a time. When it is reached a `FluidWarning` says so, and no more
                 leave until a sink has taken some.
@@ -136,7 +136,7 @@ class Emitters(Contents):
 
         At the start of each step the particles of fluids whose middle is inside are taken away: those of an emitter
         wait there to be let out again, those that were put into the scene are gone for good. `Simulation.sunk` counts
-        them. A sink has to be thicker than what a particle goes in a step.
+        them. A sink has to be thicker than the displacement of a particle in a step.
 
         Args:
             shape: A shape, as for a collider; a `Plane` takes everything below it.
@@ -159,7 +159,7 @@ class Emitters(Contents):
         return handle
 
     def _emitted(self, thing: str, fluid: Any, material: Any, given: dict[str, Any]) -> tuple[FluidMaterial, Sampling]:
-        """Material of what an emitter lets out, and how it is sampled."""
+        """Material and sampling of an emitter."""
         if fluid is None:
             if given["spacing"] is None:
                 raise SceneError(f"{thing}: spacing: give it, or the fluid that is to flow")

@@ -47,7 +47,7 @@ class Fluids(Contents):
         Of a curved shape those points are taken that lie inside, so that its volume is kept within the part spacing /
         width; their balls reach out of it by up to half a spacing. A container is filled from its bottom up to a
         level: one whose inside is a box as that box; else with particles half a spacing or more from its walls and from
-        what stands in it, colliders and rigid bodies, which leaves out up to half a spacing along them. Each particle
+        colliders and rigid bodies in it, which leaves out up to half a spacing along them. Each particle
         has the mass of a cube of the spacing, of a box an equal part of its mass, and is a ball as wide as the spacing
         for whatever it touches.
 
@@ -56,7 +56,7 @@ class Fluids(Contents):
         All fluids of a scene have the same spacing, support, kernel, dimensions and boundary.
 
         Args:
-            shape_or_points: What is to be filled: a `Box`, `Sphere`, `Cylinder`, `Capsule`, `Cone` or `ConvexHull`; a
+            shape_or_points: The shape to fill: a `Box`, `Sphere`, `Cylinder`, `Capsule`, `Cone` or `ConvexHull`; a
                 closed mesh, as `Mesh`, as a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a
                 trimesh, or the path of a mesh file; or a container that is already in the scene, the handle of a
                 collider or a rigid body, or a list of those that are its walls. Or the particles themselves, points
@@ -107,7 +107,7 @@ class Fluids(Contents):
 
             in_plane(thing, points, sampling.spacing)
             if velocities[:, 2].any():
-                raise SceneError(f"{thing}: velocity: with dimensions=2 nothing moves along z")
+                raise SceneError(f"{thing}: velocity: has a z component, but dimensions=2; expected z = 0")
         return self._add_group(
             Particles(
                 name,
@@ -171,7 +171,7 @@ class Fluids(Contents):
 
 
 def _containers(given: Any) -> list:
-    """Handles of colliders and bodies, when that is what was given; else none."""
+    """Handles, if colliders or bodies were given; else none."""
     handles = list(given) if isinstance(given, (list, tuple)) else [given]
     solid = [isinstance(handle, (ColliderHandle, BodyHandle)) for handle in handles]
     return handles if solid and all(solid) else []

@@ -42,7 +42,7 @@ class Grains(Contents):
         cubic lattice of balls that touch, which stands as it is until something disturbs it.
 
         Args:
-            shape_or_points: The centres of the grains, (N, 3) [m]; or what they fill: a shape such as `Box`, a closed
+            shape_or_points: The centres of the grains, (N, 3) [m]; or the shape to fill such as `Box`, a closed
                 mesh as a tuple `(vertices, faces)`, an object with both, or the path of a mesh file.
             radius: Radius of the grains [m].
             material: Its material; None: `GrainMaterial()`.

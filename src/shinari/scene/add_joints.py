@@ -21,11 +21,11 @@ PARALLEL = 1e-6
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of joint knows.
+    """Properties of a kind of joint.
 
     Attributes:
         axis: `"no"`, `"may"` (limits need one) or `"must"` have an axis.
-        limits: What `limits` bounds, or None.
+        limits: The quantity that `limits` bounds, or None.
         swing: Whether it takes `swing_limit`.
         twist: Whether it takes `twist_limits`.
         motor: Whether it takes a motor.
@@ -59,7 +59,7 @@ KINDS = {
 
 
 class Joints(Contents):
-    """What joins bodies."""
+    """Joints between bodies."""
 
     def add_joint(  # noqa: PLR0913  public interface, by keyword
         self,
@@ -114,14 +114,14 @@ class Joints(Contents):
             limits: Least and largest angle [rad], travel or length [m], (2,); either may be infinite.
             swing_limit: Largest angle between the axes of both bodies [rad].
             twist_limits: Least and largest angle about the axis [rad], (2,).
-            compliance: Inverse stiffness of what holds places [m/N]; with one, `distance` is a spring.
-            angular_compliance: Inverse stiffness of what holds turns [rad/(N m)].
+            compliance: Inverse stiffness of the positional rows [m/N]; with one, `distance` is a spring.
+            angular_compliance: Inverse stiffness of the angular rows [rad/(N m)].
             limit_compliance: Inverse stiffness of the limits [m/N or rad/(N m)].
-            damping: Against motion along and about what the joint leaves free [N s/m or N m s/rad]; of a `distance`
+            damping: Of motion along and about the free axes [N s/m or N m s/rad]; of a `distance`
                 along its line.
             motor: `VelocityMotor` or `Servo`.
-            break_force: Force above which it lets go [N]; None: it holds any.
-            break_torque: Moment above which it lets go [N m]; None: it holds any.
+            break_force: Force above which it breaks [N]; None: never.
+            break_torque: Moment above which it breaks [N m]; None: never.
             ratio: Of a gear; negative where the wheels mesh from outside.
             rest_length: Of a `distance` [m]; None: as described, or, with `limits` and no compliance, any within them.
             collide: Whether the two bodies touch each other.
@@ -157,7 +157,7 @@ class Joints(Contents):
             ("rest_length", rest_length is not None, kind == "distance"),
         ):
             if given and not meant:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint{_hint(field, kind)}")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint{_hint(field, kind)}")
         numbers: dict[str, float] = {}
         if kind == "gear":
             numbers["ratio"] = _ratio(thing, ratio)
@@ -239,7 +239,7 @@ def _places(thing: str, kind: str, anchor: Any, second: Any) -> tuple[np.ndarray
     if kind == "gear":
         for field, value in (("anchor", anchor), ("second_anchor", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
         return np.zeros(3), np.zeros(3)
     if anchor is None:
         raise SceneError(f"{thing}: anchor: has to be given")
@@ -261,7 +261,7 @@ def _axes(thing: str, kind: str, axis: Any, second: Any, needed: bool) -> tuple[
     if traits.axis == "no":
         for field, value in (("axis", axis), ("second_axis", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: means nothing for this kind of joint")
+                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
         return None
     if axis is None:
         if traits.axis == "must" or needed or second is not None:
@@ -310,7 +310,7 @@ def _ratio(thing: str, ratio: Any) -> float:
         raise SceneError(f"{thing}: ratio: has to be given")
     value = check.number(thing, "ratio", ratio)
     if value == 0.0:
-        raise SceneError(f"{thing}: ratio: must not be 0: it would hold the first body")
+        raise SceneError(f"{thing}: ratio: 0 would fix the first body; expected another value")
     return value
 
 

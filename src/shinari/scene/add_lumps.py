@@ -45,8 +45,8 @@ class Lumps(Contents):
         """Add a lump of particles that keeps its shape: rigid, deformable or plastic.
 
         A closed mesh is filled with particles; their mass, their centre of mass and their inertia are those of the
-        solid, and the mesh moves along as what is shown. Particles of one lump never collide with each other; with
-        everything else they do, by their radius.
+        solid, and the mesh moves along as the visible surface. Particles of one lump never collide with each other;
+        with everything else they do, by their radius.
 
         Args:
             mesh_or_points: A closed surface, as a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such
@@ -56,7 +56,7 @@ class Lumps(Contents):
             material: Its material; None: `LumpMaterial()`, which is rigid.
             spacing: Distance of the particles [m]; None: a twelfth of the longest extent of a mesh, or the median
                 distance of points from their nearest neighbours. A point fills a cube of this edge.
-            radius: Distance kept from what is touched [m]; None: half of the spacing.
+            radius: Distance kept in contact [m]; None: half of the spacing.
             mass: Masses of points [kg], one or (N,), in place of the density; 0 fixes a particle.
             clusters: Clusters of local particle indices; None: as the material says, see `cluster_size`.
             position: Where the origin of the mesh or of the points goes [m].

@@ -84,31 +84,31 @@ class Joining(Contents):
         break_force: float | None = None,
         reach: float | None = None,
     ) -> RowsHandle:
-        """Attach particles to other particles, things, rigid bodies, points of the world, or a moving target.
+        """Attach particles to other particles, objects, rigid bodies, points of the world, or a moving target.
 
         Both sides are pulled. What is apart keeps the distance that it has now and may turn about it; what coincides
         stays together. All rows of a call are of one type: they hold together when all of them coincide. On a rigid
-        body each is of its own; what is attached to a body passes through it.
+        body each is of its own; particles attached to a body pass through it.
 
         Args:
             first: `(handle, index)` or `(handle, indices)`, indices within the handle; a row each. Or `(body, point)`,
                 with the particles as second.
-            second: What each of them is attached to, one for all or one each:
+            second: Partner of each of them, one for all or one each:
                 `(handle, index)` or `(handle, indices)`, whole numbers: particles;
-                `(handle, point)` or `(handle, points)`, floats, (3,) or (M, 3) [m]: the place on that thing that is
+                `(handle, point)` or `(handle, points)`, floats, (3,) or (M, 3) [m]: the point on that object that is
                 nearest to the point, in a tetrahedron, on a triangle or on a segment, which moves along with it;
-                `handle`: the place on that thing that is nearest to the particle itself, which welds two things;
+                `handle`: the point on that object that is nearest to the particle itself, which welds two objects;
                 `(body, point)` or `(body, points)`: the point, which need not be on its surface, as it moves along with
                 a rigid body; `body`: the point where the particle is, which welds it to the body;
                 a point [m], or (M, 3) of them: they are pulled there;
                 a function of time [s] that returns a point: they follow it.
             compliance: Inverse stiffness of each row [m/N].
-            break_force: Force [N] above which a row lets go for good, each by itself; None: never.
-            reach: Largest distance from a point to its place on a thing [m]; None: the longest edge there. On a rigid
-                body: largest distance of a point from its surface; None: any.
+            break_force: Force [N] above which a row breaks for good, each by itself; None: never.
+            reach: Largest distance from a point to its partner on an object [m]; None: the longest edge there. On a
+                rigid body: largest distance of a point from its surface; None: any.
 
         Raises:
-            SceneError: One of the two is not what it should be, a place is out of reach, or a value lies outside its
+            SceneError: One of the two has a wrong type, a point is out of reach, or a value lies outside its
                 bounds.
         """
         if break_force is not None:

@@ -41,9 +41,9 @@ class Sheets(Contents):
             positions: Positions [m], (N, 3) or one (3,).
             mass: Mass [kg], one or (N,); 0 fixes the particle.
             velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
-            radius: Distance kept from colliders and other things [m], one or (N,); particles without one pass through
-                other things.
-            friction: Coulomb coefficient; None: as that of what is touched.
+            radius: Distance kept from colliders and other objects [m], one or (N,); particles without one pass through
+                other objects.
+            friction: Coulomb coefficient; None: that of the other object.
             static_friction: Coulomb coefficient of sticking; None: as `friction`.
             restitution: Ratio of the speeds after and before an impact, 0 to 1.
             contact_compliance: Inverse stiffness of a contact [m/N].
@@ -168,7 +168,7 @@ class Sheets(Contents):
         velocities = self._velocities(thing, velocity, masses)
         among = self_collision_mode(thing, self_collision, {True: "segments"})
         if among is not None and rope.radius == 0.0:
-            raise SceneError(f"{thing}: self_collision: a rope of radius 0 cannot touch itself; give the radius")
+            raise SceneError(f"{thing}: self_collision: a rope of radius 0 has no contacts; give the radius")
         radii = np.full(len(x), rope.radius)
         return self._add_group(
             Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope)

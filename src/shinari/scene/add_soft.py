@@ -71,7 +71,7 @@ class SoftBodies(Contents):
         if among is not None:
             check_thickness(thing, vertices, faces, soft.thickness)
         radii = np.zeros(len(vertices))
-        # where it tears, what was inside comes to the surface
+        # tearing exposes interior faces
         radii[... if soft.tear_strain < np.inf else np.unique(faces)] = 0.5 * soft.thickness
         vertices = self._placed(thing, vertices, position, rotation)
         if seen is not None:

@@ -1,4 +1,4 @@
-"""What the `add_*` functions of a scene do with their arguments."""
+"""Arguments of the `add_*` functions of a scene."""
 
 import math
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ def surface_of(material: SolidMaterial) -> Surface:
 
 
 def self_collision_mode(thing: str, value: Any, modes: dict[Any, str]) -> str | None:
-    """What of a thing collides with itself; None: nothing.
+    """Elements of an object that collide with each other; None: none.
 
     Raises:
         SceneError: It is neither False nor one of the modes.

@@ -1,4 +1,4 @@
-"""What an attachment joins: which rows, between which particles, or particles and bodies, with which parameters."""
+"""Rows of attachments: between which particles, or particles and bodies, with which parameters."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,7 @@ def particles_of(scene: "Contents", what: str, value: Any) -> np.ndarray:
 
 
 def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None) -> Joint:
-    """The rows that attach particles (M,) to what was given as second; see `Joining.attach`.
+    """The rows that attach particles (M,) to the second argument; see `Joining.attach`.
 
     Raises:
         SceneError: It is nothing that a particle can be attached to, or out of reach.
@@ -122,14 +122,14 @@ def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None
         reach = check.number("attach", "reach", reach, above=0.0)
     if thing is None:
         if reach is not None:
-            raise SceneError("attach: reach: belongs to a place on a thing, and second is none")
+            raise SceneError("attach: reach: is of attachments to a point on an object, and second is none")
         return _to_world(first, second)
     thing = _own(scene, "second", thing)
     if where is None:
         return _to_places(scene, first, thing, scene.positions[first], reach)
     if check.shaped("attach", "second", where).dtype.kind in "iu":
         if reach is not None:
-            raise SceneError("attach: reach: belongs to a place on a thing, and second gives its particles")
+            raise SceneError("attach: reach: is of attachments to a point on an object, and second gives its particles")
         return _to_particles(scene, first, particles_of(scene, "second", (thing, where)))
     return _to_places(scene, first, thing, _points("second", where, len(first)), reach)
 
@@ -170,7 +170,7 @@ def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> J
 
 
 def _to_places(scene: "Contents", first: np.ndarray, thing: Handle, points: np.ndarray, reach: float | None) -> Joint:
-    """Rows to the places on a thing that are nearest to points (M, 3)."""
+    """Rows to the points of an object that are nearest to points (M, 3)."""
     from shinari.build.nearest import elements_of, longest_edges, nearest_places
 
     group = next(group for group in scene.groups if group.name == thing.name)

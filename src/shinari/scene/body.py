@@ -1,4 +1,4 @@
-"""What a scene holds of rigid bodies and joints: plain frozen records, checked when they were added."""
+"""Rigid bodies and joints of a scene: plain frozen records, checked when they were added."""
 
 from dataclasses import dataclass, field
 
@@ -87,15 +87,15 @@ class Joint:
         frames: Joint frame in the axes of each body, unit quaternions, (2, 4).
         compliance: Of the places that the joint holds [m/N].
         angular_compliance: Of the turns that it holds [rad/(N m)].
-        damping: Against motion along and about what it leaves free [N s/m or N m s/rad].
+        damping: Of motion along and about its free axes [N s/m or N m s/rad].
         travel: Least and largest travel along the axis [m], (2,), or None.
         twist: Least and largest angle about the axis [rad], (2,), or None.
         swing: Largest angle between the axes of the two bodies [rad], or None.
         limit_compliance: Of the limits [m/N or rad/(N m)].
         drive: Its motor, or None.
-        break_force: Force above which it lets go [N].
-        break_torque: Moment above which it lets go [N m].
-        numbers: What only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance,
+        break_force: Force above which it breaks [N].
+        break_torque: Moment above which it breaks [N m].
+        numbers: Values that only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance,
             `cosine` of the angle between the axes of a universal joint.
         collide: Whether the two bodies touch each other.
     """

@@ -1,4 +1,4 @@
-"""What a scene holds, and how things are entered into it: names, particles, rows."""
+"""The contents of a scene, and how objects are entered: names, particles, rows."""
 
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | Sink
 
 
 class Contents:
-    """Lists of all that is in a scene; what adds to them is a class of its own for each kind of thing."""
+    """Lists of all contents of a scene; a class for each kind of object adds to them."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Contents:
         """Acceleration of everything that is free [m/s^2], (3,); assign it to change it before a simulation is built.
 
         Raises:
-            SceneError: What was assigned is no vector.
+            SceneError: The value is no vector.
         """
         return self._gravity
 
@@ -65,7 +65,7 @@ class Contents:
         """Velocity of the air [m/s], (3,), or a function of time [s]; None: there is no air. It can be assigned.
 
         Raises:
-            SceneError: What was assigned is neither a vector nor a function of one argument.
+            SceneError: The value is neither a vector nor a function of one argument.
         """
         return self._wind
 
@@ -79,7 +79,7 @@ class Contents:
         """Density of the air [kg/m^3]; it can be assigned.
 
         Raises:
-            SceneError: What was assigned is no number of at least 0.
+            SceneError: The value is no number of at least 0.
         """
         return self._air_density
 
@@ -93,7 +93,7 @@ class Contents:
         """Rate at which all velocities decay [1/s]; it can be assigned.
 
         Raises:
-            SceneError: What was assigned is no number of at least 0.
+            SceneError: The value is no number of at least 0.
         """
         return self._damping
 
@@ -129,7 +129,7 @@ class Contents:
         found = self.handles.get(name) if isinstance(name, str) else None
         if found is None:
             raise SceneError(
-                f"scene: name: nothing is called {check.short(name)}; known are {check.names(self.handles, near=name)}"
+                f"scene: name: unknown name {check.short(name)}; known are {check.names(self.handles, near=name)}"
             )
         return found
 
@@ -140,9 +140,9 @@ class Contents:
         """The handle of an object of this scene, given that or its name.
 
         Args:
-            thing: What asks for it, for messages.
+            thing: Name of the caller, for messages.
             field: Name of the argument.
-            value: What was given.
+            value: The value.
             *kinds: Classes that the handle can have.
 
         Raises:
@@ -158,7 +158,7 @@ class Contents:
             suited = [name for name, other in self.handles.items() if isinstance(other, kinds)]
             known = f"; known are {check.names(suited, near=value)}"
         if handle is None and value is not None:
-            raise SceneError(f"{thing}: {field}: nothing is called {check.short(value)}; {wanted}{known}")
+            raise SceneError(f"{thing}: {field}: unknown name {check.short(value)}; {wanted}{known}")
         raise SceneError(f"{thing}: {field}: {wanted}, got {check.short(value)}{known}")
 
     def pin(self, particles: Any) -> None:

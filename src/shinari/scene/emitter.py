@@ -1,4 +1,4 @@
-"""What brings a fluid into the world while it runs, and what takes it away: plain frozen records."""
+"""Emitters and sinks of fluids: plain frozen records."""
 
 import math
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Emitter:
 
         Args:
             time: The time.
-            thing: What the motion belongs to, for messages.
+            thing: Name of the object, for messages.
 
         Returns:
             Positions [m], (K, 3), and the velocity of all of them [m/s], (3,).

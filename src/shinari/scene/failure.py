@@ -11,12 +11,12 @@ from shinari.scene import check
 
 @dataclass(frozen=True)
 class Failure:
-    """When rows let go, and when they change their rest shape.
+    """Strains at which rows break, and at which they change their rest shape.
 
     Attributes:
-        tear_strain: Strain above which a row lets go for good; infinity: never.
+        tear_strain: Strain above which a row breaks for good; infinity: never.
         yield_strain: Strain above which the rest shape follows; infinity: never.
-        creep: Rate at which what is beyond the yield strain is taken up [1/s]; infinity: at once.
+        creep: Rate at which strain beyond the yield becomes plastic [1/s]; infinity: at once.
         plastic_limit: Strain of the rest shape at which it stops to flow.
     """
 

@@ -78,7 +78,7 @@ class FluidMaterial:
             fluid that does not wet, 1 for one that spreads.
         air_drag: Drag coefficient of the area that the fluid shows to the air of the scene; a scene without wind has
             no air.
-        ambient_density: Density of what is around the fluid and is not simulated [kg/m^3]; it buoys up a gas.
+        ambient_density: Density of the surrounding medium, which is not simulated [kg/m^3]; it buoys up a gas.
         cohesive: Whether pressures may be negative; else particles are never pulled together.
         tensile_correction: Part k of the pressures of two particles that pushes them apart when they are near, so that
             they do not clump, at most 0.1, above which drops burst; 0: none (Monaghan 2000; Macklin and Mueller 2013,

@@ -1,4 +1,4 @@
-"""Handles: what the `add_*` functions of a scene return."""
+"""Handles, which the `add_*` functions of a scene return."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Handle:
         return self._scene.positions[self.particles.start : self.particles.stop]
 
     def pin(self, indices: Any) -> None:
-        """Fix particles in space; they then follow what is written to the state.
+        """Fix particles in space; they then follow values written to the state.
 
         Args:
             indices: Indices within this handle, 0 to N - 1, (K,) or one.

@@ -42,15 +42,15 @@ class Clusters:
 class LumpMaterial:
     """Material of a lump of particles whose shape is matched (Mueller et al. 2005).
 
-    Stiffness k is the part of the way to its goal that a particle goes, from rest, in a sixtieth of a second. It is a
-    spring between each particle and its goal: every way of the lump to change its shape swings with the angular
+    Stiffness k is the fraction of the displacement to its goal that a particle moves, from rest, in a sixtieth of a
+    second. It is a spring between each particle and its goal: every mode of deformation oscillates with the angular
     frequency w = 60 sqrt(k / (1 - k)) rad/s, for any time step, number of substeps and of iterations, as long as these
     resolve it. A lump of stiffness 1 is rigid.
 
     Attributes:
         density: Mass per volume [kg/m^3].
         stiffness: Stiffness, 0 to 1.
-        mode: What shape a cluster goes back to: `"rigid"`, the shape at rest; `"linear"`, that shape partly stretched
+        mode: Goal shape of a cluster: `"rigid"`, the shape at rest; `"linear"`, that shape partly stretched
             and sheared as it is now, with its volume; `"quadratic"`, partly bent and twisted too.
         beta: How much of the deformation the goal takes over, 0 to 1, for linear and quadratic clusters.
         cluster_size: Edge of overlapping cubes whose particles are clusters [m]; None: the lump is one cluster.

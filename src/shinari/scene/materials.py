@@ -43,7 +43,7 @@ class ClothMaterial:
 
     Attributes:
         density: Mass per area [kg/m^2].
-        thickness: Thickness [m]; the middle surface keeps half of it from what it touches.
+        thickness: Thickness [m]; the middle surface keeps half of it in contact.
         friction: Coulomb coefficient of sliding in contact.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.
         restitution: Ratio of the speeds after and before an impact, 0 to 1.
@@ -55,8 +55,8 @@ class ClothMaterial:
         stretch_model: `"springs"` along edges, or `"strain"`.
         poissons_ratio: Poisson's ratio in the plane with `"strain"`, above -1 and below 1; None: 1/3, as springs have.
         bend_stiffness: Bending stiffness of the sheet as a plate [N m]; 0: no bending rows. Triangles near equilateral
-            meet it within 2 %; a grid whose diagonals all run one way is as stiff along its axes, and up to three
-            times stiffer where it would fold across the diagonals.
+            meet it within 2 %; a grid whose diagonals all run in one direction is as stiff along its axes, and up to
+            three times stiffer where it would fold across the diagonals.
         bend_model: `"isometric"`, `"dihedral"`, or `"cross"`: distance rows between the far corners of neighbouring
             triangles, with `bend_compliance`.
         bend_compliance: Compliance of `"cross"` rows [m/N].
@@ -177,7 +177,7 @@ _OWN_CHECKS = ("bend_model", "stretch_model", "poissons_ratio")
 
 
 def _check_stretch_model(material: ClothMaterial) -> None:
-    """What only springs, or only strain rows can do."""
+    """Fields of springs alone, and of strain rows alone."""
     if material.stretch_model == "springs":
         if material.poissons_ratio is not None:
             raise SceneError(

@@ -1,6 +1,6 @@
 """Motions that are data: they can be written in a scene file and saved in a checkpoint.
 
-Any function of time serves as a motion too; these two cover what scene files need.
+Any function of time serves as a motion too; these two cover scene files.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a scene keeps of a rod beside its points, and the handle of one."""
+"""The record of a rod beside its points, and its handle."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -43,7 +43,7 @@ class RodHandle(Handle):
         return rod.frames.copy()
 
     def clamp(self, segments: Any) -> None:
-        """Fix the frames of segments: they then follow what is written to `Simulation.frames`.
+        """Fix the frames of segments: they then follow values written to `Simulation.frames`.
 
         A clamp holds the direction of a segment and its twist, not its points; pin one of them for that. What it holds
         is the middle of the segment: a cantilever bends from there on.

@@ -1,4 +1,4 @@
-"""The scene: what the user describes, before anything is built."""
+"""The scene: the user's description, before anything is built."""
 
 from shinari.scene.add_bodies import Bodies
 from shinari.scene.add_colliders import Colliders

@@ -25,13 +25,13 @@ class SoftMaterial:
             `"stvk"` (St. Venant-Kirchhoff) and `"corotated"`, linear in strain; `"strain"` (Mueller et al. 2014).
         damping: Damping time [s] of every row: its damping stiffness is this time times its stiffness. A row that is
             damped for long against its neighbours takes more substeps to converge; look at `Simulation.residual`.
-        tear_strain: Largest principal strain above which a tetrahedron lets go for good; infinity: never.
+        tear_strain: Largest principal strain above which a tetrahedron breaks for good; infinity: never.
         yield_strain: Strain above which its rest shape follows at constant volume, so that the strain goes back to
             this; measured as sqrt(2/3) |deviator of the logarithmic strain|, which is the strain of a bar of an
             incompressible material that is pulled; infinity: never.
         creep: Rate of that [1/s]; infinity: at once.
         plastic_limit: The same measure of the rest shape at which it stops.
-        thickness: The surface keeps half of it from what it touches [m].
+        thickness: The surface keeps half of it in contact [m].
         friction: Coulomb coefficient of sliding in contact.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.
         restitution: Ratio of the speeds after and before an impact, 0 to 1.

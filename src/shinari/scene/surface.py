@@ -1,4 +1,4 @@
-"""How the surface of a thing behaves in contact."""
+"""Contact properties of surfaces."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +9,13 @@ from shinari.scene import check
 
 @dataclass(frozen=True)
 class Surface:
-    """Contact properties of a thing or of a collider.
+    """Contact properties of an object or of a collider.
 
     Where two of them meet, the geometric mean of the coefficients of friction acts (the other's alone where one is
     None, and 0 where both are), the larger restitution, and the sum of the compliances.
 
     Attributes:
-        friction: Coulomb coefficient of sliding; None: as that of what is touched.
+        friction: Coulomb coefficient of sliding; None: that of the other object.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.
         restitution: Ratio of the speeds after and before an impact, 0 to 1.
         compliance: Inverse stiffness of a contact [m/N].
@@ -35,7 +35,7 @@ class Surface:
 
 
 def checked_surface(thing: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any) -> Surface:
-    """A surface from what a user gave.
+    """A surface from the values of a user.
 
     Raises:
         SceneError: A value is no number or outside its bounds.

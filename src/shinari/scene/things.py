@@ -1,4 +1,4 @@
-"""What a scene holds: plain frozen records, checked when they were added."""
+"""Objects of a scene: plain frozen records, checked when they were added."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ SolidMaterial: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMate
 Material: TypeAlias = SolidMaterial | FluidMaterial
 
 KINDS = ("particles", "cloth", "rope", "rod", "soft", "lump", "fluid", "grains")
-"""Kinds of things made of particles."""
+"""Kinds of objects made of particles."""
 
 
 # Name of the rows that hold particles at bodies, in messages and in `forces`.
@@ -41,17 +41,17 @@ class Particles:
         positions: Positions [m], (N, 3).
         masses: Masses [kg], (N,); 0 fixes.
         velocities: Velocities [m/s], (N, 3).
-        radii: Distance kept from what is touched [m], (N,).
+        radii: Distance kept in contact [m], (N,).
         surface: How it behaves in contact.
-        self_collision: What of it collides with itself: None, `"particles"`, `"segments"` or `"triangles"`.
+        self_collision: Elements of it that collide with each other: None, `"particles"`, `"segments"` or `"triangles"`.
         faces: Triangles of a cloth, or of the surface of a soft body, (F, 3), local indices.
-        material: What its rows are made of.
+        material: Material of its rows.
         tetrahedra: Tetrahedra of a soft body, (T, 4), local indices.
         rod: Frames of a rod.
         clusters: Clusters of a lump.
-        visual: What is shown in its place; None: its faces, or its particles.
+        visual: The visible surface; None: its faces, or its particles.
         sampling: How a fluid is sampled.
-        emitter: What lets it out, when its particles wait at the start; None: they are there.
+        emitter: Its emitter, if its particles are inactive at the start; None: they are active.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Rows:
         damping: Damping stiffness, (M,), in the unit of the inverse compliance times seconds.
         parameters: Parameters that were given, by name; the rest follow from the positions.
         motion: Target of an attachment as a function of time; drives the parameter `target`.
-        break_force: Force [N] above which the rows let go; None: never.
+        break_force: Force [N] above which the rows break; None: never.
         failure: Strains above which they tear and flow; None: never.
     """
 
@@ -113,7 +113,7 @@ class BodyRows:
         places: Where each is attached, in the axes of the body [m], (M, 3).
         lengths: Distance from there that is kept [m], (M,); 0: held there.
         compliance: Inverse stiffness of each [m/N].
-        break_force: Force [N] above which each lets go; None: never.
+        break_force: Force [N] above which each breaks; None: never.
     """
 
     body: int
@@ -129,7 +129,7 @@ class Volume:
     """A closed mesh that keeps its volume.
 
     Attributes:
-        thing: Name of the thing that it is the surface of.
+        thing: Name of the object whose surface it is.
         faces: Global particle indices of its triangles, outward, (F, 3).
         volume: Volume that it is to have [m^3].
         compliance: Change of the volume by the pressure [m^3/Pa].

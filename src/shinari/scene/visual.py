@@ -6,12 +6,12 @@ import numpy as np
 
 
 class Visual(Protocol):
-    """A surface with vertices of its own that follows the particles of a thing.
+    """A surface with vertices of its own that follows the particles of an object.
 
     `shinari.visual_surfaces` says where they are now.
 
     Attributes:
-        vertices: Vertices at rest, where the thing was put [m], (V, 3).
+        vertices: Vertices at rest, where the object was put [m], (V, 3).
         faces: Triangles, (F, 3), indices of these vertices.
         corners: Particles that each vertex goes with, local indices, (V, K).
         weights: Their weights, which sum to one, (V, K).
@@ -38,11 +38,11 @@ class Visual(Protocol):
         ...
 
     def check(self, thing: str, count: int) -> None:
-        """Refuse what would lead outside of arrays, in a file that somebody changed.
+        """Refuse indices outside of arrays, in a changed file.
 
         Args:
             thing: Name of the thing, for messages.
-            count: Particles that the thing has.
+            count: Particles of the object.
 
         Raises:
             SceneError: A shape or an index is wrong.

@@ -40,7 +40,7 @@ def elements_left(model: Model, state: State, thing: int) -> np.ndarray | None:
 
 
 def faces_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
-    """Triangles of a thing that are still there, (F, 3), local indices; of a soft body the boundary of what is left."""
+    """Active triangles of an object, (F, 3), local indices; of a soft body its boundary now."""
     assert group.faces is not None
     if left is None or left.all():
         return group.faces

@@ -33,7 +33,7 @@ class VolumeQueries:
         return float(self._run.state.parts[MULTIPLIERS][names.index(thing.name)]) / self._run.settings.substep**2
 
     def volume(self, of: Handle | str) -> float:
-        """Volume inside the closed mesh of a thing [m^3].
+        """Volume inside the closed mesh of an object [m^3].
 
         Raises:
             SceneError: The thing has no closed mesh.

@@ -139,7 +139,7 @@ def _bar(precision: str, **failure: float) -> tuple[Simulation, Handle]:
     return small(scene, precision, substeps=40), bar
 
 
-@check("what tears or flows loses energy and keeps momentum", "a row that lets go stores nothing; a rest shape follows")
+@check("what tears or flows loses energy and keeps momentum", "a broken row stores nothing; a rest shape follows")
 def energy(precision: str) -> Iterator[Measurement]:
     """A free sheet and a free bar, thrown apart along their length."""
     for name, build in (("sheet", _sheet), ("bar", _bar)):

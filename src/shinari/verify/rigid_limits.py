@@ -156,7 +156,7 @@ def gears(_: str) -> Iterator[Measurement]:
         yield equal(f"w2, {case} [rad/s]", w2, float(spin(sim, second)[2]), relative=1e-4, theory="closed form")
 
 
-@check("joints break", "it holds up to its strength and lets go above", precisions=ONE)
+@check("joints break", "it holds up to its strength and breaks above", precisions=ONE)
 def breaking(_: str) -> Iterator[Measurement]:
     """Weights hang from joints that are 5 % stronger and weaker than the load; brackets by their moment."""
     for kind in ("ball", "fixed", "hinge", "distance"):

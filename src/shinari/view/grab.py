@@ -64,7 +64,7 @@ class Hands:
         self._mode: Any = page.server.gui.add_dropdown(
             "mouse",
             MODES,
-            hint="grab: drag a thing with the left button. pin: a click on it pins the place, or lets it go; in either "
+            hint="grab: drag an object with the left button. pin: a click on it pins or unpins the point; in either "
             "mode shift and a click do that, too",
         )
         self._changed()

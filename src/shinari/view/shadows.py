@@ -37,7 +37,7 @@ SKY_LOWEST = 0.12
 LAMP_DEPTH, SKY_DEPTH = 0.40, 0.70
 """How much darker a place is that sees nothing of the lamp, or of the sky."""
 SKY_FALLOFF = 0.5
-"""Distance at which a thing takes half as much of the sky as one that touches, in halves of the edge of a depth map."""
+"""Distance at which an object takes half as much of the sky as in contact, in halves of the edge of a depth map."""
 GROUND_CELLS = 224
 """Cells of the grid on the ground along an edge."""
 GROUND_REACH = 2.5
