@@ -87,7 +87,7 @@ class FluidQueries:
         name = self._run.scene.find("fluid_surface", "handle", handle, Handle).name
         group = next(group for group in self._run.scene.groups if group.name == name)
         if group.sampling is None:
-            raise SceneError(f"fluid_surface: {name!r} is made of {group.kind} and is no fluid")
+            raise SceneError(f"fluid_surface: {name!r}: is a {group.kind}; expected a fluid")
         points = self._run.state.positions[particles.start : particles.stop][self.active(handle)]
         return reconstruct(points, group.sampling.spacing, resolution=resolution, smoothing=smoothing)
 
