@@ -15,7 +15,7 @@ from shinari.build.array_cache import load_arrays, store_arrays
 from shinari.compute import Program, function, kernel
 from shinari.compute.threads import team
 from shinari.contact.solid.field import MeshFields, search, square_to_box, to_triangle
-from shinari.scene.mesh_shape import Mesh, unite
+from shinari.shapes.mesh import Mesh, unite
 
 LEAF = 4
 """Most triangles in a leaf."""

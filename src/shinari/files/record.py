@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from shinari.build.body_mesh import body_surface
-from shinari.build.shape_mesh import shape_mesh
 from shinari.diagnostics import Measured
 from shinari.errors import FileError, FrameRateWarning, require
 from shinari.files.results import Body, Frame, Layout, Part, Writer
@@ -20,6 +19,7 @@ from shinari.files.writers import FORMATS, open_writer
 from shinari.scene import check
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
+from shinari.shapes.base import shape_mesh
 from shinari.simulation import Simulation
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}

@@ -17,10 +17,12 @@ from shinari.contact.solid.collide import into, turn
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.near import least_gap
 from shinari.contact.solid.records import Poses
-from shinari.contact.solid.shapes import BOX, CONTAINER, MESH, PLANE
 from shinari.fluid.impulses import Impulses, Log
 from shinari.fluid.records import FluidParticles, Solve
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.shapes.box import BOX, CONTAINER
+from shinari.shapes.plane import PLANE
+from shinari.shapes.registry import LAST_CONVEX
 
 ONE, TWO, THREE, HALF = np.float32(1.0), np.float32(2.0), np.float32(3.0), np.float32(0.5)
 # A margin above rounding: whether a particle is listed must not depend on its chunk.
@@ -242,13 +244,13 @@ def box_share(table, q, s, support):
 
 
 @cache
-def find_planes(meshes: bool) -> Kernel:
-    """Kernel that lists the planes near an item, with or without meshes; with too few slots it only counts them."""
-    distance_and_normal = distances(meshes)
+def find_planes(hollow: bool) -> Kernel:
+    """Kernel that lists the planes near an item, with or without hollow solids; with too few slots it only counts."""
+    distance_and_normal = distances(hollow)
 
     @function(fastmath=STEADY)
     def corner_planes(p, slots, count, planes, k, q, n, kind, s, fields, thick, pose, reach, flat):
-        """Further planes of a mesh near a point that lies in a hollow of it: seen from four points to the sides."""
+        """Further planes of a solid near a point that lies in a hollow of it: seen from four points to the sides."""
         first = count - 1
         most = max(abs(n[0]), max(abs(n[1]), abs(n[2])))
         aside = (ONE, ZERO, ZERO) if abs(n[0]) < most else (ZERO, ONE, ZERO)
@@ -312,7 +314,7 @@ def find_planes(meshes: bool) -> Kernel:
                 behind = distance_and_normal(kind, sub(q, scale(n, d + support)), s, fields)[0]
                 thick = max(support - behind, ZERO)
             count = keep(p, slots, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
-            if meshes and kind >= MESH:
+            if hollow and kind > LAST_CONVEX:
                 count = corner_planes(p, slots, count, planes, k, q, n, kind, s, fields, thick, pose, reach, flat)
         items.count[p] = count
         if remembers and not clear:

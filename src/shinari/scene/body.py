@@ -5,26 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shinari.scene.motion import Motion
-from shinari.scene.shapes import Shape
 from shinari.scene.surface import Surface
+from shinari.shapes.compound import Piece
 
 WORLD = -1
 """Index of the world where a joint asks for a body."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A shape of a body, in the axes in which the body was described.
-
-    Attributes:
-        shape: The shape.
-        position: Its origin [m], (3,).
-        rotation: Unit quaternion w x y z, (4,).
-    """
-
-    shape: Shape
-    position: np.ndarray
-    rotation: np.ndarray
 
 
 @dataclass(frozen=True)

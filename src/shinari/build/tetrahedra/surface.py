@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shinari.build.tetrahedra.check import components
 from shinari.compute import Field, Record, kernel
 from shinari.compute.program import run_once
-from shinari.scene.mesh_shape import unite
+from shinari.shapes.mesh import unite
 
 
 @dataclass(frozen=True, eq=False)

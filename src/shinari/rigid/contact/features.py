@@ -9,7 +9,7 @@ import numpy as np
 
 from shinari.build.field import box_tree
 from shinari.compute import Field, Record
-from shinari.scene.mesh_shape import Mesh, unite
+from shinari.shapes.mesh import Mesh, unite
 
 FLAT = 1e-3
 """Sine of the angle between two faces below which the edge between them does not stick out."""

@@ -7,9 +7,23 @@ import numpy as np
 
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.body import Piece
 from shinari.scene.motion import NO_ROTATION
-from shinari.scene.shapes import Shape
+from shinari.shapes.base import Shape
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A shape of a body, in the axes in which the body was described.
+
+    Attributes:
+        shape: The shape.
+        position: Its origin [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+    """
+
+    shape: Shape
+    position: np.ndarray
+    rotation: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
