@@ -1,6 +1,6 @@
 """References to names where they are defined lead to where they are documented.
 
-Signatures say `shinari.scene.shapes.Sphere`, or only `Sphere`; pages document it as `shinari.Sphere`. What is ours and
+Signatures say `shinari.shapes.sphere.Sphere`, or only `Sphere`; pages document it as `shinari.Sphere`. What is ours and
 has no page stays plain text; what is nowhere stays a warning.
 """
 

@@ -21,7 +21,6 @@ from shinari.errors import (
     ShinariError,
     TetrahedraWarning,
 )
-from shinari.scene.compound_shape import Compound
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
@@ -30,9 +29,20 @@ from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.compound import Compound
+from shinari.shapes.cone import Cone
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.heightfield import Heightfield
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.plane import Plane
+from shinari.shapes.registry import register_shape
+from shinari.shapes.sphere import Sphere
 from shinari.storage import connect
 from shinari.version import __version__ as __version__
 
@@ -100,6 +110,7 @@ __all__ = [
     "SceneError",
     "SeamWarning",
     "Servo",
+    "Shape",
     "ShinariError",
     "Simulation",
     "SoftMaterial",
@@ -113,6 +124,7 @@ __all__ = [
     "load_scene",
     "open_cache",
     "register",
+    "register_shape",
     "show",
     "tetrahedralize",
 ]

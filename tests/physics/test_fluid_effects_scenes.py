@@ -12,7 +12,7 @@ from shinari.rigid.bodies import Bodies
 from shinari.rigid.frames import Frames
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.simulation import Simulation
 from shinari.solver.particles import Particles
 from shinari.verify.ledger import run_checks

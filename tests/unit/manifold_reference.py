@@ -16,14 +16,23 @@ from shinari.rigid.contact.poses import Poses
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import mirror
 from shinari.rigid.contact.shapes import Shapes
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Sphere
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cone import Cone
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.sphere import Sphere
+
+FIELDS = ("kind", "size", "radius", "extent", "corners", "axes", "flat", "angular", "hull")
+"""Fields with a row for each shape."""
 
 
-class Hull:
+class Hull(ConvexHull):
     """What `shapes_of` asks of a convex hull."""
 
     def __init__(self, vertices, loops):
-        self.vertices, self.loops = np.asarray(vertices, float), loops
+        object.__setattr__(self, "vertices", np.asarray(vertices, float))
+        object.__setattr__(self, "loops", loops)
 
 
 def hull_of(points):
@@ -173,7 +182,7 @@ def manifolds(shapes, a, pose_a, b, pose_b, margin):
     poses.pose[0::2], poses.pose[1::2] = pose_a, pose_b
     # each pair has shapes of its own, so that each has its pose
     arrays = dict(shapes.arrays)
-    arrays |= {name: np.ascontiguousarray(arrays[name][both.ravel()]) for name in ("kind", "size", "hull")}
+    arrays |= {name: np.ascontiguousarray(arrays[name][both.ravel()]) for name in FIELDS}
     p = Program()
     p.launch(find, asked, Shapes(np.float64, **arrays), poses, count=count)
     p.run()

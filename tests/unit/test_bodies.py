@@ -8,12 +8,12 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.inertia import compound_properties, solid_properties
-from shinari.build.shape_mesh import shape_mesh
+from shinari.build.inertia import compound_properties
 from shinari.files.meshes import write_mesh
 from shinari.scene.body import Body
-from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
+from shinari.shapes.base import shape_mesh
+from shinari.shapes.compound import Piece
 
 BOX = sn.Box((1.0, 2.0, 3.0))
 BOX_MESH = shape_mesh(BOX)
@@ -37,7 +37,7 @@ def tensor_of(found: Body) -> np.ndarray:
     "shape", [sn.Sphere(0.5), BOX, sn.Capsule(0.3, 1.0), sn.Cylinder(0.3, 1.0), sn.Cone(0.4, 0.8), sn.Mesh(*BOX_MESH)]
 )
 def test_density_times_the_solid(shape: object) -> None:
-    found, unit = body(shape, density=250.0), solid_properties(shape)  # type: ignore[arg-type]
+    found, unit = body(shape, density=250.0), shape.mass_properties()  # type: ignore[arg-type]
     assert found.mass == pytest.approx(250.0 * unit.mass, rel=1e-15)
     assert np.array_equal(found.centre, unit.centre)
     assert tensor_of(found) == pytest.approx(250.0 * unit.tensor, rel=1e-14)

@@ -8,7 +8,6 @@ from test_files_writers import ONE_PICTURE, read_vtkhdf
 
 import shinari as sn
 from shinari.build.body_mesh import body_surface
-from shinari.build.shape_mesh import shape_mesh
 from shinari.cli.info import describe
 from shinari.files.html import moving_box
 from shinari.files.npz import read_npz
@@ -17,9 +16,10 @@ from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.spool import frame_dtype
 from shinari.files.writers import open_writer
 from shinari.scene import body as scene_body
-from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.surface import Surface
+from shinari.shapes.base import shape_mesh
+from shinari.shapes.compound import Piece
 
 
 def body_of(*pieces: Piece, **changes) -> scene_body.Body:

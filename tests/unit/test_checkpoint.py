@@ -7,16 +7,17 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import shape_kernels
 import trimesh
 
 import shinari as sn
-from shinari.build.shape_mesh import shape_mesh
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.files import checkpoint
 from shinari.files.pack import Packed, unpack
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
+from shinari.shapes.base import shape_mesh
 from shinari.solver.workspace import Workspace
 
 
@@ -321,11 +322,8 @@ def test_unpack_refuses_what_it_does_not_know(node: object) -> None:
 )
 @pytest.mark.parametrize("segments", [8, 30, 32])
 def test_shape_meshes_are_closed_and_lie_on_the_surface(shape: object, segments: int) -> None:
-    from shinari.contact.solid import shapes
-
     vertices, faces = shape_mesh(shape, segments=segments)  # type: ignore[arg-type]
-    kind, numbers = shapes.encode(shape)  # type: ignore[arg-type]
-    assert max(abs(shapes.distance.py_func(kind, tuple(p), numbers, ())) for p in vertices) < 1e-12
+    assert np.abs(shape_kernels.distances(shape, vertices)).max() < 1e-12
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     assert set(np.unique(pairs, axis=0, return_counts=True)[1]) == {2}
     a, b, c = (vertices[faces[:, k]] for k in range(3))

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+import shape_kernels
 
 import shinari as sn
-from shinari.contact.solid.shapes import distance, encode, surface_normal
 
 EPS = np.finfo(np.float64).eps
 SHAPES = {
@@ -21,13 +21,11 @@ precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
 
 
 def signed(name: str, points: np.ndarray) -> np.ndarray:
-    kind, numbers = encode(SHAPES[name])
-    return np.array([distance(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
+    return shape_kernels.distances(SHAPES[name], points)
 
 
 def normals(name: str, points: np.ndarray) -> np.ndarray:
-    kind, numbers = encode(SHAPES[name])
-    return np.array([surface_normal(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
+    return shape_kernels.normals(SHAPES[name], points)
 
 
 def surface_points(name: str, count: int) -> np.ndarray:
@@ -102,9 +100,7 @@ THIN = {
 
 
 def depths(shape: object, points: np.ndarray, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    kind, numbers = encode(shape)
-    local = (points - position) @ matrix(rotation)
-    return np.array([distance(kind, tuple(p), tuple(numbers), ()) for p in local.tolist()])
+    return shape_kernels.distances(shape, (points - position) @ matrix(rotation))
 
 
 def matrix(q: np.ndarray) -> np.ndarray:

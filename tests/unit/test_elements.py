@@ -5,10 +5,10 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact.solid import shapes
 from shinari.contact.solid.elements import deepest, nearest_weights
 from shinari.contact.solid.encode import encode_shapes, signed_distance
 from shinari.contact.solid.solids import Solids
+from shinari.shapes.kernels.dispatch import distance_and_normal
 
 SHAPES = {
     "sphere": sn.Sphere(0.2),
@@ -58,7 +58,7 @@ def test_the_deepest_point_is_the_deepest_of_many_samples(name):
             continue
         corners = tuple(tuple(p) for p in triangle.tolist())
         _, _, low, found = deepest(
-            shapes.distance_and_normal, kinds[0], tuple(numbers[0]), fields, third, 0.0005, 1.0, True, corners, corners
+            distance_and_normal, kinds[0], tuple(numbers[0]), fields, third, 0.0005, 1.0, True, corners, corners
         )
         assert low <= d.min() - 0.0005 + 1e-9
         errors.append(signed_distance(shape, [np.array(found) @ triangle])[0] - d.min())

@@ -13,14 +13,15 @@ import pytest
 
 import shinari as sn
 from shinari.build.field import build_field
-from shinari.build.shape_mesh import shape_mesh
 from shinari.compute import Field, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
 from shinari.contact.solid.all_shapes import any_distance
-from shinari.contact.solid.encode import SolidShape, bounds, encode_shapes, signed_distance
+from shinari.contact.solid.encode import SolidShape, encode_shapes, signed_distance
 from shinari.contact.solid.field import FAR, MeshFields, mesh_fields
-from shinari.scene.mesh_shape import Heightfield, Mesh
+from shinari.shapes.base import shape_mesh
+from shinari.shapes.heightfield import Heightfield
+from shinari.shapes.mesh import Mesh
 
 precisions = pytest.mark.parametrize("precision", [np.float32, np.float64])
 
@@ -251,7 +252,7 @@ def test_a_point_that_is_no_number_does_not_crash():
 
 def test_bounds_contain_the_solid():
     for shape in (Mesh(*MESHES["spikes"]), sn.Cone(0.3, 1.0), sn.Cylinder(0.3, 2.0), sn.Capsule(0.2, 1.0)):
-        low, high = bounds(shape)
+        low, high = shape.bounds()
         points = np.random.default_rng(3).uniform(-3.5, 3.5, (3000, 3))
         inside = signed_distance(shape, points) < 0.0
         assert inside.any()
@@ -259,10 +260,10 @@ def test_bounds_contain_the_solid():
         vertices = shape_mesh(shape)[0]
         np.testing.assert_allclose(vertices.min(axis=0), low, atol=1e-12)
         np.testing.assert_allclose(vertices.max(axis=0), high, atol=1e-12)
-    low, high = bounds(sn.Plane((0.0, 1.0, 0.0), 0.4))
+    low, high = sn.Plane((0.0, 1.0, 0.0), 0.4).bounds()
     assert high.tolist() == [np.inf, 0.4, np.inf]
     assert np.isneginf(low).all()
-    assert np.isinf(bounds(sn.Box((1, 1, 1), inside=True))).all()
+    assert np.isinf(sn.Box((1, 1, 1), inside=True).bounds()).all()
 
 
 def files_of(folder):
@@ -303,7 +304,7 @@ import hashlib
 import numpy as np
 import shinari as sn
 from shinari.contact.solid.encode import signed_distance
-from shinari.build.shape_mesh import shape_mesh
+from shinari.shapes.base import shape_mesh
 v, f = shape_mesh(sn.Sphere(1.0), segments=48)
 v = v * (1 + 0.2 * np.sin(5 * v[:, :1]))
 points = np.random.default_rng(0).uniform(-1.5, 1.5, (20000, 3))

@@ -6,9 +6,7 @@ from scipy.spatial import ConvexHull as Reference
 
 import shinari as sn
 from shinari.build.hull import FLAT, convex_hull
-from shinari.build.inertia import solid_properties
-from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.solid.encode import bounds
+from shinari.shapes.base import shape_mesh
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
 
@@ -86,7 +84,7 @@ def test_volume_against_another_implementation(name: str) -> None:
     points = CLOUDS[name]
     hull, expected = sn.ConvexHull(points), Reference(points)
     size = np.linalg.norm(np.ptp(points, axis=0))
-    assert abs(solid_properties(hull).mass - expected.volume) <= FLAT * size * expected.area
+    assert abs(hull.mass_properties().mass - expected.volume) <= FLAT * size * expected.area
     assert set(map(tuple, hull.vertices)) <= set(map(tuple, points))
 
 
@@ -136,7 +134,7 @@ def test_triangles_of_its_faces_make_a_solid_mesh(name: str) -> None:
     vertices, faces = shape_mesh(hull)
     assert np.array_equal(vertices, hull.vertices)
     assert np.array_equal(faces, hull.faces)
-    low, high = bounds(hull)
+    low, high = hull.bounds()
     size = np.linalg.norm(np.ptp(CLOUDS[name], axis=0))
     assert np.abs(low - CLOUDS[name].min(axis=0)).max() <= 2.0 * FLAT * size
     assert np.abs(high - CLOUDS[name].max(axis=0)).max() <= 2.0 * FLAT * size

@@ -7,17 +7,11 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.inertia import (
-    MassProperties,
-    check_inertia,
-    compound_properties,
-    mesh_properties,
-    principal_axes,
-    solid_properties,
-)
-from shinari.build.shape_mesh import shape_mesh
-from shinari.scene.compound_shape import Piece
+from shinari.build.inertia import check_inertia, compound_properties, principal_axes
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
+from shinari.shapes.base import shape_mesh
+from shinari.shapes.compound import Piece
+from shinari.shapes.mass import MassProperties, mesh_properties
 
 EXACT = 1e-12
 SIZES = (1e-3, 0.7, 40.0)
@@ -59,14 +53,14 @@ def test_solids_of_revolution_against_quadrature(size: float) -> None:
     bean = turned_profile(
         lambda y: np.sqrt(a * a - np.maximum(np.abs(y) - 0.5 * b, 0.0) ** 2), -0.5 * b - a, 0.5 * b + a, (-b / 2, b / 2)
     )
-    assert_same(solid_properties(sn.Sphere(a)), ball)
-    assert_same(solid_properties(sn.Cylinder(a, b)), rod)
-    assert_same(solid_properties(sn.Cone(a, b)), cone)
-    assert_same(solid_properties(sn.Capsule(a, b)), bean)
+    assert_same(sn.Sphere(a).mass_properties(), ball)
+    assert_same(sn.Cylinder(a, b).mass_properties(), rod)
+    assert_same(sn.Cone(a, b).mass_properties(), cone)
+    assert_same(sn.Capsule(a, b).mass_properties(), bean)
 
 
 def test_a_capsule_without_length_is_a_ball() -> None:
-    assert_same(solid_properties(sn.Capsule(0.3, 0.0)), solid_properties(sn.Sphere(0.3)))
+    assert_same(sn.Capsule(0.3, 0.0).mass_properties(), sn.Sphere(0.3).mass_properties())
 
 
 @pytest.mark.parametrize("size", [(1.0, 2.0, 3.0), (0.01, 5.0, 0.2), (2.0, 2.0, 2.0)])
@@ -75,9 +69,9 @@ def test_a_box_its_mesh_and_its_hull_are_the_same_solid(size: tuple[float, float
     mass = a * b * c
     expected = MassProperties(mass, np.zeros(3), mass / 12.0 * np.diag([b * b + c * c, c * c + a * a, a * a + b * b]))
     vertices, faces = shape_mesh(sn.Box(size))
-    assert_same(solid_properties(sn.Box(size)), expected)
-    assert_same(solid_properties(sn.Mesh(vertices, faces)), expected)
-    assert_same(solid_properties(sn.ConvexHull(vertices)), expected)
+    assert_same(sn.Box(size).mass_properties(), expected)
+    assert_same(sn.Mesh(vertices, faces).mass_properties(), expected)
+    assert_same(sn.ConvexHull(vertices).mass_properties(), expected)
 
 
 @pytest.mark.parametrize(("seed", "away"), [(0, 0.0), (1, 10.0), (2, 1000.0)])
@@ -87,7 +81,7 @@ def test_a_mesh_turned_and_moved(seed: int, away: float) -> None:
     q, at = turn_of(seed), away * np.array([0.6, -0.5, 0.7])
     vertices, faces = shape_mesh(box)
     moved = mesh_properties(vertices @ rotation_matrix(q).T + at, faces)
-    assert_same(moved, solid_properties(box).moved(at, q), EXACT + 10.0 * np.finfo(float).eps * away)
+    assert_same(moved, box.mass_properties().moved(at, q), EXACT + 10.0 * np.finfo(float).eps * away)
 
 
 def test_the_tetrahedron_at_the_corner_of_a_cube() -> None:
@@ -105,7 +99,7 @@ def test_meshes_against_an_independent_implementation(seed: int) -> None:
     hull = sn.ConvexHull(rng.normal(size=(30, 3)) * [0.3, 1.0, 2.0] + rng.normal(size=3))
     reference = trimesh.Trimesh(hull.vertices, hull.faces, process=False)
     expected = MassProperties(reference.volume, reference.center_mass, reference.moment_inertia)
-    assert_same(solid_properties(hull), expected)
+    assert_same(hull.mass_properties(), expected)
 
 
 def test_a_hollow_mesh_counts_its_hole_as_missing() -> None:
@@ -123,7 +117,7 @@ def test_a_compound_of_the_parts_of_a_box_is_the_box() -> None:
     parts = [((0.5, 1.0, 2.0), -0.75), ((1.5, 1.0, 2.0), 0.25)]
     pieces = [Piece(sn.Box(size), turn @ [x, 0.0, 0.0] + at, q) for size, x in parts]
     assert_same(
-        compound_properties(pieces, [3.0, 3.0]), solid_properties(sn.Box((2.0, 1.0, 2.0))).scaled(3.0).moved(at, q)
+        compound_properties(pieces, [3.0, 3.0]), sn.Box((2.0, 1.0, 2.0)).mass_properties().scaled(3.0).moved(at, q)
     )
 
 
@@ -147,7 +141,7 @@ def test_faces_that_turn_inward_are_refused() -> None:
 )
 def test_shapes_without_a_volume_are_refused(shape: object) -> None:
     with pytest.raises(sn.SceneError, match=f"{type(shape).__name__}: has no finite volume"):
-        solid_properties(shape)  # type: ignore[arg-type]
+        shape.mass_properties()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("moments", [(1.0, 2.0, 2.5), (2.5, 1.0, 2.0), (1.0, 1.0, 1.0), (1e-9, 3.0, 3.0)])

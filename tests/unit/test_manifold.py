@@ -8,9 +8,14 @@ from manifold_reference import gaps, hull_of, manifolds, pose, rotation, signed_
 
 from shinari.contact.solid.encode import signed_distance as solid_distance
 from shinari.rigid.contact.clipping import FEATURES
-from shinari.rigid.contact.shapes import Shapes, shapes_of, walls_of
-from shinari.scene.hull_shape import ConvexHull
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Plane, Sphere
+from shinari.rigid.contact.shapes import Shapes, shapes_of
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cone import Cone
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 
 pytestmark = pytest.mark.bounds
 
@@ -377,7 +382,7 @@ def test_the_radius_of_a_ball_stays_on_its_core():
 
 def test_a_box_in_the_corner_of_a_container():
     """Each wall that is near has the four corners of the face that looks at it; a ball has one point for each."""
-    box, walls = Box((0.2, 0.2, 0.2)), walls_of(Box((2.0, 2.0, 2.0), inside=True))
+    box, walls = Box((0.2, 0.2, 0.2)), Box((2.0, 2.0, 2.0), inside=True).walls()
     found = [between(box, (-0.9, -0.9, 0.9), wall, 0.01) for wall in walls]
     for wall, rows in zip(walls, found, strict=True):
         check_rows(rows, 0.01)
@@ -391,7 +396,7 @@ def test_a_box_in_the_corner_of_a_container():
 def test_the_walls_of_a_container_are_its_half_spaces():
     room = Box((2.0, 3.0, 4.0), inside=True)
     points = np.random.default_rng(9).uniform(-3.0, 3.0, (200, 3))
-    walls = np.min([solid_distance(w, points) for w in walls_of(room)], axis=0)
+    walls = np.min([solid_distance(w, points) for w in room.walls()], axis=0)
     inside = walls > 0.0
     assert np.allclose(walls[inside], solid_distance(room, points)[inside])
     assert np.array_equal(inside, solid_distance(room, points) > 0.0)

@@ -6,8 +6,8 @@ import trimesh
 
 import shinari as sn
 from shinari.build.sampling import surface_points
-from shinari.build.shape_mesh import shape_mesh
 from shinari.contact.solid.encode import signed_distance
+from shinari.shapes.base import shape_mesh
 
 SPACING = 0.05
 TORUS = trimesh.creation.torus(0.3, 0.1)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.shape_mesh import shape_mesh
 from shinari.cli.info import describe
 from shinari.files.json_schema import json_schema
 from shinari.files.meshes import write_mesh
@@ -18,6 +17,7 @@ from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.scene.body import Drive
 from shinari.scene.handle import ColliderHandle
 from shinari.scene.scene import Scene
+from shinari.shapes.base import shape_mesh
 
 FULL = """
 [simulation]

@@ -9,8 +9,8 @@ import shinari as sn
 from shinari.build.clusters import lattice_clusters
 from shinari.build.fill import moments_of
 from shinari.build.nearest_points import nearest
-from shinari.scene.mesh_shape import Mesh
 from shinari.scene.motion import rotation_matrix
+from shinari.shapes.mesh import Mesh
 
 
 @pytest.mark.parametrize("mesh", [box(1.0, 0.6, 0.3), ball(), ball(stretch=(1.0, 0.5, 1.6))])

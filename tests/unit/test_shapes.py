@@ -5,12 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
+import shape_kernels
 
 import shinari as sn
-from shinari.build.shape_mesh import shape_mesh
-from shinari.contact.solid.shapes import distance, distance_and_normal, encode, surface_normal
 from shinari.files.meshes import write_mesh
 from shinari.files.pack import Packed, unpack
+from shinari.shapes.base import shape_mesh
+from shinari.shapes.kernels.dispatch import distance_and_normal
 
 EPS = np.finfo(np.float64).eps
 SHAPES = {
@@ -25,13 +26,11 @@ BOX, BOX_FACES = shape_mesh(sn.Box((1.0, 1.0, 1.0)))
 
 
 def signed(name, points):
-    kind, numbers = encode(SHAPES[name])
-    return np.array([distance(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
+    return shape_kernels.distances(SHAPES[name], points)
 
 
 def normals(name, points):
-    kind, numbers = encode(SHAPES[name])
-    return np.array([surface_normal(kind, tuple(p), tuple(numbers), ()) for p in points.tolist()])
+    return shape_kernels.normals(SHAPES[name], points)
 
 
 def profile(name):
@@ -108,13 +107,11 @@ def test_normal_is_the_gradient_and_has_length_one(name):
 
 @every_shape
 @pytest.mark.parametrize("real", [np.float32, np.float64])
-def test_both_at_once_and_in_both_precisions(name, real):
-    kind, numbers = encode(SHAPES[name])
+def test_distance_and_normal_in_both_precisions(name, real):
+    kind, numbers = shape_kernels.encode(SHAPES[name])
     numbers = tuple(numbers.astype(real))
     for p in places(name)[::20].astype(real):
         value, n = distance_and_normal(kind, tuple(p), numbers, ())
-        assert value == distance(kind, tuple(p), numbers, ())
-        assert n == surface_normal(kind, tuple(p), numbers, ())
         expected = expected_distance(name, p[None].astype(float))[0]
         assert abs(value - expected) <= 64 * np.finfo(real).eps
         assert np.linalg.norm(n) == pytest.approx(1.0, abs=16 * float(np.finfo(real).eps))
@@ -127,8 +124,7 @@ def test_what_is_drawn_is_closed_and_on_the_surface(shape, segments):
     solid = sn.Mesh(vertices, faces, solid=True)
     assert solid.solid
     if not isinstance(shape, sn.Heightfield):
-        kind, numbers = encode(shape)
-        assert max(abs(distance(kind, tuple(p), tuple(numbers), ())) for p in vertices.tolist()) < 1e-12
+        assert np.abs(shape_kernels.distances(shape, vertices)).max() < 1e-12
 
 
 def test_ground_goes_through_its_heights_and_is_solid_below():

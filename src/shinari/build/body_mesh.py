@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from shinari.build.shape_mesh import shape_mesh
 from shinari.scene.body import Body
 from shinari.scene.motion import rotation_matrix
+from shinari.shapes.base import shape_mesh
 
 
 def body_surface(body: Body) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Shape
+from shinari.shapes.base import Shape
 
 
 def check_emitters(scene: Scene) -> None:
@@ -57,8 +57,8 @@ def _solids(scene: Scene) -> Iterator[tuple[str, Shape, np.ndarray, np.ndarray]]
 
 def _depth(shape: Shape, points: np.ndarray) -> float:
     """How deep the deepest of points in the axes of a shape lies in it [m]; at most 0 when none does."""
-    from shinari.contact.solid.encode import bounds, signed_distance
+    from shinari.contact.solid.encode import signed_distance
 
-    low, high = bounds(shape)
+    low, high = shape.bounds()
     near = points[((points > low) & (points < high)).all(axis=1)]
     return -float(signed_distance(shape, near).min()) if len(near) else 0.0

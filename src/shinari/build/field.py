@@ -16,7 +16,7 @@ from shinari.build.topology import unite
 from shinari.compute import Program, function, kernel
 from shinari.compute.threads import team
 from shinari.contact.solid.field import MeshFields, search, square_to_box, to_triangle
-from shinari.scene.mesh_shape import Mesh
+from shinari.shapes.mesh import Mesh
 
 LEAF = 4
 """Most triangles in a leaf."""

@@ -11,7 +11,7 @@ from shinari.contact.solid.all_shapes import mesh_distance
 from shinari.contact.solid.encode import encode_shapes
 from shinari.contact.solid.field import MeshFields, mesh_fields
 from shinari.errors import SceneError
-from shinari.scene.mesh_shape import Mesh
+from shinari.shapes.mesh import Mesh
 
 # Spacings a particle near the surface may be moved to lie just inside of it.
 PULLS = 4

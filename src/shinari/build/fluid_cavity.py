@@ -18,7 +18,10 @@ from shinari.compute.program import run_once
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
 from shinari.scene.motion import rotation_matrix
-from shinari.scene.shapes import Box, Mesh, Plane, Shape
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.plane import Plane
 
 Points = NDArray[np.float64]
 

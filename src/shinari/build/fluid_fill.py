@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.shapes import Box, Heightfield, Mesh, Plane, Shape
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.mesh import Mesh
 
 Points = NDArray[np.float64]
 
@@ -212,7 +214,7 @@ def _is_mesh(given: Any) -> bool:
 
 def _fill_shape(thing: str, shape: Shape, spacing: float, dimensions: int, balls: bool) -> Points:
     """Particles of a centred lattice in a shape; in the inside of a container."""
-    if isinstance(shape, (Plane, Heightfield)):
+    if shape.endless:
         raise SceneError(f"{thing}: shape: a {type(shape).__name__} has no inside that could be filled")
     if isinstance(shape, Mesh) and not shape.solid:
         raise SceneError(f"{thing}: mesh: {shape.openness()}; only a closed mesh can be filled")
@@ -247,9 +249,7 @@ def _nearest_volume(
     inside: Callable[[NDArray[np.int64]], Points],
 ) -> Points:  # fmt: skip
     """Of eight centred lattices that which has as many points inside a shape as its volume has cubes."""
-    from shinari.build.inertia import solid_properties
-
-    wanted = solid_properties(shape).mass / spacing**3
+    wanted = shape.mass_properties().mass / spacing**3
     for more in itertools.product((0, 1), repeat=3):
         if abs(len(points) - wanted) <= MISSED * wanted:
             break
@@ -277,9 +277,7 @@ def extent(shape: Shape) -> tuple[Points, Points]:
     if isinstance(shape, Box):
         half = 0.5 * np.array(shape.size)
         return -half, half
-    from shinari.contact.solid.encode import bounds
-
-    return bounds(shape)
+    return shape.bounds()
 
 
 def _kind(shape: Shape) -> str:

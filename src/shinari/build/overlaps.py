@@ -8,8 +8,8 @@ import numpy as np
 from shinari.errors import ContactWarning
 from shinari.scene.motion import quaternion_product, rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Plane
 from shinari.scene.things import Collider, Particles
+from shinari.shapes.plane import Plane
 
 # Part of its radius that a particle may start inside, and part of a coordinate that is rounding in single precision.
 ALLOWED, ROUNDING = 0.05, 1e-6
@@ -51,9 +51,9 @@ def _pieces(scene: Scene) -> Iterator[Collider]:
 
 
 def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndarray) -> None:
-    from shinari.contact.solid.encode import bounds, signed_distance
+    from shinari.contact.solid.encode import signed_distance
 
-    low, high = bounds(collider.shape)
+    low, high = collider.shape.bounds()
     local = (group.positions - collider.position) @ rotation_matrix(collider.rotation)
     reach = group.radii[:, None]
     near = np.flatnonzero(free & ((local > low - reach) & (local < high + reach)).all(axis=1))

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.cells import Frame, Points, Starts, sort_into_cells
-from shinari.build.shape_mesh import shape_mesh
 from shinari.compute import Field, Record, kernel
 from shinari.compute.program import run_once
 from shinari.contact.solid.encode import signed_distance
 from shinari.errors import SceneError
-from shinari.scene.shapes import Box, Mesh, Shape, Sphere
+from shinari.shapes.base import Shape, shape_mesh
+from shinari.shapes.box import Box
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.sphere import Sphere
 
 # Points before they are thinned, in each square of the spacing.
 DENSE = 24

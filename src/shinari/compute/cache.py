@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
-
 from shinari.compute import bounds, files
 
 if TYPE_CHECKING:
@@ -36,10 +34,17 @@ _unwritten: dict[str, bytes] = {}
 """Object code that could not be written."""
 
 
+def _llvm() -> Any:
+    """LLVM, imported when it is first used: a script that only describes a scene does without."""
+    import llvmlite.binding
+
+    return llvmlite.binding
+
+
 @cache
 def triple() -> str:
     """The platform."""
-    return llvm.get_process_triple()
+    return _llvm().get_process_triple()
 
 
 @cache
@@ -48,10 +53,10 @@ def processor() -> str:
     wanted = os.environ.get("SHINARI_CPU")
     if wanted and wanted != "native":
         return wanted
-    features = llvm.get_host_cpu_features()
+    features = _llvm().get_host_cpu_features()
     if not wanted and platform.machine() in ("x86_64", "AMD64") and all(map(features.get, _V3)):
         return BASELINE
-    return llvm.get_host_cpu_name()
+    return _llvm().get_host_cpu_name()
 
 
 def folder() -> Path:
@@ -125,7 +130,7 @@ def reference(symbol: str) -> str:
 
 def link(symbol: str, data: bytes) -> int:
     """Load object code into the process; its symbol can be called from then on, from other object code, too."""
-    engine = _engine()
+    engine, llvm = _engine(), _llvm()
     engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
     address = engine.get_function_address(symbol)
@@ -136,6 +141,7 @@ def link(symbol: str, data: bytes) -> int:
 
 @cache
 def _engine() -> Any:
+    llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     if bounds.CHECKED:

@@ -28,7 +28,7 @@ from shinari.compute import Record
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
 from shinari.files.frames import frame_of, layout_of
-from shinari.files.pack import RECORDS, Packed, unpack
+from shinari.files.pack import Packed, record_class, unpack
 from shinari.files.partial import check_target, discard, publish, reason, reserve
 from shinari.files.unpack_scene import scene_node, scene_of
 from shinari.files.vtkhdf import Stream, VtkhdfWriter
@@ -252,7 +252,11 @@ def _plain(value: Any) -> Any:
     """Records of a model as containers; those of a scene can be packed as they are."""
     if isinstance(value, ConstraintType):
         return [value.name, list(value.parameters), value.points, value.rows]
-    if dataclasses.is_dataclass(value) and not callable(value) and RECORDS.get(type(value).__name__) is not type(value):
+    if (
+        dataclasses.is_dataclass(value)
+        and not callable(value)
+        and record_class(type(value).__name__) is not type(value)
+    ):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Record):
         return list(value.arrays.values())

@@ -3,12 +3,12 @@
 import numpy as np
 
 from shinari.build.body_mesh import body_surface
-from shinari.build.shape_mesh import shape_mesh
 from shinari.diagnostics import Measured
 from shinari.files.results import Body, Frame, Layout, Part
 from shinari.files.torn import all_faces, drawn, varies
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
+from shinari.shapes.base import shape_mesh
 from shinari.simulation import Simulation
 from shinari.visual_surfaces import velocities_now, vertices_now
 

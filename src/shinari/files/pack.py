@@ -8,7 +8,7 @@ one key that tells what it is:
     {"tuple": []}  {"dict": []}         the containers that JSON does not have
     {"function": "sway"}                a function of the user, of which only the name is kept
 
-Only the classes in `RECORDS` can be unpacked.
+Only the classes in `RECORDS` and registered shapes can be unpacked.
 """
 
 import dataclasses
@@ -21,7 +21,6 @@ import numpy as np
 from shinari.build.embedded_surface import EmbeddedSurface
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
-from shinari.scene.compound_shape import Piece
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
@@ -31,22 +30,28 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Sphere
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.things import BodyRows, Collider, Particles, Rows, Volume
 from shinari.scene.wind import Gusts
+from shinari.shapes.compound import Piece
+from shinari.shapes.registry import shape_types
 
 RECORDS: dict[str, type] = {
     record.__name__: record
     for record in (
         *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
-        *(Plane, Sphere, Box, Capsule, Cylinder, Cone, Mesh, Heightfield, ConvexHull),
         *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
     )
 }
-"""What can be packed, by name."""
+"""What can be packed beside shapes, by name."""
+
+
+def record_class(name: str) -> type | None:
+    """The record or the registered shape of a name."""
+    return RECORDS.get(name) or next((each.shape for each in shape_types() if each.shape.__name__ == name), None)
+
 
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -82,7 +87,7 @@ class Packed:
             return {"tuple" if isinstance(value, tuple) else "list": [self.pack(item) for item in value]}
         if isinstance(value, dict):
             return {"dict": [[self.pack(key), self.pack(item)] for key, item in value.items()]}
-        if RECORDS.get(type(value).__name__) is type(value):
+        if record_class(type(value).__name__) is type(value):
             given = [field.name for field in dataclasses.fields(value) if field.init]
             return {"record": type(value).__name__, "fields": {name: self.pack(getattr(value, name)) for name in given}}
         if callable(value):
@@ -135,10 +140,11 @@ def _dict(node: dict, arrays: list[np.ndarray]) -> dict:
     return {unpack(key, arrays): unpack(item, arrays) for key, item in node["dict"]}
 
 
-def _record(node: dict, arrays: list[np.ndarray]) -> Any:
-    if node["record"] not in RECORDS:
-        raise ValueError(f"unknown record {node['record']!r}")
-    return RECORDS[node["record"]](**{str(name): unpack(item, arrays) for name, item in node["fields"].items()})
+def _unpack_record(node: dict, arrays: list[np.ndarray]) -> Any:
+    record = record_class(node["record"])
+    if record is None:
+        raise ValueError(f"unknown record {node['record']!r}; a shape of your own has to be registered first")
+    return record(**{str(name): unpack(item, arrays) for name, item in node["fields"].items()})
 
 
 def _function(node: dict, arrays: list[np.ndarray]) -> Any:
@@ -151,6 +157,6 @@ _UNPACKERS: dict[str, Callable[[dict, list[np.ndarray]], Any]] = {
     "list": _list,
     "tuple": _tuple,
     "dict": _dict,
-    "record": _record,
+    "record": _unpack_record,
     "function": _function,
 }

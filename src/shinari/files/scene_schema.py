@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from shinari.files.schema_base import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
 from shinari.files.schema_bodies import JointTable, RigidBodyTable
 from shinari.files.schema_fluids import EmitterTable, FluidTable, GrainsTable, SinkTable
 from shinari.files.schema_solids import ColliderTable, MotionTable
@@ -22,6 +21,7 @@ from shinari.files.schema_things import (
     ShapeMatchedTable,
     SoftBodyTable,
 )
+from shinari.schema_types import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
 from shinari.settings import DETECTIONS, METHODS, PRECISIONS, RIGID_SOLVERS, STIFFNESS_MODES, SWEEPS
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
-from shinari.errors import FileError, SceneError
+from shinari.errors import FileError
 from shinari.files import schema_bodies as bodies
 from shinari.files import schema_solids as solids
-from shinari.scene.compound_shape import Compound
 from shinari.scene.motion import Keyframes, Motion, Oscillation
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Heightfield, Mesh, Plane, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Compound
+from shinari.shapes.registry import shape_types
 
 
 def add_collider(scene: Scene, table: solids.ColliderTable, folder: Path) -> None:
@@ -104,19 +105,7 @@ def _body_shape(table: Any, folder: Path) -> Shape | Compound:
 
 def shape_of(table: Any, folder: Path) -> Shape:
     """The shape of a table; the mesh that it names is in the folder of the scene file."""
-    if isinstance(table, solids.MeshTable):
-        return Mesh(inside(folder, table.path), solid=table.solid, thickness=table.thickness)
-    if isinstance(table, solids.HullTable):
-        if (table.points is None) == (table.path is None):
-            raise SceneError("ConvexHull: points, path: exactly one of the two must be given")
-        return ConvexHull(inside(folder, table.path) if table.path is not None else table.points)
-    kinds = {
-        solids.SphereTable: Sphere,
-        solids.PlaneTable: Plane,
-        solids.BoxTable: Box,
-        solids.CapsuleTable: Capsule,
-        solids.CylinderTable: Cylinder,
-        solids.ConeTable: Cone,
-        solids.HeightfieldTable: Heightfield,
-    }
-    return kinds[type(table)](**msgspec.structs.asdict(table))
+    shape_type = next(each for each in shape_types() if each.table is type(table))
+    if shape_type.read is not None:
+        return shape_type.read(table, lambda name: inside(folder, name))
+    return shape_type.shape(**msgspec.structs.asdict(table))

@@ -1,25 +1,22 @@
 """Tables of a scene file: rigid bodies, and the joints between them."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from msgspec import Meta
 
-from shinari.files.schema_base import Name, NonNegative, Positive, Quaternion, Ratio, Table, Vector
-from shinari.files.schema_solids import (
-    BoxTable,
-    CapsuleTable,
-    ConeTable,
-    CylinderTable,
-    HullTable,
-    MeshTable,
-    MotionTable,
-    SphereTable,
-)
+from shinari.files.schema_solids import MotionTable
 from shinari.scene.add_joints import KINDS
+from shinari.schema_types import Name, NonNegative, Positive, Quaternion, Ratio, Table, Vector
+from shinari.shapes.registry import shape_types
 
 JOINT_KINDS = (*KINDS, "prismatic")
 
-PartShapeTable = SphereTable | BoxTable | CapsuleTable | CylinderTable | ConeTable | MeshTable | HullTable
+if TYPE_CHECKING:
+    PartShapeTable = Table
+else:
+    _TABLES = (each.table for each in shape_types() if each.table is not None and not each.shape.endless)
+    PartShapeTable = Union[tuple(dict.fromkeys(_TABLES))]  # noqa: UP007
+"""A shape that has an end."""
 
 
 class PartTable(Table):

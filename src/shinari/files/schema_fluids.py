@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from shinari.files.schema_base import Count, Name, NonNegative, Positive, Quaternion, Table, Vector
 from shinari.files.schema_solids import MotionTable, ShapeTable
 from shinari.files.schema_things import Pinned, material_table
 from shinari.scene.fluid_material import BOUNDARIES, KERNELS, LEAST_SUPPORT, MOST_SUPPORT, FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
+from shinari.schema_types import Count, Name, NonNegative, Positive, Quaternion, Table, Vector
 
 Support = Annotated[float, Meta(ge=LEAST_SUPPORT, le=MOST_SUPPORT)]
 

@@ -6,7 +6,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from shinari.files.schema_base import (
+from shinari.scene.lump_material import MODES, LumpMaterial
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.rod_material import SOLVERS, RodMaterial
+from shinari.scene.soft_material import MODELS, SoftMaterial
+from shinari.schema_types import (
     Count,
     Index,
     Name,
@@ -18,10 +22,6 @@ from shinari.files.schema_base import (
     Table,
     Vector,
 )
-from shinari.scene.lump_material import MODES, LumpMaterial
-from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.rod_material import SOLVERS, RodMaterial
-from shinari.scene.soft_material import MODELS, SoftMaterial
 
 MOST_ROPE_POINTS = 1_000_000
 MOST_GRID_VERTICES = 2**24

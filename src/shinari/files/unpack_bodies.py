@@ -9,10 +9,10 @@ from shinari.scene import check
 from shinari.scene.add_bodies import check_inside
 from shinari.scene.add_joints import KINDS
 from shinari.scene.body import WORLD, Body, Drive, Joint
-from shinari.scene.compound_shape import Piece
-from shinari.scene.shapes import Shape
 from shinari.scene.surface import Surface, checked_surface
 from shinari.scene.things import BodyRows
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Piece
 
 T = TypeVar("T")
 DRIVES = ("velocity", "position")

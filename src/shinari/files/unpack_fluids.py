@@ -10,8 +10,8 @@ from shinari.scene import check
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.grain_material import GrainMaterial
-from shinari.scene.shapes import Shape
 from shinari.scene.things import Particles
+from shinari.shapes.base import Shape
 
 
 def check_fluid(group: Particles) -> None:

@@ -24,7 +24,7 @@ from shinari.fluid.records import FluidParticles, Solve
 from shinari.maths.poses import to_world
 from shinari.model import Model
 from shinari.scene.motion import rotation_matrix
-from shinari.scene.shapes import Heightfield, Plane, Shape
+from shinari.shapes.base import Shape
 from shinari.solver.particles import Groups, Particles
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Carrier:
 
 def has_points(shape: Shape) -> bool:
     """Whether a solid can be covered with points; the others are left to walls."""
-    return not isinstance(shape, (Plane, Heightfield))
+    return not shape.endless
 
 
 def points_of(thing: str, shape: Shape, spacing: float) -> np.ndarray:

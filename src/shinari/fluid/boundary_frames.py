@@ -24,7 +24,7 @@ from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import add, cross, sub
 from shinari.rigid.coupling.pieces import Pieces
 from shinari.rigid.frames import Frames
-from shinari.scene.shapes import Shape
+from shinari.shapes.base import Shape
 from shinari.solver.particles import Groups, Particles
 
 if TYPE_CHECKING:

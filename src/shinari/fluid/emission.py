@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Program
-from shinari.contact.solid.encode import Samples, SolidShape, bounds, encode_shapes, measure_distance
+from shinari.contact.solid.encode import Samples, SolidShape, encode_shapes, measure_distance
 from shinari.contact.solid.field import mesh_fields
 from shinari.errors import FluidWarning
 from shinari.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
@@ -144,13 +144,13 @@ class _Region:
     def __init__(self, sink: Sink, most: int) -> None:
         """Take a sink that is asked about at most so many points."""
         self._position, self._matrix = sink.position, rotation_matrix(sink.rotation)
-        self._low, self._high = bounds(sink.shape)
+        self._low, self._high = sink.shape.bounds()
         kinds, numbers, fields = encode_shapes([sink.shape], np.float64)
         shape = SolidShape(np.float64, kind=kinds, size=numbers)
         self._samples: Samples = Samples.zeros(most, np.float64)
         self._count, self._program = np.zeros(1, np.int64), Program()
         arguments = self._samples, shape, mesh_fields(fields, np.float64)
-        self._program.launch(measure_distance(len(fields) > 0), *arguments, count=(self._count, 0))
+        self._program.launch(measure_distance(len(fields) > 0, kinds[0]), *arguments, count=(self._count, 0))
 
     def holds(self, points: np.ndarray) -> np.ndarray:
         """Which of the points [m], (n, 3), are inside, (n,) bool."""

@@ -16,10 +16,12 @@ from shinari.contact.solid.all_shapes import distances
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.near import least_gap
 from shinari.contact.solid.records import Poses
-from shinari.contact.solid.shapes import BOX, CONTAINER, MESH, PLANE
 from shinari.fluid.records import FluidParticles, Impulses, Log, Solve
 from shinari.maths.poses import to_local, turn
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.shapes.box import BOX, CONTAINER
+from shinari.shapes.plane import PLANE
+from shinari.shapes.registry import LAST_CONVEX
 
 ONE, TWO, THREE, HALF = np.float32(1.0), np.float32(2.0), np.float32(3.0), np.float32(0.5)
 # A margin above rounding: whether a particle is listed must not depend on its chunk.
@@ -284,9 +286,9 @@ def is_clear(m, x, clearances):
 
 
 @cache
-def find_planes(meshes: bool) -> Kernel:
-    """Kernel that lists the planes near an item, with or without meshes; with too few slots it only counts them."""
-    distance_and_normal = distances(meshes)
+def find_planes(hollow: bool) -> Kernel:
+    """Kernel that lists the planes near an item, with or without hollow solids; with too few slots it only counts."""
+    distance_and_normal = distances(hollow)
 
     @kernel(fastmath=STEADY)
     def list_planes(
@@ -326,7 +328,7 @@ def find_planes(meshes: bool) -> Kernel:
                 behind = distance_and_normal(kind, sub(q, scale(n, d + support)), s, fields)[0]
                 thick = max(support - behind, ZERO)
             count = keep(p, slots, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
-            if meshes and kind >= MESH:
+            if hollow and kind > LAST_CONVEX:
                 count = corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, fields, thick)
         items.count[p] = count
         if len(clearances) > 0 and not clear:

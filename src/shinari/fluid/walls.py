@@ -13,9 +13,8 @@ import numpy as np
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.contact.family import Touches
-from shinari.contact.solid.encode import bounds, encode_shapes
+from shinari.contact.solid.encode import encode_shapes
 from shinari.contact.solid.field import mesh_fields
-from shinari.contact.solid.shapes import MESH
 from shinari.fluid.boundary_carriers import has_points
 from shinari.fluid.records import Impulses, Log, logged
 from shinari.fluid.wall_kernels import (
@@ -40,6 +39,8 @@ from shinari.fluid.wall_kernels import (
     place_collider,
 )
 from shinari.fluid.wall_table import overlap_factor, wall_table
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.registry import LAST_CONVEX
 
 if TYPE_CHECKING:
     from shinari.contact.solid.solids import Solids
@@ -86,8 +87,8 @@ class Walls:
             shapes += [piece.shape for body in scene.bodies for piece in body.pieces]
             names += [body.name for body in scene.bodies for _ in body.pieces]
         kinds, sizes, fields = encode_shapes(shapes, real)
-        self._meshes, self._fields = bool((kinds >= MESH).any()), mesh_fields(fields, real)
-        corners = np.array([bounds(shape) for shape in shapes]).reshape(-1, 2, 3)
+        self._hollow, self._fields = bool((kinds > LAST_CONVEX).any()), mesh_fields(fields, real)
+        corners = np.array([shape.bounds() for shape in shapes]).reshape(-1, 2, 3)
         self.solids: WallSolids = WallSolids.zeros(len(shapes), real)
         walls = self.solids
         walls.kind[...], walls.size[...] = kinds, sizes
@@ -97,7 +98,7 @@ class Walls:
         by_points = fluid.model.boundary == "particles"
         walls.counted[...] = [not (by_points and has_points(shape)) for shape in shapes]
         standing = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._colliders)
-        walls.still[...] = (kinds >= MESH) & np.array(standing, bool)
+        walls.still[...] = (kinds > LAST_CONVEX) & np.array(standing, bool)
         walls.owner[...], walls.frame[...] = np.arange(len(shapes)), -1
         things = [scene.groups[k].name for k in fluid.model.things]
         passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in things]
@@ -210,7 +211,8 @@ class Walls:
         p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls")
         records = self._items, self._planes, lists, self._fluid.rows, self.solids, self._passes
         known = self.clearances, self._fields, self._table
-        p.launch(find_planes(self._meshes), *records, *known, count=(lists.items, 0), grain=32)
+        kernel = for_kinds(find_planes(self._hollow), self.solids.kind)
+        p.launch(kernel, *records, *known, count=(lists.items, 0), grain=32)
 
     def _record_poses(self, p: Program) -> None:
         """Poses of the solids now, relative to the origin of the particles."""

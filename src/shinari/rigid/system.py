@@ -3,7 +3,6 @@
 import numpy as np
 
 from shinari.compute import Program
-from shinari.contact.solid.shapes import CONE, CYLINDER
 from shinari.model import Model
 from shinari.rigid.contact.geoms import RESTITUTION
 from shinari.rigid.contact.table import BodyContacts
@@ -37,6 +36,7 @@ from shinari.rigid.progress import Counts, Flags
 from shinari.rigid.report import PointLog
 from shinari.rigid.sweeps import solve_by_sweeps
 from shinari.settings import Settings
+from shinari.shapes.registry import type_of
 from shinari.state import State
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
@@ -70,7 +70,7 @@ class System:
         self.contacts = BodyContacts(
             rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
-        self._curved = Curved(curved=np.isin(rigid.geoms.shapes.kind, (CYLINDER, CONE)))
+        self._curved = Curved(curved=np.array([type_of(shape).curved for shape in rigid.geoms.solids], np.bool_))
         self._bars = self.joints.bars()
         self._first_point = len(self.joints) + len(self._bars)
         self.counts, self.flags, self.motions = Counts.zeros(1), Flags.zeros(1), Motions.zeros(len(frames))

@@ -9,13 +9,15 @@ from shinari.build.topology import mesh_arrays
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.body import Body
-from shinari.scene.compound_shape import Compound, Piece
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle
-from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
-from shinari.scene.shapes import Box, Plane, Shape
 from shinari.scene.surface import checked_surface
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Compound, Piece
+from shinari.shapes.mass import MassProperties
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.registry import type_of
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 _AT_REST = (0.0, 0.0, 0.0)
@@ -55,7 +57,7 @@ class Bodies(Contents):
         all three can be given. Where parts of a compound overlap, both count.
 
         Args:
-            shape: `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `ConvexHull`, `Compound`, or a closed surface: a
+            shape: A `Shape` with an end, such as `Sphere` or `ConvexHull`, a `Compound`, or a closed surface: a
                 `Mesh`, a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a trimesh, or the
                 path of a mesh file. None: it touches nothing; mass and inertia have to be given.
             density: Mass per volume [kg/m^3]; of a compound one for all parts, or one each.
@@ -159,14 +161,12 @@ def check_inside(thing: str, shape: Shape) -> None:
     """Refuse a shape that has no inside of a finite volume.
 
     Raises:
-        SceneError: It is a plane, a container, the ground or a sheet.
+        SceneError: It is a plane, a container, the ground or a sheet, or its class is not registered.
     """
-    if isinstance(shape, (Plane, Heightfield)):
-        raise SceneError(f"{thing}: a {type(shape).__name__} has no end and no mass; add it with add_collider")
-    if isinstance(shape, Box) and shape.inside:
-        raise SceneError(f"{thing}: a Box with inside=True is solid without end; add it with add_collider")
-    if isinstance(shape, Mesh) and not shape.solid:
-        raise SceneError(f"{thing}: {shape.openness()}, so it has no inside; a body has to be closed")
+    type_of(shape)
+    lacks = shape.lacks_inside()
+    if lacks is not None:
+        raise SceneError(f"{thing}: {lacks}")
 
 
 def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
@@ -179,7 +179,7 @@ def _mass_properties(
     thing: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Mass, centre, principal moments and their axes."""
-    from shinari.build.inertia import MassProperties, check_inertia, compound_properties, principal_axes
+    from shinari.build.inertia import check_inertia, compound_properties, principal_axes
 
     densities = check.per_row(thing, "density", density, max(len(pieces), 1), above=0.0)
     if mass is not None:

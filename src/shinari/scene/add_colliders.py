@@ -4,13 +4,14 @@ from typing import Any
 
 from shinari.errors import SceneError
 from shinari.scene import check
-from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, Motion, pose_at
-from shinari.scene.shapes import Shape
 from shinari.scene.surface import checked_surface
 from shinari.scene.things import Collider
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Compound
+from shinari.shapes.registry import type_of
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 Touching = Handle | ColliderHandle | BodyHandle
@@ -35,7 +36,7 @@ class Colliders(Contents):
         """Add a solid that pushes particles and is not pushed.
 
         Args:
-            shape: `Plane`, `Sphere`, `Box`, `Capsule`, `Cylinder`, `Cone`, `ConvexHull`, `Mesh` or `Heightfield`.
+            shape: A `Shape`, such as `Plane`, `Sphere`, `Mesh` or `Heightfield`; a `Compound` is none.
             position: Where the origin of the shape is [m].
             rotation: Its rotation, a unit quaternion w x y z.
             friction: Coulomb coefficient. With an object that has one of its own, the geometric mean of both acts.
@@ -55,6 +56,7 @@ class Colliders(Contents):
             raise SceneError(f"{thing}: shape: a Compound is for bodies; add each part as a collider of its own")
         if not isinstance(shape, Shape):
             raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
+        type_of(shape)
         at = check.vector(thing, "position", position)
         turn = check.unit_quaternion(thing, "rotation", rotation)
         check.function_or_none(thing, "motion", motion)

@@ -9,15 +9,16 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.arguments import given_material
-from shinari.scene.compound_shape import Compound
 from shinari.scene.contents import Contents
 from shinari.scene.emitter import Emitter, Sink, SinkHandle
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import Handle
 from shinari.scene.motion import NO_ROTATION, Motion
-from shinari.scene.shapes import Shape
 from shinari.scene.surface import Surface
 from shinari.scene.things import Particles
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Compound
+from shinari.shapes.registry import type_of
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # Part of a spacing that is rounding when it is asked how many particles fit across a nozzle.
@@ -151,6 +152,7 @@ class Emitters(Contents):
         thing = f"sink {name!r}"
         if isinstance(shape, Compound) or not isinstance(shape, Shape):
             raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Box, got {check.short(shape)}")
+        type_of(shape)
         at = check.vector(thing, "position", position)
         self.sinks.append(Sink(name, shape, at, check.unit_quaternion(thing, "rotation", rotation)))
         self.revision += 1

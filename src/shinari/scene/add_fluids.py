@@ -11,9 +11,9 @@ from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
-from shinari.scene.shapes import Box
 from shinari.scene.surface import Surface
 from shinari.scene.things import Particles
+from shinari.shapes.box import Box
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
@@ -56,7 +56,7 @@ class Fluids(Contents):
         All fluids of a scene have the same spacing, support, kernel, dimensions and boundary.
 
         Args:
-            shape_or_points: The shape to fill: a `Box`, `Sphere`, `Cylinder`, `Capsule`, `Cone` or `ConvexHull`; a
+            shape_or_points: The shape to fill: a `Shape` with an end, such as `Box`, or the inside of a container; a
                 closed mesh, as `Mesh`, as a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a
                 trimesh, or the path of a mesh file; or a container that is already in the scene, the handle of a
                 collider or a rigid body, or a list of those that are its walls. Or the particles themselves, points

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shinari.scene.compound_shape import Piece
 from shinari.scene.motion import Motion
 from shinari.scene.surface import Surface
+from shinari.shapes.compound import Piece
 
 WORLD = -1
 """Index of the world where a joint asks for a body."""

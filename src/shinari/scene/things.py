@@ -15,10 +15,10 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Motion
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.shapes import Shape
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
+from shinari.shapes.base import Shape
 
 SolidMaterial: TypeAlias = ClothMaterial | RopeMaterial | RodMaterial | SoftMaterial | LumpMaterial | GrainMaterial
 Material: TypeAlias = SolidMaterial | FluidMaterial

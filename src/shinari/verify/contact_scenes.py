@@ -12,7 +12,10 @@ from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.motion import Keyframes, rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Mesh, Plane, Sphere
+from shinari.shapes.box import Box
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 from shinari.simulation import Simulation
 from shinari.verify.clearance import SignedDistance
 

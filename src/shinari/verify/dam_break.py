@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Plane
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, G, block, sheet
 from shinari.verify.ledger import Measurement, at_most, check, equal

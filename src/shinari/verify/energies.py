@@ -9,7 +9,7 @@ from shinari.build.topology import grid
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.rigid_scenes import turn, weightless

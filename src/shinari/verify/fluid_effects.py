@@ -13,7 +13,7 @@ from shinari.fluid.tension import Tension
 from shinari.fluid.viscosity import Viscosity, Xsph
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Plane
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.fluid_scenes import block, speed
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal

@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.simulation import Simulation
 
 G = 9.81

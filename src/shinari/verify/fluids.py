@@ -13,7 +13,7 @@ from shinari.scene.fluid_material import KERNELS, FluidMaterial
 from shinari.scene.handle import Handle
 from shinari.scene.motion import Oscillation
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.simulation import Simulation
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, G, block, level, sheet, speed, still, tank
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff

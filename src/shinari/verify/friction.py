@@ -8,7 +8,11 @@ import numpy as np
 from shinari.contact.solid.collide import SAME_SIDE
 from shinari.scene.motion import Keyframes
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Plane, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -10,7 +10,8 @@ from shinari.contact.broad.pairs import PairFinder
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Plane
+from shinari.shapes.box import Box
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small

@@ -22,7 +22,7 @@ SUBJECTS = (
     "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
     "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
-    "rigid_structures", "rigid_walls", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
+    "rigid_structures", "rigid_walls", "rigid_shapes", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
 )  # fmt: skip
 
 

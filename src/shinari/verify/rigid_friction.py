@@ -7,7 +7,10 @@ import numpy as np
 
 from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Cylinder, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.sphere import Sphere
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, angle_between, axes, floor, incline, place, single, spin, turn, velocity

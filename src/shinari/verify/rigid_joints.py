@@ -8,7 +8,7 @@ import numpy as np
 
 from shinari.scene.handle import BodyHandle, JointHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, Anchor, place, single, turn, weightless

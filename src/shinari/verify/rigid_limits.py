@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Sphere
+from shinari.shapes.box import Box
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, angle_between, axes, place, single, spin, velocity, weightless
 

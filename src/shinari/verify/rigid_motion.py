@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Sphere
+from shinari.shapes.box import Box
+from shinari.shapes.sphere import Sphere
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, check, equal
 from shinari.verify.pendulum import elliptic_k

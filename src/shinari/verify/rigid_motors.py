@@ -8,7 +8,7 @@ import numpy as np
 from shinari.rigid.joints.table import STIFF
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box
+from shinari.shapes.box import Box
 from shinari.verify.ledger import Measurement, at_least, check, equal
 from shinari.verify.rigid_scenes import ONE, axes, place, single, spin, turn, velocity, weightless
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.sphere import Sphere
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.pendulum import elliptic_k

@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Plane
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 
 ONE = ("float64",)

@@ -7,7 +7,8 @@ import numpy as np
 
 from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, ConvexHull
+from shinari.shapes.box import Box
+from shinari.shapes.hull import ConvexHull
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, angle_between, axes, floor, matrix, place, single, turn
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from shinari.scene.handle import BodyHandle
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Capsule, Cone, Cylinder, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cone import Cone
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.sphere import Sphere
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import axes, place

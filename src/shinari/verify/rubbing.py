@@ -9,7 +9,8 @@ from shinari.build.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Plane
+from shinari.shapes.box import Box
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small

@@ -11,8 +11,8 @@ from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.motion import rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Plane
 from shinari.shape_matching.part import Matching
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small

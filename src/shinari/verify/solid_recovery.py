@@ -7,8 +7,9 @@ import numpy as np
 from shinari.build.tetrahedra.lattice import lattice
 from shinari.scene.motion import Keyframes
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Plane
 from shinari.scene.soft_material import SoftMaterial
+from shinari.shapes.box import Box
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.scenes import small

@@ -10,7 +10,8 @@ from shinari.build.volumes import volume_of
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Plane
+from shinari.shapes.box import Box
+from shinari.shapes.plane import Plane
 from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small

@@ -8,7 +8,9 @@ from shinari.build.topology import grid
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Plane, Sphere
+from shinari.shapes.box import Box
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.scenes import small
 

@@ -1,4 +1,4 @@
-"""Signed distances of all collider shapes: the names and arguments of `shinari.contact.solid.shapes`, meshes included.
+"""Signed distances of all shapes, as `shinari.shapes.kernels.dispatch` gives them, meshes included.
 
 A mesh is a solid or a sheet; the first of its four numbers is its number in `fields`. The functions of meshes are
 large: `distances` gives a scene without a mesh a function that knows the analytic shapes alone.
@@ -8,9 +8,9 @@ import numpy as np
 
 from shinari.compute import real, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid import shapes
 from shinari.contact.solid.field import MeshFields, mesh_distance_and_normal, tables
-from shinari.contact.solid.shapes import MESH
+from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Vector = tuple[real, real, real]
 Four = tuple[real, real, real, real]
@@ -18,8 +18,8 @@ Four = tuple[real, real, real, real]
 
 @shared(fastmath=STEADY)
 def analytic_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
-    """Signed distance and normal of a shape that is no mesh, see `shapes.distance_and_normal`."""
-    return shapes.distance_and_normal(kind, q, s, ())
+    """Signed distance and normal of a shape that is no mesh, see `shinari.shapes.kernels.dispatch`."""
+    return distance_and_normal(kind, q, s, ())
 
 
 @shared(fastmath=STEADY)
@@ -30,8 +30,8 @@ def mesh_distance(q: Vector, mesh: int, fields: MeshFields) -> tuple[real, Vecto
 
 @shared(fastmath=STEADY)
 def any_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
-    """Signed distance and normal of any shape, see `shapes.distance_and_normal`."""
-    if kind >= MESH:
+    """Signed distance and normal of any shape, see `shinari.shapes.kernels.dispatch`."""
+    if kind in (MESH, MESH_SHEET):
         return mesh_distance(q, np.int64(s[0]), fields)
     return analytic_distance(kind, q, s, fields)
 

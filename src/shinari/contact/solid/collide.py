@@ -24,10 +24,11 @@ from shinari.contact.law import combined_surface, friction, normal_response, rec
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
-from shinari.contact.solid.shapes import CONTAINER, LAST_CONVEX, LAST_UNBOUNDED
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.shapes.box import CONTAINER
+from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.solver.particles import Particles
 
 TRACES = 24

@@ -19,17 +19,18 @@ from shinari.build.colouring import colour
 from shinari.compute import Kernel, function, kernel, real, shared
 from shinari.compute.kernels import STEADY, Function, Shared
 from shinari.contact.law import combined_surface, recoil
-from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import Four, Vector, distances
 from shinari.contact.solid.collide import TWO, move, place, record, remember, response, start_of
 from shinari.contact.solid.field import MeshFields
 from shinari.contact.solid.records import Colliders, Contacts, Items, Margins, Poses
-from shinari.contact.solid.shapes import BOX, CAPSULE, CONE, CYLINDER, LAST_CONVEX, MESH, SPHERE
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
+from shinari.shapes.kernels import dispatch
+from shinari.shapes.kernels.dispatch import feature
+from shinari.shapes.registry import LAST_CONVEX
 from shinari.solver.particles import Particles
 
 LOOKS = 24
@@ -134,38 +135,6 @@ def tangent(value, n, x, a, b, c):
 
 
 @steady
-def feature(kind, s, q, gap, n, size):
-    """What the surface nearest to q is like: a point, a line along an axis or a plane.
-
-    Returns:
-        A point of it, 1 for each axis that counts (0 along a line), and whether it is a plane.
-    """
-    one, zero = ONE + ZERO * gap, ZERO * gap
-    deep = gap + size if kind >= MESH else gap  # the middle of a ball as large as the triangle
-    target, keep, flat = sub(q, scale(n, deep)), (one, one, one), False
-    if kind == SPHERE:
-        target = (zero, zero, zero)
-    elif kind == CAPSULE:
-        beyond = abs(q[1]) > s[1]
-        target = (zero, s[1] if q[1] > ZERO else -s[1], zero)
-        keep = (one, one if beyond else zero, one)
-    elif kind == BOX:
-        x, y, z = abs(q[0]) > s[0], abs(q[1]) > s[1], abs(q[2]) > s[2]
-        keep = (one if x else zero, one if y else zero, one if z else zero)
-        flat = keep[0] + keep[1] + keep[2] <= ONE
-    elif kind in (CYLINDER, CONE):
-        side = n[1] == ZERO if kind == CYLINDER else False
-        flat = abs(n[1]) == ONE
-        target = (zero, q[1], zero) if side else target
-        keep = (one, zero if side else one, one)
-        rho = np.sqrt(q[0] * q[0] + q[2] * q[2])
-        slant = kind == CONE and abs(n[1] - s[3]) < CLOSE
-        deep = rho / s[2] if slant else gap
-        target = sub(q, scale(n, deep)) if slant else target
-    return target, keep, flat
-
-
-@steady
 def step_to(kind, s, q, gap, n, size, a, b, c):
     """Weights of the point of a triangle that is deepest if the solid is as it is nearest to q."""
     target, keep, flat = feature(kind, s, q, gap, n, size)
@@ -257,7 +226,7 @@ def search(meshes: bool) -> Function | Shared:
 
     With analytic shapes it becomes part of its caller: calls cost a tenth of a sweep there.
     """
-    distance_and_normal = distances(True) if meshes else shapes.distance_and_normal
+    distance_and_normal = distances(True) if meshes else dispatch.distance_and_normal
 
     def deepest_point(
         kind: int,

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from shinari.compute import Field, Kernel, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.contact.solid import shapes
 from shinari.contact.solid.all_shapes import distances
 from shinari.contact.solid.field import MeshFields, mesh_fields
 from shinari.scene import check
-from shinari.scene.mesh_shape import Heightfield, Mesh
-from shinari.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
+from shinari.shapes.base import Shape
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.registry import four_numbers, type_of
 
 
 def encode_shapes(
@@ -33,46 +34,16 @@ def encode_shapes(
 
     kinds, numbers, meshes = [], [], []
     for shape in solids:
-        mesh = shape.mesh if isinstance(shape, (Heightfield, ConvexHull)) else shape
-        if isinstance(mesh, Mesh):
-            index = next((k for k, known in enumerate(meshes) if known is mesh), len(meshes))
-            meshes += [mesh] if index == len(meshes) else []
-            kinds.append(shapes.MESH if mesh.solid else shapes.MESH_SHEET)
+        given = shape if type_of(shape).distance is not None else shape.as_mesh
+        kinds.append(type_of(given).kind)
+        if isinstance(given, Mesh):
+            index = next((k for k, known in enumerate(meshes) if known is given), len(meshes))
+            meshes += [given] if index == len(meshes) else []
             numbers.append([float(index), 0.0, 0.0, 0.0])
         else:
-            kind, values = shapes.encode(mesh)
-            kinds.append(kind)
-            numbers.append(values)
+            numbers.append(four_numbers(given))
     fields = join_fields([build_field(mesh) for mesh in meshes], precision)
     return np.array(kinds, np.int64), np.array(numbers, precision).reshape(-1, 4), fields
-
-
-def bounds(shape: Shape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lowest and highest corner (3,) [m] of the box around a solid in its own axes; infinite where it has no end."""
-    everywhere = np.full(3, np.inf)
-    if isinstance(shape, Plane):
-        low, high = -everywhere, everywhere.copy()
-        for axis in np.flatnonzero(np.abs(shape.normal) == 1.0):
-            (high if shape.normal[axis] > 0.0 else low)[axis] = shape.offset * shape.normal[axis]
-        return low, high
-    if isinstance(shape, ConvexHull):
-        return shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    if isinstance(shape, (Mesh, Heightfield)):
-        mesh = shape.mesh if isinstance(shape, Heightfield) else shape
-        used = mesh.vertices[np.unique(mesh.faces)]
-        return used.min(axis=0) - 0.5 * mesh.thickness, used.max(axis=0) + 0.5 * mesh.thickness
-    if isinstance(shape, Box):
-        half = everywhere if shape.inside else 0.5 * np.array(shape.size)
-    elif isinstance(shape, Sphere):
-        half = np.full(3, shape.radius)
-    elif isinstance(shape, Capsule):
-        half = shape.radius + np.array([0.0, 0.5 * shape.length, 0.0])
-    elif isinstance(shape, Cylinder):
-        half = np.array([shape.radius, 0.5 * shape.length, shape.radius])
-    else:
-        assert isinstance(shape, Cone)
-        half = np.array([shape.radius, 0.5 * shape.height, shape.radius])
-    return -half, half
 
 
 def signed_distance(shape: Shape, points: ArrayLike) -> NDArray[np.float64]:
@@ -103,7 +74,7 @@ def mesh_distances(
     shape = SolidShape(precision, kind=np.array([kind], np.int64), size=np.asarray(numbers, precision).reshape(1, 4))
     samples = Samples(precision, point=np.ascontiguousarray(points, precision), distance=np.ascontiguousarray(result))
     meshes = mesh_fields(fields, precision)
-    run_once(measure_distance(len(fields) > 0), samples, shape, meshes, count=len(samples), grain=64)
+    run_once(measure_distance(len(fields) > 0, kind), samples, shape, meshes, count=len(samples), grain=64)
     result[...] = samples.distance
 
 
@@ -121,9 +92,13 @@ class Samples(Record):
     distance = Field(real, unit="m")
 
 
+def measure_distance(meshes: bool, kind: int) -> Kernel:
+    """Kernel that finds the distance of a point from a shape of a kind."""
+    return for_kinds(_measure(meshes), [kind])
+
+
 @cache
-def measure_distance(meshes: bool) -> Kernel:
-    """Kernel that finds the distance of a point."""
+def _measure(meshes: bool) -> Kernel:
     distance_and_normal = distances(meshes)
 
     @kernel(fastmath=STEADY)

@@ -13,10 +13,12 @@ from shinari.compute.kernels import STEADY
 from shinari.contact.solid.collide import TWO, place, start_of
 from shinari.contact.solid.contact_list import NO_BIT, ONE_BIT, THIRD, WORD
 from shinari.contact.solid.records import Colliders, Elements, Ignored, Margins, Marks, Motion, Poses, Search, Sums
-from shinari.contact.solid.shapes import CONTAINER, LAST_UNBOUNDED, PLANE, box_distance
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.shapes.box import CONTAINER, box_distance
+from shinari.shapes.plane import PLANE
+from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.solver.particles import Clock, Groups, Particles
 
 # Particles in a block of sums.

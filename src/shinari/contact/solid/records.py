@@ -8,7 +8,7 @@ from shinari.compute import Field, Record, real
 class Colliders(Record):
     """Colliders, K rows."""
 
-    kind = Field(np.int64, doc="kind of the shape, see `shinari.contact.solid.shapes`")
+    kind = Field(np.int64, doc="kind of the shape, see `shinari.shapes.registry`")
     size = Field(real, 4, doc="numbers of the shape")
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
     low = Field(real, 3, unit="m", doc="low corner of the box around it in its axes; infinite where it has no end")

@@ -10,7 +10,7 @@ from shinari.contact.law import slow_approach
 from shinari.contact.solid.collide import bounce_particle, push_particles
 from shinari.contact.solid.contact_list import ContactList
 from shinari.contact.solid.elements import bounce_element, elements_of, push_elements
-from shinari.contact.solid.encode import bounds, encode_shapes
+from shinari.contact.solid.encode import encode_shapes
 from shinari.contact.solid.field import mesh_fields
 from shinari.contact.solid.near import (
     BLOCK,
@@ -26,12 +26,13 @@ from shinari.contact.solid.near import (
     sum_squares,
 )
 from shinari.contact.solid.records import Colliders, Ignored, Margins, Motion, Poses, Search, Sums
-from shinari.contact.solid.shapes import LAST_UNBOUNDED
 from shinari.model import Model
 from shinari.scene.motion import pose_at, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.scene.things import Collider
 from shinari.settings import Settings
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.solver.particles import Clock, Groups, Particles
 from shinari.solver.system import System
 from shinari.solver.system_model import Binding, SystemModel
@@ -83,7 +84,7 @@ class Solids(System):
         precision, colliders, count = model.real, model.colliders, model.particle_count
         shapes = [collider.shape for collider in colliders]
         kinds, sizes, fields = encode_shapes(shapes, precision)
-        corners = [bounds(shape) for shape in shapes]
+        corners = [shape.bounds() for shape in shapes]
         moves = np.array([c.motion is not None for c in colliders], bool)
         self.colliders = Colliders(
             precision,
@@ -111,12 +112,12 @@ class Solids(System):
         points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
-        self._push = [push_particles(meshes)]
+        self._push = [for_kinds(push_particles(meshes), kinds)]
         self.element_list: ContactList | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            self._push.append(push_elements(meshes))
+            self._push.append(for_kinds(push_elements(meshes), kinds))
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     @property

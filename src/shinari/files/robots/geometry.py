@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 
 from shinari.build.body_mesh import join_meshes
-from shinari.build.shape_mesh import shape_mesh
-from shinari.scene.hull_shape import ConvexHull
 from shinari.scene.motion import quaternion_product, rotation_matrix
-from shinari.scene.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere
+from shinari.shapes.base import Shape, shape_mesh
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 UNKNOWN = {HFIELD: "height field", ELLIPSOID: "ellipsoid", SDF: "signed distance field"}

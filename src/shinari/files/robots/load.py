@@ -15,10 +15,10 @@ from shinari.files.robots.geometry import Geom, may_touch, relative, surface_of
 from shinari.files.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
 from shinari.files.robots.source import read_source
 from shinari.scene import check
-from shinari.scene.compound_shape import Compound
 from shinari.scene.handle import BodyHandle, ColliderHandle, JointHandle
 from shinari.scene.motion import quaternion_product, rotation_matrix
 from shinari.scene.scene import Scene
+from shinari.shapes.compound import Compound
 
 Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
 """Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""

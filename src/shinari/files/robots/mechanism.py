@@ -10,7 +10,7 @@ from shinari.files.partial import reason
 from shinari.files.robots.geometry import Geom, geoms_of
 from shinari.files.robots.source import Source
 from shinari.scene import check
-from shinari.scene.shapes import Plane
+from shinari.shapes.plane import Plane
 
 FREE, BALL, SLIDE, HINGE = range(4)
 UNNAMED = "MuJoCo Model"

@@ -13,7 +13,8 @@ Columns of the table:
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.rigid.contact.faces import LARGEST_LABEL, ROOM
+from shinari.rigid.contact.faces import ROOM
+from shinari.shapes.kernels.projection import LARGEST_LABEL
 
 CORNERS = 8
 MORE = 1.001

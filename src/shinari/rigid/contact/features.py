@@ -10,7 +10,7 @@ import numpy as np
 from shinari.build.field import box_tree
 from shinari.build.topology import unite
 from shinari.compute import Field, Record
-from shinari.scene.mesh_shape import Mesh
+from shinari.shapes.mesh import Mesh
 
 FLAT = 1e-3
 """Sine of the angle between two faces below which the edge between them does not stick out."""

@@ -3,7 +3,7 @@
 Both ways. The vertices and edges of a mesh (`features.py`) look for the place where they are deepest in the other
 shape: on an edge that is where the slope of the distance changes its sign. Where it jumps there, an edge of the other
 shape is crossed, and the mean of both gradients that is at right angles to the edge is the normal. Corners, and the
-points with a radius that round shapes are made of (`corners.py`), are looked up in the field of the mesh, which knows
+points with a radius that round shapes are made of, are looked up in the field of the mesh, which knows
 the nearest triangle exactly.
 
 A point counts only if the direction into the other shape lies in the normal cone of what sticks out.
@@ -18,12 +18,15 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, to_world, turn, turn_back
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
-from shinari.rigid.contact.corners import corner, corner_count, corner_radius, is_extreme
 from shinari.rigid.contact.features import Features
 from shinari.rigid.contact.fields import BodyFields, analytic_distance, mesh_distance
 from shinari.rigid.contact.poses import Poses, Vector
 from shinari.rigid.contact.rows import Rows
-from shinari.rigid.contact.shapes import CAPSULE, HULL, MESH, MESH_SHEET, PLANE, SPHERE, Shapes
+from shinari.rigid.contact.shapes import Shapes
+from shinari.shapes.hull import HULL
+from shinari.shapes.kernels.dispatch import corner, is_extreme
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.plane import PLANE
 
 POOL = 256
 """Points of a pair from which the best are chosen."""
@@ -193,7 +196,7 @@ def line_points(
     vertex = length == 0.0
     unit = scale(along, 1.0 / length) if not vertex else along
     samples = 1 if spacing == 0.0 else min(max(int(np.ceil(length / spacing)), 2), MOST_SAMPLES)
-    radius_y = shapes.size[y, 0] if kind in (SPHERE, CAPSULE) else 0.0
+    radius_y = shapes.radius[y]
     last = (0.0, 0.0, unit, 0.0)
     i = 0 if vertex else -1
     end = i if vertex or kind == PLANE else samples
@@ -294,13 +297,13 @@ def beside_sheet(d, normal, q, middle, thickness, most):
 def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(poses.pose[x], poses.pose[y])
-    radius = corner_radius(x, shapes)
+    radius = shapes.radius[x]
     thickness = features.thickness[np.int64(shapes.size[y, 0])]
     # a ball is looked up at its centre, and from aside
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
     middle = to_world(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
-    for k in range(corner_count(x, shapes)):
+    for k in range(shapes.corners[x]):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
         q = to_world(rel, c)

@@ -4,10 +4,10 @@ import numpy as np
 
 from shinari.compute import Field, Record, shared
 from shinari.compute.kernels import STEADY, Shared
-from shinari.contact.solid import shapes
 from shinari.contact.solid.field import mesh_distance_within, tables
-from shinari.contact.solid.shapes import MESH
 from shinari.rigid.contact.poses import Vector
+from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Four = tuple[float, float, float, float]
 
@@ -40,13 +40,13 @@ def mesh_distance(q: Vector, mesh: int, reach: float, fields: BodyFields) -> tup
 @shared(fastmath=STEADY)
 def analytic_distance(kind: int, q: Vector, s: Four, fields: BodyFields) -> tuple[float, Vector]:
     """Signed distance [m] of q from a shape that is no mesh, and the unit vector out of it."""
-    return shapes.distance_and_normal(kind, q, s, ())
+    return distance_and_normal(kind, q, s, ())
 
 
 @shared(fastmath=STEADY)
 def any_distance(kind: int, q: Vector, s: Four, fields: BodyFields) -> tuple[float, Vector]:
     """Signed distance [m] of q from any shape, and the unit vector out of it."""
-    if kind >= MESH:
+    if kind in (MESH, MESH_SHEET):
         return mesh_distance(q, np.int64(s[0]), 0.0, fields)
     return analytic_distance(kind, q, s, fields)
 

@@ -6,20 +6,20 @@ six walls are half spaces, each with pairs and points of its own, however many o
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from shinari.build.field import build_field, join_fields
 from shinari.compute import Field, Record
-from shinari.contact.solid.encode import bounds
 from shinari.rigid.contact.fields import BodyFields, body_fields
-from shinari.rigid.contact.shapes import Shapes, shapes_of, walls_of
+from shinari.rigid.contact.shapes import Shapes, contact_shape, shapes_of
 from shinari.scene.body import WORLD
-from shinari.scene.mesh_shape import Heightfield, Mesh
 from shinari.scene.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.scene import Scene
-from shinari.scene.shapes import Box, Shape
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.mesh import Mesh
 
 # Column of the surface of a geom.
 RESTITUTION = 2
@@ -82,12 +82,12 @@ def geoms_of(scene: Scene) -> Geoms:
     shapes = shapes_of(solids)
     meshes: list[Mesh] = []
     for g, shape in enumerate(solids):
-        mesh = shape.mesh if isinstance(shape, Heightfield) else shape
+        mesh = contact_shape(shape)
         if isinstance(mesh, Mesh):
             index = next((k for k, known in enumerate(meshes) if known is mesh), len(meshes))
             meshes += [mesh] if index == len(meshes) else []
             shapes.size[g] = (index, 0.0, 0.0, 0.0)
-    corners = np.array([_corners(shape) for shape in solids]).reshape(-1, 2, 3)
+    corners = np.array([shape.bounds() for shape in solids]).reshape(-1, 2, 3)
     local = np.array(poses).reshape(-1, 12)
     arrays = GeomArrays(
         np.float64,
@@ -119,15 +119,8 @@ def _placed(scene: Scene) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float,
     for k, collider in enumerate(scene.colliders):
         pose = np.concatenate([rotation_matrix(NO_ROTATION).ravel(), np.zeros(3)])
         shape = collider.shape
-        for part in walls_of(shape) if isinstance(shape, Box) and shape.inside else [shape]:
+        for part in shape.walls() if isinstance(shape, Box) and shape.inside else [shape]:
             yield len(scene.bodies) + 1 + k, part, pose, (*collider.surface.numbers, 0.0, 0.0)
-
-
-def _corners(shape: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Low and high corner (3,) of the box around a shape in its own axes."""
-    if hasattr(shape, "loops"):  # a hull
-        return shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    return bounds(shape)
 
 
 def _radii(corners: np.ndarray, local: np.ndarray) -> np.ndarray:

@@ -27,13 +27,13 @@ from shinari.maths.vec3 import add, direction_and_length, dot, sub
 from shinari.rigid.contact.axes import best_axis
 from shinari.rigid.contact.box_axes import EDGES, FACE_A, box_axis, edge_points
 from shinari.rigid.contact.clipping import FEATURES
-from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.gjk import refine
 from shinari.rigid.contact.overlap import overlap, write_corners
 from shinari.rigid.contact.poses import Poses, Vector, tangents
 from shinari.rigid.contact.rows import Rows, write_row
-from shinari.rigid.contact.shapes import Shapes, core_radius, extent
+from shinari.rigid.contact.shapes import Shapes
 from shinari.rigid.contact.support import lowest_pair
+from shinari.shapes.kernels.projection import NONE
 
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
@@ -46,8 +46,7 @@ TOLERANCE = 1e-5
 @steady
 def core_of(shapes, g):
     """Radius around the core of a shape, and its size [m]."""
-    size = (shapes.size[g, 0], shapes.size[g, 1], shapes.size[g, 2])
-    return core_radius(shapes.kind[g], size), extent(shapes.kind[g], size)
+    return shapes.radius[g], shapes.extent[g]
 
 
 @steady

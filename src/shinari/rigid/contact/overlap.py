@@ -13,9 +13,10 @@ from shinari.rigid.contact.clipping import (
     pick_four,
     plane_of,
 )
-from shinari.rigid.contact.faces import NONE, SECOND, face_along
+from shinari.rigid.contact.faces import SECOND, face_along
 from shinari.rigid.contact.poses import Vector
 from shinari.rigid.contact.rows import Rows, write_row
+from shinari.shapes.kernels.projection import NONE
 
 
 @steady
@@ -45,7 +46,7 @@ def overlap(shapes, poses, a, b, offset, frame, prefer_a, limit, slack, table):
         g, shift, side = (a, offset, -1.0) if k == 0 else (b, (0.0, 0.0, 0.0), 1.0)
         found, m = face_along(shapes, poses, g, shift, frame, side, table, 4 * k)
         plane, fits = plane_of(table, found, 4 * k, m)
-        usable = usable and fits
+        usable = usable and fits and found > 1  # of a round shape that is a point, the nearest points are sought
         if k == 0:
             count_a, plane_a, tilt_a = found, plane, -m[2]
         else:

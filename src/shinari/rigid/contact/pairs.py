@@ -12,7 +12,6 @@ import numpy as np
 
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
-from shinari.contact.solid.shapes import BOX, CAPSULE, MESH, MESH_SHEET, PLANE, SPHERE
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, turn, turn_back
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
@@ -26,8 +25,13 @@ from shinari.rigid.contact.planes import plane_manifold
 from shinari.rigid.contact.poses import Poses
 from shinari.rigid.contact.round import ball_manifold, capsules_manifold
 from shinari.rigid.contact.rows import Rows, mirror
-from shinari.rigid.contact.shapes import HULL, Shapes
+from shinari.rigid.contact.shapes import Shapes
 from shinari.rigid.frames import Frames
+from shinari.shapes.box import BOX
+from shinari.shapes.capsule import CAPSULE
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.plane import PLANE
+from shinari.shapes.sphere import SPHERE
 
 # Turn [rad] and slide [of the smaller size] after which the points of a pair are found anew.
 MOST_TURN = np.float32(0.01)
@@ -234,18 +238,6 @@ def keep_all(p: int, count: int, pairs: Pairs, geoms: GeomArrays, poses: Poses, 
     pairs.place[p] = pairs.now[p]
 
 
-@steady
-def flat(kind):
-    """Whether a shape has flat faces alone, so that its points can be carried along."""
-    return kind in (BOX, HULL, PLANE)
-
-
-@steady
-def angular(kind):
-    """Whether a shape has no round places, so that points in pairs with a mesh stay where they are on it."""
-    return kind in (BOX, HULL, MESH, MESH_SHEET)
-
-
 @kernel(fastmath=STEADY)
 def examine(
     p, pairs: Pairs, geoms: GeomArrays, frames: Frames, poses: Poses, motion: Motion, fall: float, h: float
@@ -289,12 +281,12 @@ def find_near(p, pairs: Pairs, shapes: Shapes):
     pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
     pairs.mask[p] = mask
     if pairs.renew[p]:
-        one, other = shapes.kind[pairs.geoms[p, 0]], shapes.kind[pairs.geoms[p, 1]]
+        a, b = pairs.geoms[p]
         if pairs.kind[p] == MESHES:
-            pairs.valid[p] = angular(one) and angular(other)
+            pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
             # a single point may be where two edges cross: its normal turns with neither
-            pairs.valid[p] = flat(one) and flat(other) and pairs.count[p] != 1
+            pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
 
 
 def _finder(wanted: int, manifold: Any, name: str) -> Any:

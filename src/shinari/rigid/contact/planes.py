@@ -4,13 +4,13 @@ from shinari.maths.function import steady
 from shinari.maths.poses import origin, turn
 from shinari.maths.vec3 import dot, neg, sub
 from shinari.rigid.contact.clipping import CORNERS
-from shinari.rigid.contact.faces import NONE, face_along
+from shinari.rigid.contact.faces import face_along
 from shinari.rigid.contact.overlap import write_corners
 from shinari.rigid.contact.poses import tangents
-from shinari.rigid.contact.shapes import core_radius, extent
+from shinari.shapes.kernels.projection import NONE
 
 DIAGONAL = 1.75
-"""Largest distance of a point of a core from its origin, over `extent`: for a cube the square root of three."""
+"""Largest distance of a point of a core from its origin, over its extent: for a cube the square root of three."""
 
 
 @steady
@@ -48,8 +48,7 @@ def wall_corners(shapes, poses, b, offset, n, height, limit, table):
 def plane_manifold(shapes, poses, a, b, margin, table):
     """Contacts of a half space a with a bounded shape b: up to four, the deepest and the most spread corners."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
-    size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
-    radius, length = core_radius(shapes.kind[b], size_b), extent(shapes.kind[b], size_b)
+    radius, length = shapes.radius[b], shapes.extent[b]
     offset = sub(origin(pose_b), origin(pose_a))
     limit = margin + radius
     n, height = turn(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]

@@ -2,79 +2,18 @@
 
 import numpy as np
 
-from shinari.contact.solid.shapes import distance_and_normal
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, turn, turn_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
-from shinari.rigid.contact.faces import NONE
 from shinari.rigid.contact.rows import write_row
-from shinari.rigid.contact.shapes import HULL, core_radius
+from shinari.shapes.hull import HULL, hull_distance
+from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.kernels.projection import NONE
 
 SAME = 1e-9
 """Sine of an angle that counts as none, and a distance over the radii that has no direction."""
 LEVEL = 1e-3
 """How much deeper than at its ends two capsules have to meet between them to meet there too, over their radii."""
-
-
-@steady
-def nearest_on_triangle(q, p, e, f):
-    """Point of the triangle p, p + e, p + f that is nearest to q."""
-    d = sub(q, p)
-    ee, ef, ff, de, df = dot(e, e), dot(e, f), dot(f, f), dot(d, e), dot(d, f)
-    det = ee * ff - ef * ef
-    s, t = ff * de - ef * df, ee * df - ef * de
-    if s >= 0.0 and t >= 0.0 and s + t <= det and det > 0.0:
-        return add(p, add(scale(e, s / det), scale(f, t / det)))
-    s = min(max(de / ee, 0.0), 1.0) if ee > 0.0 else 0.0
-    t = min(max(df / ff, 0.0), 1.0) if ff > 0.0 else 0.0
-    g = sub(f, e)
-    gg = dot(g, g)
-    r = min(max((dot(d, g) - dot(e, g)) / gg, 0.0), 1.0) if gg > 0.0 else 0.0
-    on_e, on_f, on_g = scale(e, s), scale(f, t), add(e, scale(g, r))
-    to_e, to_f, to_g = sub(d, on_e), sub(d, on_f), sub(d, on_g)
-    de, df, dg = dot(to_e, to_e), dot(to_f, to_f), dot(to_g, to_g)
-    if de <= df and de <= dg:
-        return add(p, on_e)
-    return add(p, on_f if df <= dg else on_g)
-
-
-@steady
-def hull_distance(shapes, g, q):
-    """Signed distance of a point from a hull, and its gradient, in the axes of the hull.
-
-    Inside it is the nearest face that counts. Outside, the nearest point lies on a face that is seen from q.
-    """
-    h = shapes.hull[g]
-    face, most = -1, -np.inf
-    for f in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
-        above = shapes.planes[f, 0] * q[0] + shapes.planes[f, 1] * q[1] + shapes.planes[f, 2] * q[2]
-        above -= shapes.planes[f, 3]
-        if above > most:
-            face, most = f, above
-    n = (shapes.planes[face, 0], shapes.planes[face, 1], shapes.planes[face, 2])
-    if most <= 1e-12 * shapes.size[g, 0]:
-        return most, n
-    least, to = np.inf, n
-    for f in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
-        above = shapes.planes[f, 0] * q[0] + shapes.planes[f, 1] * q[1] + shapes.planes[f, 2] * q[2]
-        above -= shapes.planes[f, 3]
-        if above > 0.0 and above * above < least:
-            start = shapes.loop_starts[f]
-            p = hull_vertex(shapes, start)
-            for k in range(start + 2, shapes.loop_starts[f + 1]):
-                e, d = sub(hull_vertex(shapes, k - 1), p), sub(hull_vertex(shapes, k), p)
-                away = sub(q, nearest_on_triangle(q, p, e, d))
-                squared = dot(away, away)
-                if squared < least:
-                    least, to = squared, away
-    m, length = direction_and_length(to)
-    return length, m
-
-
-@steady
-def hull_vertex(shapes, k):
-    """Vertex at place k of the loops of all hulls."""
-    return shapes.vertices[shapes.loops[k]]
 
 
 @steady
@@ -95,7 +34,7 @@ def ball_manifold(shapes, poses, a, b, margin, out):
     if distance - radius >= margin:
         return 0
     n = turn(pose_b, normal)
-    other = core_radius(kind, s)
+    other = shapes.radius[b]
     centre = origin(pose_a)
     write_row(out, NONE, centre, radius, sub(centre, scale(n, distance + other)), other, n, distance - radius, 0.0, 0.0)
     return 1

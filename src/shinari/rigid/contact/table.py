@@ -36,6 +36,7 @@ from shinari.rigid.contact.pairs import (
 )
 from shinari.rigid.contact.poses import Poses
 from shinari.rigid.frames import Frames
+from shinari.shapes.kernels.dispatch import for_kinds
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
@@ -206,15 +207,16 @@ class BodyContacts:
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._geoms.arrays, (self._detection.pairs, 0)
-        poses = self._geoms.shapes, self.poses, self._geom_poses
+        poses, kinds = (self._geoms.shapes, self.poses, self._geom_poses), self._geoms.shapes.kind
         if kind != MESHES:
-            p.launch(FINDERS[kind], self.pairs, arrays, *poses, count=count, grain=SHARE)
+            p.launch(for_kinds(FINDERS[kind], kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.rigid.contact.mesh_pairs import find_mesh_points
 
         features = features_of(self._geoms.meshes)
-        p.launch(find_mesh_points, self.pairs, arrays, *poses, features, self._geoms.fields, count=count, grain=1)
+        finder = for_kinds(find_mesh_points, kinds)
+        p.launch(finder, self.pairs, arrays, *poses, features, self._geoms.fields, count=count, grain=1)
 
 
 def kinds_of(geoms: Geoms) -> list[int]:

@@ -59,6 +59,7 @@ from shinari.rigid.coupling.sweeps import (
 from shinari.rigid.frames import Frames
 from shinari.scene.scene import Scene
 from shinari.settings import Settings
+from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.solver.particles import Groups, Particles
 from shinari.solver.system import System
 from shinari.state import State
@@ -241,7 +242,7 @@ class BodyParticles(System):
 
     def _record_push(self, p: Program, each: ContactList) -> None:
         meshes = len(self._fields) > 0
-        kernel = (push_particles if each.whole else push_elements)(meshes)
+        kernel = for_kinds((push_particles if each.whole else push_elements)(meshes), self._table.kind)
         with self._sweep(p, each):
             arguments = *self._arguments(each), self._table, self._fields, self._frames, self._turns
             p.serial(kernel, self._progress, *arguments)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.contact.solid.encode import bounds, encode_shapes
+from shinari.contact.solid.encode import encode_shapes
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.scene.body import Body
-from shinari.scene.mesh_shape import Mesh
 from shinari.scene.motion import rotation_matrix
-from shinari.scene.shapes import Shape
+from shinari.shapes.base import Shape
+from shinari.shapes.mesh import Mesh
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Pieces:
     """Arrays of the K shapes of all bodies, float64.
 
     Attributes:
-        kinds: Kind of each, see `shinari.contact.solid.shapes`, (K,) int64.
+        kinds: Kind of each, see `shinari.shapes.registry`, (K,) int64.
         sizes: Its numbers, (K, 4).
         fields: Distance fields of the meshes among them.
         places: Pose in the axes of the body's frame: matrix by rows, position [m], (K, 12).
@@ -65,7 +65,7 @@ def pieces_of(bodies: Sequence[Body]) -> Pieces:
             frames.append(b)
             surfaces.append(body.surface.numbers)
     kinds, sizes, fields = encode_shapes(shapes, np.float64)
-    corners = np.array([bounds(shape) for shape in shapes]).reshape(-1, 2, 3)
+    corners = np.array([shape.bounds() for shape in shapes]).reshape(-1, 2, 3)
     poses = np.array(places).reshape(-1, 12)
     middles = corners.mean(axis=1)
     return Pieces(

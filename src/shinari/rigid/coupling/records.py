@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class PieceTable(Record):
     """Shapes of all bodies, K rows."""
 
-    kind = Field(np.int64, doc="kind, see `shinari.contact.solid.shapes`")
+    kind = Field(np.int64, doc="kind, see `shinari.shapes.registry`")
     size = Field(np.float64, 4, doc="its numbers")
     place = Field(np.float64, 12, doc="pose in the axes of its frame: matrix by rows, position [m]")
     frame = Field(np.int64, doc="its frame, which is the index of its body")

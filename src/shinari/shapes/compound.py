@@ -8,7 +8,7 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene import check
 from shinari.scene.motion import NO_ROTATION
-from shinari.scene.shapes import Shape
+from shinari.shapes.base import Shape
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Collider shapes that are triangle meshes: from a file, from arrays, or the ground under a table of heights."""
+"""Triangle meshes, from a file or from arrays: solids and sheets."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,17 @@ import numpy as np
 from shinari.build.topology import unite
 from shinari.errors import SceneError
 from shinari.scene import check
+from shinari.schema_types import Name, NonNegative, Table
+from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
+from shinari.shapes.mass import MassProperties, mesh_properties
+from shinari.shapes.registry import register
 
 FLAT = 1e-7
 """Height over longest edge under which a triangle has no area: in single precision it has no normal."""
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class Mesh(Shape):
     """Triangle mesh: a solid where it is closed, else a sheet that pushes from both sides.
 
     Vertices with exactly equal coordinates count as one when it is decided whether two faces share an edge.
@@ -64,68 +68,47 @@ class Mesh:
         kind = "solid" if self.solid else "sheet"
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, {kind})"
 
+    @property
+    def variant(self) -> str:
+        """Whether it is a sheet."""
+        return "" if self.solid else "sheet"
+
+    @property
+    def as_mesh(self) -> "Mesh":  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Itself."""
+        return self
+
+    def numbers(self) -> tuple[float, ...]:
+        """The number of its field, which is known once all meshes are."""
+        return ()
+
+    def surface(self, segments: int = SEGMENTS) -> Triangles:
+        """Its triangles."""
+        return self.vertices, self.faces
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Corners of the box around it, with its thickness."""
+        used = self.vertices[np.unique(self.faces)]
+        return used.min(axis=0) - 0.5 * self.thickness, used.max(axis=0) + 0.5 * self.thickness
+
+    def mass_properties(self) -> MassProperties:
+        """Exact."""
+        if not self.solid:
+            raise self.no_volume()
+        return mesh_properties(self.vertices, self.faces)
+
+    def core(self) -> Core:
+        """It is found by its field."""
+        return Core(0.0, 0.0, corners=0)
+
+    def lacks_inside(self) -> str | None:
+        """A sheet has none."""
+        return None if self.solid else f"{self.openness()}, so it has no inside; a body has to be closed"
+
     def openness(self) -> str:
         """Why the mesh is no solid, for a message."""
         codes, counts, _, _ = _edges(unite(self.vertices, self.faces), len(self.vertices))
         return _open(codes, counts, len(self.vertices)) if (counts != 2).any() else "the mesh is a sheet, solid=False"
-
-
-@dataclass(frozen=True, eq=False)
-class Heightfield:
-    """Ground, y up, centred on its origin in x and z; every cell of the table is two triangles.
-
-    It is solid down to a flat bottom. The diagonal of a cell goes from its smallest to its largest x and z.
-
-    Attributes:
-        heights: Heights [m], (rows, columns): rows along z, columns along x, at least 2 x 2.
-        size: Lengths along x and z [m].
-        depth: From the lowest height to the bottom [m]; left out: the larger of `size`.
-
-    Raises:
-        SceneError: Wrong shape or type, or out of bounds.
-    """
-
-    heights: Any
-    size: tuple[float, float]
-    depth: float | None = None
-
-    def __post_init__(self) -> None:
-        heights = check.array("Heightfield", "heights", self.heights, (None, None))
-        if min(heights.shape) < 2:
-            raise SceneError(f"Heightfield: heights: expected at least 2 x 2, got {heights.shape}")
-        size = check.array("Heightfield", "size", self.size, (2,)).tolist()
-        for length in size:
-            check.number("Heightfield", "size", length, above=0.0)
-        depth = max(size) if self.depth is None else self.depth
-        heights.flags.writeable = False
-        object.__setattr__(self, "heights", heights)
-        object.__setattr__(self, "size", tuple(size))
-        object.__setattr__(self, "depth", check.number("Heightfield", "depth", depth, above=0.0))
-
-    def __repr__(self) -> str:
-        return f"Heightfield({self.heights.shape[0]} x {self.heights.shape[1]}, size={self.size})"
-
-    @cached_property
-    def mesh(self) -> Mesh:
-        """The ground as a closed mesh: the surface, four walls, and a bottom that fans out from its middle."""
-        rows, columns = self.heights.shape
-        x, z = np.meshgrid(_spread(self.size[0], columns), _spread(self.size[1], rows))
-        top = np.stack([x, self.heights, z], axis=2).reshape(-1, 3)
-        k = np.arange(rows * columns).reshape(rows, columns)
-        a, b, c, d = k[:-1, :-1].ravel(), k[:-1, 1:].ravel(), k[1:, 1:].ravel(), k[1:, :-1].ravel()
-        border = np.concatenate([k[0, :-1], k[:-1, -1], k[-1, :0:-1], k[:0:-1, 0]])
-        floor = self.heights.min() - (self.depth or 0.0)
-        bottom = np.concatenate([top[border], np.zeros((1, 3))])
-        bottom[:, 1] = floor
-        below = len(top) + np.arange(len(border))
-        following, after = np.roll(border, -1), np.roll(below, -1)
-        middle = np.full(len(border), len(top) + len(border))
-        faces = [(a, c, b), (a, d, c), (border, following, below), (following, after, below), (below, after, middle)]
-        return Mesh(np.concatenate([top, bottom]), np.concatenate([np.stack(face, axis=1) for face in faces]))
-
-
-def _spread(length: float, count: int) -> np.ndarray:
-    return np.linspace(-0.5 * length, 0.5 * length, count)
 
 
 def _check_areas(vertices: np.ndarray, faces: np.ndarray) -> None:
@@ -194,3 +177,25 @@ def _holes(edges: np.ndarray, base: int) -> int:
     for edge in edges.tolist():
         parent[root(edge // base)] = root(edge % base)
     return len({root(vertex) for vertex in list(parent)})
+
+
+class MeshTable(Table, tag_field="type", tag="mesh"):
+    """Triangle mesh from a file.
+
+    Attributes:
+        path: Mesh file, relative to the folder of the scene file and inside it.
+        solid: True: closed, or an error; false: a sheet; left out: a solid if it is closed.
+        thickness: Of a sheet [m].
+    """
+
+    path: Name
+    solid: bool | None = None
+    thickness: NonNegative = 0.0
+
+
+def _read(table: MeshTable, path_of: Callable[[str], Any]) -> Mesh:
+    return Mesh(path_of(table.path), solid=table.solid, thickness=table.thickness)
+
+
+MESH = register(Mesh, "mesh", kind=10_000, angular=True, table=MeshTable, read=_read).kind
+MESH_SHEET = register(Mesh, "sheet", kind=10_001, variant="sheet", angular=True, table=MeshTable, read=_read).kind
