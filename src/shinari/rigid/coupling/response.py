@@ -109,7 +109,7 @@ def response(meshes: bool) -> Shared:
         slip = tangential(way, n)
         along, _ = direction_and_length(slip)
         wanted = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
-        held = friction(tangential(wanted, n), pushed, law)
+        held = friction(wanted, pushed, law)
         return True, add(scale(n, change), sub(held, hold)), scale(n, out), n, pushed, held, gap
 
     return respond_to_piece
