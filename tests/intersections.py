@@ -25,8 +25,29 @@ def intersecting(first: np.ndarray, second: np.ndarray | None = None, names: np.
     if names is not None:
         one, two = names[pairs[:, 0]], names[pairs[:, 1]]
         pairs = pairs[(one[:, :, None] != two[:, None, :]).all(axis=(1, 2))]
-    meet = [bool(vtkTriangle.TrianglesIntersect(*first[i], *other[j])) for i, j in pairs]
+    # of two triangles in one plane VTK tells some that are far apart
+    meet = [
+        bool(vtkTriangle.TrianglesIntersect(*first[i], *other[j])) and not separate(first[i], other[j])
+        for i, j in pairs
+    ]
     return pairs[np.array(meet, bool)]
+
+
+def separate(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether a plane separates two triangles (3, 3) by more than rounding, which proves that they do not meet.
+
+    The normals of the planes to try are those of the triangles, the products of their edges, and, for triangles in one
+    plane, the normals of the edges in it.
+    """
+    edges, other = np.roll(first, -1, axis=0) - first, np.roll(second, -1, axis=0) - second
+    normals = np.stack([np.cross(edges[0], edges[1]), np.cross(other[0], other[1])])
+    in_plane = [np.cross(normal, edge) for normal in normals for edge in (*edges, *other)]
+    axes = np.concatenate([normals, np.cross(edges[:, None], other[None]).reshape(-1, 3), in_plane])
+    sizes = np.linalg.norm(axes, axis=1)
+    axes = axes[sizes > 0.0] / sizes[sizes > 0.0, None]
+    one, two = axes @ first.T, axes @ second.T
+    gaps = np.maximum(one.min(axis=1) - two.max(axis=1), two.min(axis=1) - one.max(axis=1))
+    return bool((gaps > 1e-12 * max(np.abs(first).max(), np.abs(second).max())).any())
 
 
 def near_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:

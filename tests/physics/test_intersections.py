@@ -1,9 +1,11 @@
 """No triangle goes through another in any frame, by a test that shares nothing with the engine."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from intersections import intersecting
+from intersections import intersecting, separate
 from shinari.build.topology import grid
 from shinari.verify import contact_scenes as scenes
 from shinari.verify.clearance import (
@@ -68,6 +70,77 @@ def test_the_helper_finds_what_an_edge_that_pierces_tells():
     assert hit.sum() > 200
     found = intersecting(first, second)
     assert set(map(tuple, found.tolist())) == set(zip(i[hit].tolist(), j[hit].tolist(), strict=True))
+    assert not any(separate(first[a], second[b]) for a, b in zip(i[hit], j[hit], strict=True))
+    assert all(separate(first[a], second[b]) for a, b in zip(i[~hit][::500], j[~hit][::500], strict=True))
+
+
+def test_the_helper_knows_that_triangles_beside_each_other_in_one_plane_are_apart():
+    """Of two triangles of a sheet, almost in one plane and 14 mm apart, VTK tells that they intersect."""
+    first = [
+        (-0.02826976311092565, 0.10947880804849634, -0.1054816534322141),
+        (-0.008225581303501909, 0.12368504146445872, -0.09127542001625175),
+        (-0.0082695605320978, 0.10952129096455787, -0.10543917051615259),
+    ]
+    second = [
+        (-0.04826350950664487, 0.12362113658769608, -0.09133932489301436),
+        (-0.028280192782676652, 0.1378640380535142, -0.07723514751565784),
+        (-0.028225850901507414, 0.1236520169989461, -0.09130844448176435),
+    ]
+    assert len(intersecting(np.array([first]), np.array([second]))) == 0
+    _, flat = flat_pairs(8, np.zeros(600))
+    for one in flat:
+        edge = one[1] - one[0]
+        assert separate(one, one + 0.2 * edge / np.linalg.norm(edge))
+        assert not separate(one, one + 0.1 * edge)
+
+
+def flat_pairs(seed: int, lifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Segments (K, 2, 3) and triangles (K, 3, 3) in planes of any direction, corners lifted off by up to `lifts`."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.05, 0.05, (len(lifts), 5, 3))
+    x[:, :, 2] = lifts[:, None] * rng.uniform(-1, 1, (len(lifts), 5))
+    turns, _ = np.linalg.qr(rng.normal(size=(len(lifts), 3, 3)))
+    x = x @ turns + rng.uniform(-0.3, 0.3, (len(lifts), 1, 3))
+    return x[:, :2], x[:, 2:]
+
+
+def distances_of(segments: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Distances (K,) of segments and triangles that they do not go through."""
+    ends = [point_triangle_distances(segments[:, k], triangles) for k in range(2)]
+    sides = [segment_distances(segments, triangles[:, pair]) for pair in ([0, 1], [1, 2], [2, 0])]
+    return np.min(ends + sides, axis=0)
+
+
+def goes_through(segment: np.ndarray, triangle: np.ndarray) -> bool:
+    """As `pierces`, in rational numbers."""
+    p, q, a, b, c = ([Fraction(float(number)) for number in point] for point in (*segment, *triangle))
+
+    def side(*points: list[Fraction]) -> int:
+        u, v, w = ([x - y for x, y in zip(point, points[0], strict=True)] for point in points[1:])
+        cross = u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+        volume = sum(x * y for x, y in zip(cross, w, strict=True))
+        return (volume > 0) - (volume < 0)
+
+    return side(p, a, b, c) * side(q, a, b, c) < 0 and side(p, q, a, b) == side(p, q, b, c) == side(p, q, c, a) != 0
+
+
+def test_what_lies_apart_in_one_plane_does_not_pierce():
+    """The volumes of what lies in a plane are rounding, of any sign."""
+    segments, triangles = flat_pairs(8, np.zeros(100_000))
+    apart = distances_of(segments, triangles) > 1e-6
+    assert apart.sum() > 10_000
+    assert not pierces(segments[apart], triangles[apart]).any()
+
+
+def test_what_pierces_is_found_or_has_no_distance():
+    """However flat the pair: what the signs do not tell for sure a distance near 0 does."""
+    segments, triangles = flat_pairs(9, 10.0 ** np.linspace(-20.0, -1.0, 4000))
+    through = np.array([goes_through(*pair) for pair in zip(segments, triangles, strict=True)])
+    found = pierces(segments, triangles)
+    assert through.sum() > 300
+    assert not (found & ~through).any()
+    assert (found | ~through)[2500:].all()
+    assert distances_of(segments, triangles)[through & ~found].max(initial=0.0) < 1e-9
 
 
 def test_the_helper_sees_sheets_that_cross_and_not_those_that_touch_nothing():

@@ -102,6 +102,8 @@ def response(meshes: bool) -> Shared:
         if not give > ZERO:
             return False, zero, zero, zero, push, hold, gap_b
         soft = law[3] * ease
+        # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
+        push, hold = push + dot(n, hold), tangential(hold, n)
         # the substep begins with the push of the last one, which is taken back where it was too much
         change = normal_response(depth, depth - before, push, soft, give, -push)
         pushed = push + change
@@ -109,7 +111,7 @@ def response(meshes: bool) -> Shared:
         slip = tangential(way, n)
         along, _ = direction_and_length(slip)
         wanted = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
-        held = friction(tangential(wanted, n), pushed, law)
+        held = friction(wanted, pushed, law)
         return True, add(scale(n, change), sub(held, hold)), scale(n, out), n, pushed, held, gap
 
     return respond_to_piece
