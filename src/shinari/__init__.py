@@ -43,7 +43,7 @@ from shinari.shapes.mesh import Mesh
 from shinari.shapes.plane import Plane
 from shinari.shapes.registry import register_shape
 from shinari.shapes.sphere import Sphere
-from shinari.storage import connect
+from shinari.storage import connect as _connect
 from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ __all__ = [
 
 
 # The simulation stands below the files; see `shinari.storage`.
-connect(lambda: import_module("shinari.files.file_storage").FileStorage())
+_connect(lambda: import_module("shinari.files.file_storage").FileStorage())
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,12 @@
 """The errors of the package: every one that a user can meet is a `ShinariError`."""
 
 import importlib
+import sys
+import warnings
+from pathlib import Path
 from types import ModuleType
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class ShinariError(Exception):
@@ -84,3 +89,11 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f"{module} is not installed; it comes with the extra [{extra}]: pip install 'shinari[{extra}]'"
         ) from error
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn at the line of the user: that of the first caller outside of the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

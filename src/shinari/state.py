@@ -11,6 +11,12 @@ from shinari.scene import check
 from shinari.scene.scene import Scene
 
 
+def array_layout(arrays: dict[str, np.ndarray], growing: frozenset[str]) -> dict[str, tuple]:
+    """Shape and type of the arrays of a state by name, but for the number of rows of those that grow."""
+    rows = {name: 1 if name.removeprefix("parts/") in growing else 0 for name in arrays}
+    return {name: (array.shape[rows[name] :], array.dtype) for name, array in arrays.items()}
+
+
 @dataclass(eq=False)
 class State:
     """State of a simulation.
@@ -110,15 +116,6 @@ class State:
         result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
         return result | self.lasting()
 
-    def layout(self) -> dict[str, tuple]:
-        """Shape and type of each array by name, but for the number of rows of those that grow."""
-        return self.layout_of(self.arrays())
-
-    def layout_of(self, arrays: dict[str, np.ndarray]) -> dict[str, tuple]:
-        """Shape and type of arrays of another state by name, as `layout` tells them."""
-        rows = {name: 1 if name.removeprefix("parts/") in self.growing else 0 for name in arrays}
-        return {name: (array.shape[rows[name] :], array.dtype) for name, array in arrays.items()}
-
     def lasting(self) -> dict[str, np.ndarray]:
         """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
         result = {f"broken/{name}": values for name, values in self.broken.items()}
@@ -158,7 +155,7 @@ class State:
             SceneError: The other state belongs to another model.
         """
         check.kind("state", "other", other, State)
-        if self.layout() != other.layout():
+        if array_layout(self.arrays(), self.growing) != array_layout(other.arrays(), self.growing):
             raise SceneError("state: other: belongs to another model")
         self.take(other.arrays())
         self.frame, self.external_work = other.frame, other.external_work

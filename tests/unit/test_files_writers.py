@@ -311,7 +311,7 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
         ({"parts": (Part("a", "mesh", 0, 3),)}, "faces belong"),
         ({"parts": (Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 3]])),)}, "there are 3"),
         ({"parts": (Part("a", "points", 0, 1), Part("a", "points", 1, 2))}, "'a'"),
-        ({"parts": (Part("", "points", 0, 1),)}, "no name"),
+        ({"parts": (Part("", "points", 0, 1),)}, "part 0: name: is empty"),
         ({"parts": (Part("a", "points", 0, 1, radius=-1.0),)}, "radius"),
         ({"bodies": (Body("b", np.zeros((2, 2)), np.zeros((0, 3), int)),)}, "vertices"),
         ({"frames_per_second": 0.0}, "frames_per_second"),

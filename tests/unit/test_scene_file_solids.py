@@ -242,7 +242,7 @@ BOX = "lattice = { cells = [1, 1, 1], size = 1 }"
         (
             "[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[attach]]\nthing = 'r'\nto = { point = [0,0,0], place = "
             "[0,0,0] }",
-            r"to: index, nearest and place belong to a thing - at \$.attach\[0\]",
+            r"to: index, nearest and place are of an object - at \$.attach\[0\]",
         ),
         (
             f"[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[soft_body]]\nname = 's'\n{BOX}\n[[attach]]\n"

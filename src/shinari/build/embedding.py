@@ -5,8 +5,6 @@ mesh overlaps itself) the one in which it lies deepest is taken. A vertex outsid
 whose linear map is continued: its weights are barycentric too, one of them negative.
 """
 
-import warnings
-
 import numpy as np
 
 from shinari.build.embedded_surface import EmbeddedSurface
@@ -16,7 +14,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
 from shinari.contact.broad.bvh import Tree
 from shinari.contact.surface.proximity import triangle_weights
-from shinari.errors import EmbeddingWarning, SceneError
+from shinari.errors import EmbeddingWarning, SceneError, warn
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 
@@ -56,13 +54,12 @@ def bind(
     far = np.flatnonzero(distances > sizes[chosen])
     if len(far):
         worst = far[np.argmax(distances[far])]
-        warnings.warn(
+        warn(
             f"{thing}: visual: vertex {worst} is {distances[worst]:.3g} m outside the tetrahedra, farther than the "
             f"nearest of them is long, {sizes[chosen[worst]]:.3g} m"
             + (f"; so are {len(far) - 1} more" if len(far) > 1 else "")
             + ". They move as that tetrahedron would go on; smaller tetrahedra that reach them look better",
             EmbeddingWarning,
-            stacklevel=4,
         )
     return EmbeddedSurface(points, np.asarray(faces, np.int64), table[chosen].astype(np.uint32), weights)
 

@@ -1,11 +1,9 @@
 """Looks at the fluids of a scene before it runs: refuses what cannot be simulated, warns of what was hardly meant."""
 
-import warnings
-
 import numpy as np
 
 from shinari.build.fluid_fill import in_plane
-from shinari.errors import ContactWarning, FluidWarning, SceneError
+from shinari.errors import ContactWarning, FluidWarning, SceneError, warn
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
@@ -93,11 +91,10 @@ def _warn_of_ratio(fluids: list[Particles]) -> None:
     light, heavy = int(np.argmin(densities)), int(np.argmax(densities))
     ratio = densities[heavy] / densities[light]
     if ratio > MOST_RATIO:
-        warnings.warn(
+        warn(
             f"{fluids[heavy].name!r} is {ratio:.3g} times as dense as {fluids[light].name!r}: at ratios beyond "
             f"{MOST_RATIO:g} they may be squeezed where the denser one lies above; take more substeps",
             FluidWarning,
-            stacklevel=7,
         )
 
 
@@ -129,10 +126,9 @@ def _warn_of_overlaps(scene: Scene, fluids: list[Particles], real: type) -> None
         i, j = pairs[int(np.argmin(gaps))]
         count = len(np.unique(pairs[:, 0]))
         what = f"{one!r} and {other!r} overlap" if a != b else f"particles of {one!r} lie in each other"
-        warnings.warn(
+        warn(
             f"{what} at the start: {count} particles have one nearer than half a spacing, the nearest "
             f"{gaps.min():.3g} m away, particle {i - starts[a]} of {one!r} and particle {j - starts[b]} of {other!r}; "
             f"they burst apart",
             ContactWarning,
-            stacklevel=7,
         )

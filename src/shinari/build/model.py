@@ -100,8 +100,9 @@ def build_model(scene: Scene, settings: Settings) -> Model:
         fabrics=build_fabrics(scene, slots, blocks, tearings),
         flowings=tuple(flowings),
     )
+    model = replace(model, systems=_systems(scene, model, settings))
     warn_of_starts_inside(scene, masses == 0.0)
-    return replace(model, systems=_systems(scene, model, settings))
+    return model
 
 
 def surface_numbers(scene: Scene, real: type) -> np.ndarray:

@@ -1,11 +1,10 @@
 """What starts inside a solid: a scene that was probably not meant so."""
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.errors import ContactWarning
+from shinari.errors import ContactWarning, warn
 from shinari.scene.motion import quaternion_product, rotation_matrix
 from shinari.scene.scene import Scene
 from shinari.scene.things import Collider, Particles
@@ -69,9 +68,8 @@ def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndar
     deep = depth > np.maximum(ALLOWED * group.radii[near], ROUNDING * size)
     if deep.any():
         worst = int(np.argmax(np.where(deep, depth, -np.inf)))
-        warnings.warn(
+        warn(
             f"{group.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
             f"particle {int(near[worst])} with {depth[worst]:.3g} m; they are pushed out at the depenetration speed",
             ContactWarning,
-            stacklevel=4,
         )

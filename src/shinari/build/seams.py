@@ -4,13 +4,11 @@ Mesh files that keep normals and texture coordinates with the vertices (PLY, glT
 cut or an edge is hard. It looks like one sheet, but no triangle joins its pieces.
 """
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from shinari.build.topology import boundary_edges
-from shinari.errors import SeamWarning
+from shinari.errors import SeamWarning, warn
 
 
 def warn_of_seams(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.integer]) -> None:
@@ -28,10 +26,9 @@ def warn_of_seams(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.i
     if not again.size:
         return
     one = again[0]
-    warnings.warn(
+    warn(
         f"{thing}: {again.size} vertices on its boundaries lie exactly where others do, vertex {rim[one]} where "
         f"{twins[one]} is, and no triangle joins them: it comes apart there. Export the mesh without seams, or join "
         "them: trimesh's mesh.merge_vertices(merge_tex=True, merge_norm=True)",
         SeamWarning,
-        stacklevel=3,
     )

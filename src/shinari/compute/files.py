@@ -11,11 +11,10 @@ import sys
 import tempfile
 import threading
 import uuid
-import warnings
 from functools import cache
 from pathlib import Path
 
-from shinari.errors import CacheWarning
+from shinari.errors import CacheWarning, warn
 
 _SUM = hashlib.sha256().digest_size
 _warned = threading.Event()
@@ -59,7 +58,7 @@ def warn_of_cache(folder: Path | str, problem: str) -> None:
     """
     if not _warned.is_set():
         _warned.set()
-        warnings.warn(f"cache: {folder}: {problem}", CacheWarning, stacklevel=2)
+        warn(f"cache: {folder}: {problem}", CacheWarning)
 
 
 def read_verified(path: Path) -> bytes | None:

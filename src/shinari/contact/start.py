@@ -6,7 +6,6 @@ of those of its ends and the face, and of the line and the sides of the face.
 """
 
 import itertools
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from shinari.contact.broad.bvh import Tree
 from shinari.contact.surface.participants import Participants, participants
 from shinari.contact.surface.proximity import pair_distance
 from shinari.contact.surface.rows import TANGLED
-from shinari.errors import ContactWarning
+from shinari.errors import ContactWarning, warn
 from shinari.maths.vec3 import ONE, ZERO, cross, dot, norm, sub
 from shinari.model import Model
 from shinari.scene.scene import Scene
@@ -104,7 +103,7 @@ def warn_of_overlaps(scene: Scene, model: Model) -> None:
             name, particles = model.things[first]
             place = f"particle {added[overlap.particle] - particles.start} of {name!r}"
             text = _text(name, None if first == second else model.things[second][0], overlap, place)
-            warnings.warn(text, ContactWarning, stacklevel=3)
+            warn(text, ContactWarning)
 
 
 def _text(one: str, other: str | None, overlap: Overlap, place: str) -> str:

@@ -37,6 +37,7 @@ from shinari.scene import check
 from shinari.scene.scene import Scene
 from shinari.simulation import Simulation
 from shinari.solver.system_model import SystemModel
+from shinari.state import array_layout
 from shinari.version import __version__
 
 FORMAT = 3
@@ -217,7 +218,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
             f"did, or the scene was changed between building and saving; it cannot go on exactly"
         )
     state = simulation.state.copy()
-    if state.layout() != state.layout_of(content.state):
+    if array_layout(state.arrays(), state.growing) != array_layout(content.state, state.growing):
         raise FileError(f"{path}: the checkpoint is damaged: its state does not fit its scene")
     state.take(content.state)
     state.frame, state.external_work = content.frame, content.external_work

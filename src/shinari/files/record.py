@@ -1,14 +1,13 @@
 """The recorder: writes frames of a simulation to several files at once."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from shinari.errors import FileError, FrameRateWarning, require
+from shinari.errors import FileError, FrameRateWarning, require, warn
 from shinari.files.frames import frame_of, layout_of
 from shinari.files.results import Writer
 from shinari.files.writers import FORMATS, open_writer
@@ -65,11 +64,10 @@ class Recorder:
         self.stride = max(1, round(1.0 / (frames_per_second * dt)))
         written = 1.0 / (self.stride * dt)
         if abs(written - frames_per_second) > RATE_TOLERANCE * frames_per_second:
-            warnings.warn(
+            warn(
                 f"recorder: frames_per_second: {frames_per_second:g} are no whole steps of {dt:g} s, {written:g} "
                 f"frames a second are written; dt = {1.0 / (self.stride * frames_per_second):.6g} gives what was asked",
                 FrameRateWarning,
-                stacklevel=2,
             )
         self.frames = 0
         self._simulation = simulation

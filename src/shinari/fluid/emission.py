@@ -4,7 +4,6 @@ A particle that waits, or is gone for good, keeps its row in all arrays: it has 
 stays where it is. The fluid leaves it out of its lists, and so does whoever asks `Model.absent`.
 """
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from shinari.compute import Program
 from shinari.contact.solid.encode import Samples, SolidShape, encode_shapes, measure_distance
 from shinari.contact.solid.field import mesh_fields
-from shinari.errors import FluidWarning
+from shinari.errors import FluidWarning, warn
 from shinari.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.motion import rotation_matrix
@@ -130,11 +129,10 @@ class _Nozzle:
         """Warn, once, that all particles are out."""
         if not self._said:
             self._said = True
-            warnings.warn(
+            warn(
                 f"emitter {self.name!r}: limit: all {len(self.members)} particles are out at t = {time:g} s; no more "
                 f"leave until a sink takes some. A higher limit lets out more, recycle=True the oldest again",
                 FluidWarning,
-                stacklevel=8,
             )
 
 

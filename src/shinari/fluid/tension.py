@@ -27,14 +27,13 @@ Solids: what they add to the density counts as fluid by min(2 adhesion, 1), so t
 """
 
 import math
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Program, Record, function, kernel, real
-from shinari.errors import FluidWarning
+from shinari.errors import FluidWarning, warn
 from shinari.fluid.effect import Effect
 from shinari.fluid.records import FluidParticles, Neighbours, Offsets, difference
 from shinari.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
@@ -196,12 +195,11 @@ def warn_of_long_substeps(fluids: "FluidModel", h: float) -> None:
             cube = material.rest_density * fluids.smoothing.spacing**3
             most = math.sqrt(cube / (2.0 * math.pi * material.surface_tension))
             if h > 1.2 * most:
-                warnings.warn(
+                warn(
                     f"fluid: surface_tension: {material.surface_tension:g} N/m at a spacing of "
                     f"{fluids.smoothing.spacing:g} m needs substeps of {most:.2g} s or less, these are {h:.2g} s: "
                     f"take {math.ceil(h / most)} times as many, or a larger spacing; else drops burst",
                     FluidWarning,
-                    stacklevel=2,
                 )
 
 

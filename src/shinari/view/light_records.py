@@ -17,7 +17,7 @@ class Lamps(Record):
 class Map(Record):
     """Cells of depth maps, map after map, row after row."""
 
-    depth = Field(np.float32, unit="m", doc="how far towards the light the nearest thing is, -inf where there is none")
+    depth = Field(np.float32, unit="m", doc="distance of the nearest object towards the light, -inf: none")
 
 
 class Triangles(Record):

@@ -1,6 +1,5 @@
 """Tetrahedra of a body from its surface."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from shinari.build.tetrahedra.check import boundary_faces, check_tetrahedra, ori
 from shinari.build.tetrahedra.quality import Quality, drop_worst, measure_quality
 from shinari.build.tetrahedra.stuffing import Stuffing, stuff
 from shinari.build.tetrahedra.surface import Surface, describe_holes, prepare_surface
-from shinari.errors import SceneError, TetrahedraWarning
+from shinari.errors import SceneError, TetrahedraWarning, warn
 from shinari.scene import check
 
 __all__ = [
@@ -194,9 +193,8 @@ def _warn(surface: Surface, result: Tetrahedra, thing: str) -> None:
     if count > surface.parts:
         lost.append(f"they fall into {count} pieces, the surface into {surface.parts}")
     if lost:
-        warnings.warn(
+        warn(
             f"{thing}: tetrahedra in cells of {result.cell:.3g} m: {', '.join(lost)}; parts are thinner than a cell, "
             f"try cell={_finer(surface, result.cell):.2g}",
             TetrahedraWarning,
-            stacklevel=3,
         )

@@ -7,7 +7,6 @@ that overlap at the start keep the distance that they have there, while grains a
 """
 
 import itertools
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from shinari.build.topology import edges
 from shinari.contact.broad.pairs import PairFinder
-from shinari.errors import ContactWarning
+from shinari.errors import ContactWarning, warn
 from shinari.model import Model
 from shinari.scene.scene import Scene
 from shinari.solver.system_model import Binding, SystemModel
@@ -212,11 +211,10 @@ def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.nda
         both = added[members.particles[cross_pairs[worst]]]
         index = next(int(p) for p in both if p in particles) - particles.start
         who = f"{one!r} and {other!r} overlap" if one != other else f"grains {one!r} overlap each other"
-        warnings.warn(
+        warn(
             f"{who} at the start, by {depths[worst]:.3g} m at particle {index} of {one!r}; "
             f"they are pushed apart slowly",
             ContactWarning,
-            stacklevel=2,
         )
 
 

@@ -1,7 +1,6 @@
 """Puts a robot from a URDF or MJCF file into a scene."""
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.errors import RobotWarning
+from shinari.errors import RobotWarning, warn
 from shinari.files.robots.drives import Drives
 from shinari.files.robots.geometry import Geom, may_touch, relative, surface_of
 from shinari.files.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
@@ -114,7 +113,7 @@ def load_robot(
     with _whole(scene):
         robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
     if robot.skipped:
-        warnings.warn(f"{path}: skipped: " + "; ".join(robot.skipped), RobotWarning, stacklevel=2)
+        warn(f"{path}: skipped: " + "; ".join(robot.skipped), RobotWarning)
     return robot
 
 

@@ -1,12 +1,11 @@
 """Bodies that start inside each other or inside a collider: a scene that was probably not meant so."""
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute.program import run_recorded
-from shinari.errors import ContactWarning
+from shinari.errors import ContactWarning, warn
 from shinari.rigid.contact.pairs import GAP
 from shinari.rigid.contact.table import BodyContacts
 from shinari.rigid.motion import as_frame
@@ -39,10 +38,9 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
             if collider
             else f"{rigid.bodies[second].name!r}"
         )
-        warnings.warn(
+        warn(
             f"{one!r} and {name} overlap at the start, by {depth:.3g} m; they are pushed apart at depenetration_speed",
             ContactWarning,
-            stacklevel=3,
         )
 
 

@@ -4,13 +4,12 @@ A chain that ends free is never over-constrained, so such ends are cut off first
 bodies which can move are looked at together; what neither moves nor is moved counts as one ground.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from shinari.compute import Program
-from shinari.errors import OverconstrainedWarning
+from shinari.errors import OverconstrainedWarning, warn
 from shinari.rigid.elements import Elements
 from shinari.rigid.frames import Frames
 from shinari.rigid.joints.joints import Joints, start_joints
@@ -48,12 +47,11 @@ def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
         if redundant > 0:
             names = ", ".join(repr(joints[j].name) for j in group[:MOST_NAMES])
             more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
-            warnings.warn(
+            warn(
                 f"joints {names}{more} close a loop that holds {'' if exact else 'at least '}{redundant} "
                 f"direction{'s' if redundant > 1 else ''} twice: how they share the load is not determined. Joints "
                 f"that leave more free (ball in place of hinge) or a compliance help",
                 OverconstrainedWarning,
-                stacklevel=2,
             )
 
 

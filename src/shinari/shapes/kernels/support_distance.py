@@ -81,8 +81,8 @@ def first_of(one, two, a, b, c):
     )
 
 
-def distance_by(support: Any) -> Function:
-    """`distance(q, s)` of a convex shape by its support function; compiled with it."""
+def search_by(support: Any) -> Function:
+    """`direction_from(q, s, n)` of a convex shape by its support function; compiled with it."""
 
     @steady
     def direction_from(q, s, n):
@@ -114,6 +114,13 @@ def distance_by(support: Any) -> Function:
             s0, s1, s2 = corners_used(u, p, v, r, w, new)
             squared = dot(at, at)
         return n, best
+
+    return direction_from
+
+
+def distance_by(support: Any) -> Function:
+    """`distance(q, s)` of a convex shape by its support function; compiled with it."""
+    direction_from = search_by(support)
 
     @steady
     def distance(q, s):
