@@ -16,6 +16,7 @@ from shinari.build.rods import build_rods
 from shinari.build.rows import scene_rows
 from shinari.build.volumes import build_volumes
 from shinari.constraints.registry import constraint_type
+from shinari.contact.particle.grain_model import GrainModel
 from shinari.contact.particle.pair_members import PairModel, pair_members
 from shinari.contact.solid.solids import ColliderModel
 from shinari.contact.surface.surfaces import SurfaceModel
@@ -132,12 +133,19 @@ def _systems(scene: Scene, model: Model, settings: Settings) -> tuple[SystemMode
         ChebyshevModel(),
         ForceFieldModel(),
         GrabModel(),
-        PairModel(pair_members(scene, model) if model.particle_count else None),
+        _pairs(scene, model),
         SurfaceModel(),
         CouplingModel(),
         ImpactModel(),
     )
     return tuple(system for system in found if system is not None)
+
+
+def _pairs(scene: Scene, model: Model) -> PairModel:
+    """Contacts between particles; with grains those that remember their forces."""
+    members = pair_members(scene, model)
+    grains = members is not None and members.grains.any()
+    return GrainModel(members) if grains else PairModel(members)
 
 
 def _attachments(scene: Scene, slots: np.ndarray) -> "SystemModel | None":

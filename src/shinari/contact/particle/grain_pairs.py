@@ -6,6 +6,7 @@ Between steps pairs and multipliers are part of the state, so that a run goes on
 import numpy as np
 
 from shinari.compute import Program
+from shinari.contact.particle.grain_model import PAIRS, PUSHES
 from shinari.contact.particle.grain_rows import (
     MOST_SCALING,
     add_impulse,
@@ -15,7 +16,6 @@ from shinari.contact.particle.grain_rows import (
     start_grains,
     sweep_grains,
 )
-from shinari.contact.particle.pair_members import PAIRS, PUSHES
 from shinari.contact.particle.pair_members import Members as MemberTable
 from shinari.contact.particle.particle_pairs import Pairs
 from shinari.errors import SceneError

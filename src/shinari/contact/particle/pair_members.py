@@ -28,8 +28,6 @@ ROUNDING = 1e-6
 SETTLED = 0.05
 # Types whose rows say how far two particles are from each other, also where a material made them.
 JOINING = ("distance", "coincidence")
-# Names in the state of what grains keep from step to step: pairs that push, (K, 2); multiplier and friction, (K, 4).
-PAIRS, PUSHES = "grains/pairs", "grains/pushes"
 # With more things than this nobody asks which of them may meet.
 MANY = 200
 
@@ -81,28 +79,19 @@ class PairModel(SystemModel):
     """
 
     members: Members | None
-    growing = (PAIRS, PUSHES)
     rebound = True
-
-    def start(self, model: Model) -> dict[str, np.ndarray]:
-        """What grains carry from step to step."""
-        if self.members is None or not self.members.grains.any():
-            return {}
-        return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), model.real)}
 
     def with_pins(self, scene: Scene, model: Model) -> "PairModel":
         """The contacts with other fixed particles."""
-        return PairModel(pair_members(scene, model) if model.particle_count else None)
+        return replace(self, members=pair_members(scene, model))
 
     def bind(self, work: Binding) -> "list[Pairs]":
-        """The contacts of a simulation; with grains, those that have friction of their own."""
-        from shinari.contact.particle.grain_pairs import GrainPairs
+        """The contacts of a simulation."""
         from shinari.contact.particle.particle_pairs import Pairs
 
         if self.members is None:
             return []
-        records = work.model, work.settings, work.particles, work.groups, work.clock, self.members
-        return [GrainPairs(*records, work.state) if self.members.grains.any() else Pairs(*records)]
+        return [Pairs(work.model, work.settings, work.particles, work.groups, work.clock, self.members)]
 
 
 def pair_members(scene: Scene, model: Model) -> Members | None:
@@ -111,6 +100,8 @@ def pair_members(scene: Scene, model: Model) -> Members | None:
     Warns:
         ContactWarning: Two things overlap at the start.
     """
+    if model.particle_count == 0:
+        return None
     takes_part = [
         group.kind in ("particles", "lump", "grains") or (group.kind == "cloth" and group.self_collision == "particles")
         for group in scene.groups
