@@ -1,4 +1,4 @@
-"""Tetrahedra at an edge that is wound twice are compressible until they are back; see `shinari.solver.tangles`."""
+"""Tetrahedra at an edge that is wound twice are compressible until they are back, see `shinari.solver.tangles`."""
 
 import numpy as np
 import pytest
