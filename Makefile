@@ -34,6 +34,7 @@ bounds: $(TEST)
 check: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/typos
 

@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 
-from shinari.build.soft_rows import vertex_masses
-from shinari.build.tetrahedra.check import volumes
-from shinari.build.tetrahedra.lattice import lattice
+from shinari.geometry.tetrahedra.check import volumes
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.systems.rows.soft_rows import vertex_masses
 
 BEAMS = {"1k": (8, 5, 5), "10k": (20, 10, 10), "50k": (25, 20, 20)}
 DENSITY, POISSON, STEPS = 1000.0, 0.3, 60

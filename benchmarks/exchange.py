@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shinari.build.topology import grid
-from shinari.files.results import Frame, Layout, Part
-from shinari.files.writers import open_writer
+from shinari.geometry.topology import grid
+from shinari.io.results import Frame, Layout, Part
+from shinari.output.writers import open_writer
 
 FRAMES, LONG, RUNS = 60, 600, 5
 

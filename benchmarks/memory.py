@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
 from shinari.bench.sheet import Case
 from shinari.bench.subjects import Ours
-from shinari.scene.scene import Scene
 
 
 def arrays_of(thing: Any, path: str = "", seen: dict[int, Any] | None = None) -> dict[str, np.ndarray]:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.contact.broad.bvh import Tree
-from shinari.contact.broad.grid import Grid
-from shinari.contact.broad.neighbours import NeighbourLists
-from shinari.contact.broad.pairs import PairFinder
+from shinari.collision.broad.grid import Grid
+from shinari.collision.broad.neighbours import NeighbourLists
+from shinari.collision.broad.pairs import PairFinder
+from shinari.geometry.bvh import Tree
 
 RUNS = 7
 # Points in a cube of the reach that give 30 neighbours: the ball of the reach has 4/3 pi of its volume.

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
-from shinari.build.embedding import bind
-from shinari.build.ordering import hilbert_order
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.solver.skinning import blend
+from shinari.geometry.embedding import bind
+from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.systems.rows.skinning import blend
 
 RUNS = 30
 

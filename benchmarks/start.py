@@ -49,7 +49,7 @@ import warnings
 import shinari as sn
 from dataclasses import asdict
 from shinari.cli.demo import demo_scenes
-from shinari.files.scene_file import load_scene_file
+from shinari.io.scene_file import load_scene_file
 warnings.simplefilter("ignore")
 scene, options = load_scene_file(demo_scenes()["showcase"])
 simulation = sn.Simulation(scene, **asdict(options.settings))

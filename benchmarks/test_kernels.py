@@ -4,10 +4,10 @@ import pytest
 
 from shinari.bench.sheet import Case, Sheet
 from shinari.bench.subjects import Ours
-from shinari.build.colouring import colour
 from shinari.compute import Program
+from shinari.compute.colouring import colour
 from shinari.solver.particle_motion import ParticleMotion
-from shinari.solver.rows import BlockSolver
+from shinari.systems.rows.system import BlockSolver
 
 N = 128
 

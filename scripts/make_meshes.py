@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import Delaunay
 
-from shinari.files.meshes import write_mesh
+from shinari.geometry.files.meshes import write_mesh
 
 SCENES = Path(__file__).parent.parent / "src" / "shinari" / "scenes"
 

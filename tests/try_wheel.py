@@ -15,7 +15,7 @@ import shinari
 imported = time.perf_counter() - begun
 from shinari.cli.demo import demo_scenes
 from shinari.compute import cache, compiling
-from shinari.files.scene_file import load_scene_file
+from shinari.io.scene_file import load_scene_file
 from dataclasses import asdict
 scene, options = load_scene_file(demo_scenes()[sys.argv[1]])
 simulation = shinari.Simulation(scene, **(asdict(options.settings) | {"threads": 2}))

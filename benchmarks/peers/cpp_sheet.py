@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shinari.api.simulation import Simulation
 from shinari.bench.sheet import DT, GRAVITY, Case
-from shinari.simulation import Simulation
 
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC"]
 

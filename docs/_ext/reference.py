@@ -53,7 +53,7 @@ def _choices(hint: Any) -> tuple[str, ...]:
 
 def scene_file() -> str:
     """Every table of a scene file with its keys."""
-    from shinari.files.json_schema import json_schema
+    from shinari.io.json_schema import json_schema
 
     tables = json_schema()["$defs"]
     lines = [

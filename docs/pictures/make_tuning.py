@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from tuning_cases import CASES, Case, Shot
 
-from shinari.files.frames import frame_of, layout_of
+from shinari.io.frames import frame_of, layout_of
 from shinari.view.colours import Colouring
 from shinari.view.pictures import Painter, survey
 

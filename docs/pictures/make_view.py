@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
 from shinari.view.page import Page
 from shinari.view.server import page_address, serve
 from shinari.view.sources import offered

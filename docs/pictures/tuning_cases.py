@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetrahedra.check import volumes
+from shinari.geometry.tetrahedra.check import volumes
 
 UPRIGHT = (0.5**0.5, 0.5**0.5, 0.0, 0.0)
 """Turns a sheet of `sn.grid` upright."""

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 POINTS, SIZE, THICKNESS, DENSITY = 20, 1.0, 0.006, 100.0  # [-], [m], [m], [kg/m^3]
 RADIUS, ROD, SWING = 0.22, 2.5, 0.5  # of the ball [m], its rod [m], how far out it swings [rad]

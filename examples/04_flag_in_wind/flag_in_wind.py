@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 LENGTH, HEIGHT, DENSITY = 1.5, 1.0, 0.2  # [m], [m], [kg/m^2]
 POINTS = (31, 21)  # along the length and the height

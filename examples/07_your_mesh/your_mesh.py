@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.meshes import read_mesh, write_mesh
-from shinari.files.record import Recorder
+from shinari.geometry.files.meshes import read_mesh, write_mesh
+from shinari.output.recorder import Recorder
 
 
 def make_banner(path: Path) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 SIZE, THICKNESS = 1.4, 0.008  # [m]
 RADIUS, TABLE, HEIGHT = 0.2, 0.8, 0.75  # of the ball, edge and height of the table [m]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 LAYERS, FOLD, WIDTH, EDGE = 8, 0.15, 0.075, 0.015  # [-], length of a layer, width, edge of a cell [m]
 LENGTH, THICKNESS = LAYERS * FOLD, 0.004  # [m]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 
 WIDTH, LENGTH, EDGE, THICKNESS = 0.06, 0.80, 0.01, 0.003  # [m]

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 RADIUS, SEGMENT, DENSITY = 0.005, 0.008, 0.1  # [m], [m], [kg/m]
 SPEED, PULL, SPRING = 0.06, 0.14, 0.05  # of each hand [m/s], how far it goes [m], its compliance [m/N]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 LENGTH, HEIGHT, POINTS, THICKNESS = 1.2, 0.6, (41, 21), 0.006  # [m], [m], vertices, [m]
 RADIUS = 0.05  # of the pole [m]

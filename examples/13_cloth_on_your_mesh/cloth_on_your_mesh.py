@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.meshes import write_mesh
-from shinari.files.record import Recorder
+from shinari.geometry.files.meshes import write_mesh
+from shinari.output.recorder import Recorder
 
 FRICTION = 0.4
 GRAVITY = 9.81  # [m/s^2]

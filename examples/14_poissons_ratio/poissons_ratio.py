@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetrahedra.check import volumes
-from shinari.files.record import Recorder
+from shinari.geometry.tetrahedra.check import volumes
+from shinari.output.recorder import Recorder
 
 CELLS, SIZE = (30, 6, 6), 0.02  # cubes along the bar and across it, their edge [m]
 RATIOS = (0.0, 0.3, 0.49)

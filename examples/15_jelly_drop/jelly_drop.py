@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetrahedra.check import volumes
-from shinari.build.tetrahedra.quality import measure_quality
-from shinari.files.meshes import read_mesh, write_mesh
-from shinari.files.npz import read_npz
-from shinari.files.record import Recorder
+from shinari.geometry.files.meshes import read_mesh, write_mesh
+from shinari.geometry.tetrahedra.check import volumes
+from shinari.geometry.tetrahedra.quality import measure_quality
+from shinari.io.npz import read_npz
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 ALONG = 8  # cells along the longest extent

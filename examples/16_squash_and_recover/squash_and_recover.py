@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.tetrahedra.check import volumes
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.files.record import Recorder
+from shinari.geometry.tetrahedra.check import volumes
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 
 CELLS, CELL = (6, 6, 6), 0.025  # a cube of 15 cm

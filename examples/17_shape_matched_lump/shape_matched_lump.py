@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 
 GRAVITY = 9.81  # [m/s^2]

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 TURNS, SEGMENTS, HOOK = 8, 24, 0.01  # turns, segments of each, length of the hook [m]
 COIL, PITCH = 0.01, 0.004  # radius of the coil and rise of a turn [m]

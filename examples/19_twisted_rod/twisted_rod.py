@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 from shinari.scene.rod import RodHandle
 
 LENGTH, SEGMENTS, SLACK = 0.6, 96, 0.35  # [m], count, share of the length by which the hands approach

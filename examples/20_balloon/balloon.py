@@ -23,8 +23,8 @@ import numpy as np
 import trimesh
 
 import shinari as sn
-from shinari.build.topology import face_normals_areas
-from shinari.files.record import Recorder
+from shinari.geometry.topology import face_normals_areas
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 
 RADIUS = 0.2  # [m], before it is blown up

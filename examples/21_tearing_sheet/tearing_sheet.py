@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.topology import edges, grid
-from shinari.files.record import Recorder
+from shinari.geometry.topology import edges, grid
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 
 POINTS = 25

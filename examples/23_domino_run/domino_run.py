@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 HEIGHT, WIDTH, DEPTH = 0.048, 0.024, 0.0075  # of a domino, as sold [m]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 RADIUS, DEPTH, COUNT = 1.0, 0.4, 11  # mean radius, depth of a stone [m], wedges

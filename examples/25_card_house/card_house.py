@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 LENGTH, WIDTH, THICKNESS = 0.088, 0.063, 0.001  # of a card, twice as thick as one is [m]

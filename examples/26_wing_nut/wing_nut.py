@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.output.recorder import Recorder
 
 SPIN, NUDGE = 12.0, 0.02  # about the middle axis and beside it [rad/s]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.geometry.motion import rotation_matrix
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import RowsHandle
-from shinari.scene.motion import rotation_matrix
 
 GRAVITY = 9.81  # [m/s^2]
 RAIL, HEM, LANTERN = 2.0, 0.5, 0.5  # [kg]

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 LENGTH, THICKNESS, WIDTH, MASS = 0.6, 0.04, 0.3, 2.0  # of the plate [m], [kg]

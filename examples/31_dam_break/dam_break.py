@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 WIDTH = 0.05715  # of the column, a [m]

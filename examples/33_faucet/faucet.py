@@ -18,8 +18,8 @@ import numpy as np
 import trimesh
 
 import shinari as sn
-from shinari.contact.solid.encode import signed_distance
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
+from shinari.shapes.encode import signed_distance
 
 GRAVITY = 9.81  # [m/s^2]
 SPACING = 0.01  # [m]

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 SPACING, EDGE = 0.02, 0.1  # of the water, of the cubes [m]

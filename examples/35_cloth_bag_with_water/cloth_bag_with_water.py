@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.build.topology import face_normals_areas
-from shinari.files.record import Recorder
+from shinari.geometry.topology import face_normals_areas
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import RowsHandle
 
 GRAVITY = 9.81  # [m/s^2]

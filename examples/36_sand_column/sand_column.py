@@ -18,7 +18,7 @@ import matplotlib
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 RADIUS, TUBE = 0.005, 0.08  # of a grain and of the tube [m]

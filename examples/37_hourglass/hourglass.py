@@ -20,7 +20,7 @@ import matplotlib
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 
 GRAVITY = 9.81  # [m/s^2]
 RADIUS, NECK = 0.005, 0.055  # of a grain and width of the neck [m]

@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 
 import shinari as sn
-from shinari.files.record import Recorder
 from shinari.maths.vec3 import direction_and_length
+from shinari.output.recorder import Recorder
 
 ZERO = np.float32(0.0)  # an untyped 0.0 would turn single precision into double
 AXES = [(0.12, 0.08, 0.1), (0.15, 0.08, 0.1), (0.2, 0.1, 0.12)]  # of the pebbles, along x, y and z [m]

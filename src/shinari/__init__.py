@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shinari.api.scene import Scene
+from shinari.api.storage import connect as _connect
 from shinari.errors import (
     CacheWarning,
     ContactWarning,
@@ -21,14 +23,13 @@ from shinari.errors import (
     ShinariError,
     TetrahedraWarning,
 )
+from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
-from shinari.scene.motion import Keyframes, Oscillation
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import Shape
@@ -43,34 +44,33 @@ from shinari.shapes.mesh import Mesh
 from shinari.shapes.plane import Plane
 from shinari.shapes.registry import register_shape
 from shinari.shapes.sphere import Sphere
-from shinari.storage import connect as _connect
 from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from shinari.build.tetrahedra.fill import tetrahedralize
-    from shinari.build.tetrahedra.lattice import lattice
-    from shinari.build.topology import grid
+    from shinari.api.simulation import Simulation
     from shinari.constraints.registry import register
-    from shinari.files.cache import open_cache
-    from shinari.files.robots.load import Robot, load_robot
-    from shinari.files.scene_file import load_scene
+    from shinari.geometry.tetrahedra.fill import tetrahedralize
+    from shinari.geometry.tetrahedra.lattice import lattice
+    from shinari.geometry.topology import grid
+    from shinari.io.cache import open_cache
+    from shinari.io.robots.load import Robot, load_robot
+    from shinari.io.scene_file import load_scene
     from shinari.maths.function import function
-    from shinari.simulation import Simulation
     from shinari.view.notebook import show
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
-    "Robot": "shinari.files.robots.load",
-    "Simulation": "shinari.simulation",
+    "Robot": "shinari.io.robots.load",
+    "Simulation": "shinari.api.simulation",
     "function": "shinari.maths.function",
-    "grid": "shinari.build.topology",
-    "lattice": "shinari.build.tetrahedra.lattice",
-    "load_robot": "shinari.files.robots.load",
-    "load_scene": "shinari.files.scene_file",
-    "open_cache": "shinari.files.cache",
+    "grid": "shinari.geometry.topology",
+    "lattice": "shinari.geometry.tetrahedra.lattice",
+    "load_robot": "shinari.io.robots.load",
+    "load_scene": "shinari.io.scene_file",
+    "open_cache": "shinari.io.cache",
     "register": "shinari.constraints.registry",
     "show": "shinari.view.notebook",
-    "tetrahedralize": "shinari.build.tetrahedra.fill",
+    "tetrahedralize": "shinari.geometry.tetrahedra.fill",
 }
 
 __all__ = [
@@ -130,8 +130,8 @@ __all__ = [
 ]
 
 
-# The simulation stands below the files; see `shinari.storage`.
-_connect(lambda: import_module("shinari.files.file_storage").FileStorage())
+# The simulation stands below the files; see `shinari.api.storage`.
+_connect(lambda: import_module("shinari.output.file_storage").FileStorage())
 
 
 def __getattr__(name: str) -> Any:

@@ -42,7 +42,7 @@ bl_info = {
 }
 
 FIRST_FRAME = 1
-# those of `shinari.files.results`, which is not there in Blender
+# those of `shinari.io.results`, which is not there in Blender
 COLORS = (
     (0.24, 0.48, 0.80),
     (0.88, 0.46, 0.20),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from browser_help import PATIENCE, until
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
 
 ROOM = 12
 """Pixels around a particle that is taken which show the cloth, too."""

@@ -7,7 +7,7 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, cloth_scene, until
-from shinari.files.record import Recorder
+from shinari.output.recorder import Recorder
 from shinari.view.colours import Colouring
 from shinari.view.playback import Playback
 from shinari.view.sources import cache_source, simulation_source

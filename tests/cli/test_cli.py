@@ -14,8 +14,8 @@ import pytest
 import shinari as sn
 from browser_help import PATIENCE, until
 from shinari import cli
-from shinari.files.meshes import write_mesh
-from shinari.files.npz import read_npz
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.npz import read_npz
 
 ROOT = Path(__file__).parents[2]
 SCENE = """
@@ -249,7 +249,7 @@ def test_a_folder_that_cannot_be_written(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_a_full_disk_ends_the_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    from shinari.files.spool import Spool
+    from shinari.io.spool import Spool
 
     append = Spool.append
 

@@ -12,9 +12,9 @@ import pytest
 
 from shinari.cli import BAD_INPUT, OK, main
 from shinari.errors import FileError, SceneError
-from shinari.files.cache import open_cache
-from shinari.files.results import MEASURES, Frame, Layout, Part
-from shinari.files.writers import open_writer
+from shinari.io.cache import open_cache
+from shinari.io.results import MEASURES, Frame, Layout, Part
+from shinari.output.writers import open_writer
 from shinari.view.curves import CURVES, _figure, plot_run
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

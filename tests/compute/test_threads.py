@@ -10,7 +10,7 @@ import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute import threads as team_module
 from shinari.compute.threads import Team, processors, team
-from shinari.state import State
+from shinari.model.state import State
 
 two = pytest.mark.skipif(processors() < 2, reason="there is one processor")
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.compute import Field, Record, kernel, real
-from shinari.fluid import tension, viscosity
-from shinari.fluid.effects import Forces
-from shinari.fluid.records import FluidParticles
-from shinari.fluid.tension import Tension
-from shinari.rigid.bodies import Bodies
-from shinari.rigid.frames import Frames
+from shinari.model.particles import Particles
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
-from shinari.simulation import Simulation
-from shinari.solver.particles import Particles
+from shinari.systems.fluid import tension, viscosity
+from shinari.systems.fluid.effects import Forces
+from shinari.systems.fluid.records import FluidParticles
+from shinari.systems.fluid.tension import Tension
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.system import Bodies
 from shinari.verify.ledger import run_checks
 
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from shinari.api.scene import Scene
 from shinari.compute import kernel, real
-from shinari.fluid import kernels, part
-from shinari.fluid.records import FluidParticles
-from shinari.scene.scene import Scene
 from shinari.scene.things import Particles
+from shinari.systems.fluid import kernels
+from shinari.systems.fluid import system as part
+from shinari.systems.fluid.records import FluidParticles
 from shinari.verify import dam_break, fluids
 from shinari.verify.ledger import run_checks
 

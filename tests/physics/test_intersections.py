@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intersections import intersecting, separate
-from shinari.build.topology import grid
+from shinari.geometry.topology import grid
 from shinari.verify import contact_scenes as scenes
 from shinari.verify.clearance import (
     edges_of,

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from shinari.api.scene import Scene
 from shinari.compute import kernel
 from shinari.maths.quaternion import conjugate, multiply, normalised
 from shinari.maths.vec3 import cross, scale, sub
-from shinari.rigid import bodies
-from shinari.rigid.frames import Frames, Motions
-from shinari.rigid.motion import momentum_of, spin_of
-from shinari.scene.scene import Scene
+from shinari.systems.rigid import system as bodies
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.motion import momentum_of, spin_of
 from shinari.verify.ledger import run_checks
 
 

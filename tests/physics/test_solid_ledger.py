@@ -2,8 +2,8 @@
 
 import pytest
 
-from shinari.build import soft_rows
-from shinari.solver.workspace import BlockSolver
+from shinari.solver.schedule import BlockSolver
+from shinari.systems.rows import soft_rows
 from shinari.verify.ledger import run_checks
 
 

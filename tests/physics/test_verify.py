@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.cli.verify import verify
 from shinari.errors import DivergenceError, ShinariError
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, all_checks, at_least, at_most, check, equal, run_checks
 
 CASES = [(name, precision) for name, entry in all_checks().items() for precision in entry.precisions]
@@ -78,7 +78,7 @@ def test_positions_that_are_off_fail(monkeypatch, name):
 
 def test_multipliers_that_survive_an_iteration_fail(monkeypatch):
     """Engines that forget the multiplier print 2.70 / 2.42 / 1.61 / 0.18 mm for more and more iterations."""
-    from shinari.solver.rows import BlockSolver
+    from shinari.systems.rows.system import BlockSolver
 
     inside = BlockSolver.record_project
     monkeypatch.setattr(BlockSolver, "record_project", lambda self, p, first: inside(self, p, True))

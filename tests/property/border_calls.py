@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import shinari as sn
-from shinari.files.meshes import read_mesh, write_mesh
-from shinari.files.record import Recorder
-from shinari.live.grabs import Grab
+from shinari.geometry.files.meshes import read_mesh, write_mesh
+from shinari.model.state import State
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import Handle
 from shinari.scene.rod import RodHandle
-from shinari.state import State
+from shinari.systems.grabs.queries import Grab
 
 CLOTH = sn.grid(shape=(3, 3))
 CUBE = sn.lattice([1, 1, 1], 1.0, split=6)

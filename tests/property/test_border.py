@@ -24,13 +24,13 @@ from border_calls import CALLS, Call
 from border_values import VALUES, mutations
 
 import shinari as sn
-from shinari.files.cache import Cache
-from shinari.files.record import Recorder
-from shinari.live.grabs import Grab
-from shinari.scene import check
+from shinari import check
+from shinari.io.cache import Cache
+from shinari.model.state import State
+from shinari.output.recorder import Recorder
 from shinari.scene.handle import BodyHandle, Handle, JointHandle
 from shinari.scene.rod import RodHandle
-from shinari.state import State
+from shinari.systems.grabs.queries import Grab
 
 # values that are odd and accepted may be warned of; warnings that are not ours are looked at in each call
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

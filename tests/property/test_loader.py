@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shinari as sn
-from shinari.build.model import build_model
-from shinari.files.meshes import EXTENSIONS, read_mesh
-from shinari.files.scene_file import load_scene_file
+from shinari.geometry.files.meshes import EXTENSIONS, read_mesh
+from shinari.io.scene_file import load_scene_file
+from shinari.solver.build import build_model
 
 # scenes of odd values may be warned of
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -229,7 +229,7 @@ def toml(value: Any) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from shinari.files.meshes import write_mesh
+    from shinari.geometry.files.meshes import write_mesh
 
     folder = tmp_path_factory.mktemp("loader")
     write_mesh(folder / "flag.ply", *sn.grid(shape=(3, 3)))

@@ -3,10 +3,10 @@
 import numpy as np
 
 from shinari.compute import Program
-from shinari.rigid.contact.geoms import geoms_of
-from shinari.rigid.contact.table import BodyContacts
-from shinari.rigid.frames import Frames
-from shinari.rigid.motion import as_frame
+from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.table import BodyContacts
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.motion import as_frame
 
 DT, H, WEIGHT = 1.0 / 60.0, 1.0 / 600.0, 9.81
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.files.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, Frame, Layout, Part
 
 SIZE = (320, 180)
 SQUARE = np.array([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.5, 1.0, 0.0], [-0.5, 1.0, 0.0]])

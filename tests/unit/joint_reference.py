@@ -4,12 +4,12 @@ import numpy as np
 
 import shinari as sn
 from shinari.compute import Program
-from shinari.rigid.elements import Elements
-from shinari.rigid.frames import Frames
-from shinari.rigid.joints.joints import Joints, start_joints
-from shinari.rigid.joints.table import joints_of
-from shinari.rigid.motion import as_frame
-from shinari.scene.motion import quaternion_product, rotation_matrix
+from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.joints.joints import Joints, start_joints
+from shinari.systems.rigid.joints.table import joints_of
+from shinari.systems.rigid.motion import as_frame
 
 
 def cross_matrix(r):

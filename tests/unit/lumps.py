@@ -3,7 +3,7 @@
 import numpy as np
 
 import shinari as sn
-from shinari.shape_matching.part import Matching
+from shinari.systems.shape_matching.system import Matching
 
 
 def lattice(*counts, spacing=0.1):

@@ -1,4 +1,4 @@
-"""Convex shapes in plain NumPy, to check the contacts of `shinari.rigid.contact` against.
+"""Convex shapes in plain NumPy, to check the contacts of `shinari.collision.narrow` against.
 
 The signed distance of two convex sets is the largest gap along any direction (negative: the least translation that
 parts them). Here it is searched over directions, by dense sampling and ever finer sampling around the best.
@@ -6,22 +6,22 @@ parts them). Here it is searched over directions, by dense sampling and ever fin
 
 import numpy as np
 
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
+from shinari.collision.narrow.planes import plane_manifold
+from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.round import ball_manifold, capsules_manifold
+from shinari.collision.narrow.rows import mirror
 from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
-from shinari.rigid.contact.faces import ROOM
-from shinari.rigid.contact.manifold import boxes_manifold, convex_manifold
-from shinari.rigid.contact.pairs import BALLS, BOXES, CAPSULES, PLANES, kind_of_pair
-from shinari.rigid.contact.planes import plane_manifold
-from shinari.rigid.contact.poses import Poses
-from shinari.rigid.contact.round import ball_manifold, capsules_manifold
-from shinari.rigid.contact.rows import mirror
-from shinari.rigid.contact.shapes import Shapes
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.sphere import Sphere
+from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, PLANES, kind_of_pair
 
 FIELDS = ("kind", "size", "radius", "extent", "corners", "axes", "flat", "angular", "hull")
 """Fields with a row for each shape."""

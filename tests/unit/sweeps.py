@@ -4,9 +4,9 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.constraints.registry import ConstraintType
-from shinari.solver.batches import Batches
-from shinari.solver.particles import Particles
-from shinari.solver.projection import (
+from shinari.model.particles import Particles
+from shinari.systems.rows.batches import Batches
+from shinari.systems.rows.projection import (
     Corrections,
     Relaxation,
     Variant,

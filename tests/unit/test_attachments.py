@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.nearest import nearest_places
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.build.topology import grid
+from shinari.api.nearest import nearest_places
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.geometry.topology import grid
 
 BOTH = pytest.mark.parametrize("precision", ["float32", "float64"])
 G = 9.81

@@ -10,7 +10,7 @@ import pytest
 
 import shinari as sn
 from shinari.constraints import registry
-from shinari.files.writers import open_writer
+from shinari.output.writers import open_writer
 
 VERTICES, FACES = sn.grid(shape=(3, 3))
 NAN, INF = math.nan, math.inf
@@ -328,7 +328,7 @@ FILE_CASES = {
 
 @pytest.mark.parametrize(("data", "message"), FILE_CASES.values(), ids=FILE_CASES)
 def test_a_damaged_file_is_named(tmp_path: Path, data: bytes, message: str) -> None:
-    from shinari.files.meshes import write_mesh
+    from shinari.geometry.files.meshes import write_mesh
 
     path = tmp_path / "scene.toml"
     path.write_bytes(data)

@@ -7,11 +7,11 @@ import pytest
 from sweeps import sweep
 
 import shinari.constraints  # noqa: F401
-from shinari.build.colouring import colour
-from shinari.build.tetrahedra.lattice import lattice
+from shinari.compute.colouring import colour
 from shinari.constraints.registry import constraint_types
-from shinari.solver.batches import WIDTH, Batches
-from shinari.solver.projection import Variant
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.systems.rows.batches import WIDTH, Batches
+from shinari.systems.rows.projection import Variant
 
 TETRAHEDRAL = [kind for kind in constraint_types() if kind.lanes and kind.points == 4]
 H = 1.0 / 600.0

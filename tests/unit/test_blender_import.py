@@ -8,9 +8,9 @@ import pytest
 from test_files_writers import LAYOUT, frame, write
 
 from shinari import blender_import as addon
-from shinari.files.results import COLLIDER_COLOR, COLORS, Layout, Part
-from shinari.files.writers import open_writer
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.io.results import COLLIDER_COLOR, COLORS, Layout, Part
+from shinari.output.writers import open_writer
 
 UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """Turns Y up into Z up."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shinari.collision.broad.blocks import BlockColours, Blocks, Claims, Turn, rows_of_block
 from shinari.compute import Field, Program, Record, kernel
-from shinari.contact.broad.blocks import BlockColours, Blocks, Claims, Turn, rows_of_block
 
 BLOCK = 64
 

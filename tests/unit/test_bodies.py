@@ -8,12 +8,12 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.inertia import compound_properties
-from shinari.files.meshes import write_mesh
+from shinari.geometry.files.meshes import write_mesh
+from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.body import Body
-from shinari.scene.motion import NO_ROTATION, rotation_matrix
 from shinari.shapes.base import shape_mesh
 from shinari.shapes.compound import Piece
+from shinari.shapes.mass_properties import compound_properties
 
 BOX = sn.Box((1.0, 2.0, 3.0))
 BOX_MESH = shape_mesh(BOX)

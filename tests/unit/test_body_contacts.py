@@ -6,13 +6,13 @@ from body_frames import DT, WEIGHT, Contacts, H, contacts_of, drift, frames_of, 
 from manifold_reference import manifolds
 
 import shinari as sn
-from shinari.rigid.contact.geoms import geoms_of
-from shinari.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
-from shinari.rigid.contact.table import FEATURES
 from shinari.shapes.box import BOX
 from shinari.shapes.capsule import CAPSULE
 from shinari.shapes.plane import PLANE
 from shinari.shapes.sphere import SPHERE
+from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
+from shinari.systems.rigid.contact.table import FEATURES
 
 SHAPES = [
     lambda r: sn.Sphere(r),

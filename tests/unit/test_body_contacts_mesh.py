@@ -5,10 +5,10 @@ import pytest
 from body_frames import H, contacts_of, drift, frames_of, places, random_turn
 
 import shinari as sn
-from shinari.contact.solid.encode import signed_distance
-from shinari.rigid.contact.features import features_of
-from shinari.rigid.contact.field_points import EVEN
-from shinari.scene.motion import rotation_matrix
+from shinari.collision.narrow.features import features_of
+from shinari.collision.narrow.field_points import EVEN
+from shinari.geometry.motion import rotation_matrix
+from shinari.shapes.encode import signed_distance
 
 FACES = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
          [1, 5, 7], [1, 7, 3]]  # fmt: skip

@@ -5,13 +5,13 @@ import pytest
 
 import shinari as sn
 from shinari.compute import Program
-from shinari.rigid.direct import DirectSolver
-from shinari.rigid.elements import Bars, Elements
-from shinari.rigid.frames import Frames, Motions
-from shinari.rigid.graph import WORTH, Graph, roots_of
-from shinari.rigid.joints.values import JointValues
-from shinari.rigid.progress import Counts, Flags
 from shinari.solver.step import record_step
+from shinari.systems.rigid.direct import DirectSolver
+from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.graph import WORTH, Graph, roots_of
+from shinari.systems.rigid.joints.values import JointValues
+from shinari.systems.rigid.progress import Counts, Flags
 
 H = 1 / 600
 FRAMES = 40

@@ -7,9 +7,9 @@ import pytest
 from body_frames import Contacts, H, contacts_of, drift, frames_of, listed_pairs, places, random_turn
 
 import shinari as sn
-from shinari.rigid import bodies
-from shinari.rigid.contact.geoms import geoms_of
-from shinari.rigid.contact.margins import MOST, SLACK
+from shinari.systems.rigid import system as bodies
+from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.margins import MOST, SLACK
 
 SPACING = 1.05
 SHAPES = [

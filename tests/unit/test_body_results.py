@@ -7,19 +7,19 @@ import pytest
 from test_files_writers import ONE_PICTURE, read_vtkhdf
 
 import shinari as sn
-from shinari.build.body_mesh import body_surface
 from shinari.cli.info import describe
-from shinari.files.html import moving_box
-from shinari.files.npz import read_npz
-from shinari.files.record import Recorder
-from shinari.files.results import Body, Frame, Layout, Part
-from shinari.files.spool import frame_dtype
-from shinari.files.writers import open_writer
+from shinari.geometry.motion import rotation_matrix
+from shinari.io.npz import read_npz
+from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.spool import frame_dtype
+from shinari.output.recorder import Recorder
+from shinari.output.writers import open_writer
 from shinari.scene import body as scene_body
-from shinari.scene.motion import rotation_matrix
 from shinari.scene.surface import Surface
 from shinari.shapes.base import shape_mesh
 from shinari.shapes.compound import Piece
+from shinari.systems.rigid.surface import body_surface
+from shinari.view.html import moving_box
 
 
 def body_of(*pieces: Piece, **changes) -> scene_body.Body:

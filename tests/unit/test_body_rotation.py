@@ -5,9 +5,9 @@ import pytest
 
 from shinari.compute import Program
 from shinari.maths.quaternion import rotate_back
-from shinari.rigid.frames import Frames, Motions
-from shinari.rigid.motion import derive_velocities, logarithm, predict_body, rotation_by, start_substep
-from shinari.rigid.progress import Flags
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.motion import derive_velocities, logarithm, predict_body, rotation_by, start_substep
+from shinari.systems.rigid.progress import Flags
 
 H = 1 / 1200
 

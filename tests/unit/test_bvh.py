@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from shinari.contact.broad.bvh import Tree
+from shinari.geometry.bvh import Tree
 
 PRECISIONS = (np.float32, np.float64)
 
@@ -13,8 +13,8 @@ PRECISIONS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def wake_threads_early(monkeypatch):
     """Few boxes suffice for a second thread, so that small sets test it."""
-    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE", 2)
-    monkeypatch.setattr("shinari.contact.broad.bvh.SHARE_OF_REFIT", 2)
+    monkeypatch.setattr("shinari.geometry.bvh.SHARE", 2)
+    monkeypatch.setattr("shinari.geometry.bvh.SHARE_OF_REFIT", 2)
 
 
 def touching(low_a, high_a, low_b, high_b):

@@ -15,13 +15,13 @@ import pytest
 import shinari as sn
 from shinari.cli.info import describe
 from shinari.errors import FileError
-from shinari.files.cache import open_cache
-from shinari.files.frames import frame_of, layout_of, measures_of
-from shinari.files.npz import read_npz
-from shinari.files.record import Recorder
-from shinari.files.results import MEASURES, Body, Frame, Layout, Part, check_frame, frame_shapes
-from shinari.files.spool import frame_dtype
-from shinari.files.writers import open_writer
+from shinari.io.cache import open_cache
+from shinari.io.frames import frame_of, layout_of, measures_of
+from shinari.io.npz import read_npz
+from shinari.io.results import MEASURES, Body, Frame, Layout, Part, check_frame, frame_shapes
+from shinari.io.spool import frame_dtype
+from shinari.output.recorder import Recorder
+from shinari.output.writers import open_writer
 
 FORMATS = (".npz", ".vtkhdf")
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
@@ -161,7 +161,7 @@ def test_a_killed_run_can_be_opened(tmp_path: Path) -> None:
         import os, signal, sys
         sys.path.insert(0, {tests!r})
         from test_cache import EVERYTHING, random_frame
-        from shinari.files.writers import open_writer
+        from shinari.output.writers import open_writer
         writers = [open_writer({folder!r} + "/run" + suffix, EVERYTHING, title="cut") for suffix in (".npz", ".vtkhdf")]
         for index in range(3):
             for writer in writers:
@@ -269,7 +269,7 @@ def test_frames_are_read_from_the_file_and_not_kept(tmp_path: Path) -> None:
             writer.write(replace(frame, time=float(index)))
     script = """
         import resource, sys
-        from shinari.files.cache import open_cache
+        from shinari.io.cache import open_cache
         cache = open_cache(sys.argv[1])
         cache.frame(0)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

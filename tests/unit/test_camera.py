@@ -7,7 +7,7 @@ import pytest
 from drawn import CUBE, FLOOR, SIZE, frame_at
 
 from shinari.errors import SceneError
-from shinari.files.results import Body, Layout, Part
+from shinari.io.results import Body, Layout, Part
 from shinari.view.camera import DIRECTIONS, MARGIN, Camera, Framing, body_vertices, parse_camera
 from shinari.view.geometry import icosphere
 

@@ -8,10 +8,10 @@ from small_scenes import G, settled
 from small_scenes import rope as hanging_rope
 
 import shinari as sn
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.contact.particle.pair_members import PairModel
 from shinari.errors import SceneError
-from shinari.files.checkpoint import model_digest
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io.checkpoint import model_digest
+from shinari.systems.particle_contact.build import PairModel
 
 
 def hung_sheet(fields: dict, **world) -> sn.Scene:

@@ -11,14 +11,14 @@ import shape_kernels
 import trimesh
 
 import shinari as sn
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.files import checkpoint
-from shinari.files.pack import Packed, unpack
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io import checkpoint
+from shinari.io.pack import Packed, unpack
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import shape_mesh
-from shinari.solver.workspace import Workspace
+from shinari.solver.schedule import Workspace
 
 
 def rich_scene(**changes: object) -> sn.Scene:

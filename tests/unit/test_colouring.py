@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shinari.build.colouring import colour, incidence
-from shinari.build.topology import cross_edges, edges, grid, hinges
+from shinari.compute.colouring import colour, incidence
+from shinari.geometry.topology import cross_edges, edges, grid, hinges
 
 
 def check(indices, count, order, offsets, free=None):

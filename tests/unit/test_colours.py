@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shinari.errors import SceneError
-from shinari.files.results import Frame, Layout, Part
+from shinari.io.results import Frame, Layout, Part
 from shinari.view.colours import ANCHORS, MODES, Colouring, colours_of, modes_of
 
 LAYOUT = Layout(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shinari.contact import law
+from shinari.collision import law
 
 precisions = pytest.mark.parametrize("real", [np.float32, np.float64])
 N = (0.0, 0.6, 0.8)

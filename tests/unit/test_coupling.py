@@ -5,7 +5,7 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact.solid.collide import SAME_SIDE
+from shinari.systems.colliders.collide import SAME_SIDE
 
 G = 9.81
 

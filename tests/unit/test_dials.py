@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import shinari as sn
-from shinari.live.changes import CHANGEABLE
+from shinari.api.changes import CHANGEABLE
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial

@@ -21,8 +21,8 @@ import shinari.constraints  # the built-in types are there before the first test
 from shinari.cli import COMMANDS, MISSING_EXTRA, OK, main, make_app
 from shinari.constraints.registry import _TYPES
 from shinari.errors import MissingExtraError
-from shinari.files.meshes import write_mesh
-from shinari.files.scene_file import load_scene_file
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.scene_file import load_scene_file
 from shinari.verify.ledger import all_checks
 
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.contact.solid.elements import deepest, nearest_weights
-from shinari.contact.solid.encode import encode_shapes, signed_distance
-from shinari.contact.solid.solids import Solids
+from shinari.shapes.encode import encode_shapes, signed_distance
 from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.systems.colliders.elements import deepest, nearest_weights
+from shinari.systems.colliders.system import Solids
 
 SHAPES = {
     "sphere": sn.Sphere(0.2),

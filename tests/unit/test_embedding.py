@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.embedding import bind
-from shinari.build.tetrahedra.lattice import lattice
 from shinari.errors import EmbeddingWarning, SceneError
+from shinari.geometry.embedding import bind
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.scene.handle import Handle
-from shinari.solver.skinning import blend
+from shinari.systems.rows.skinning import blend
 
 TRIANGLE = np.array([[0, 1, 2]])
 

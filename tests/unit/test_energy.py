@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.files.cache import open_cache
-from shinari.files.record import Recorder
-from shinari.files.results import MEASURES, MEASURES_0_1
+from shinari.io.cache import open_cache
+from shinari.io.results import MEASURES, MEASURES_0_1
+from shinari.output.recorder import Recorder
 
 G = 9.81
 

@@ -15,8 +15,8 @@ import pytest
 import shinari as sn
 import shinari.constraints  # the built-in types are there before the first test
 from shinari.constraints.registry import _TYPES
-from shinari.files.npz import read_npz
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.io.npz import read_npz
 
 pytest.importorskip("matplotlib")
 

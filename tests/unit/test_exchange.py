@@ -17,15 +17,15 @@ import trimesh
 from test_files_writers import LAYOUT, frame, write
 
 import shinari as sn
-from shinari.build.topology import face_normals_areas, grid
-from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import FileError
-from shinari.files import gltf, mapped
-from shinari.files.record import Recorder
-from shinari.files.results import MEASURES, Body, Frame, Layout, Part
-from shinari.files.usd_parts import SURFACE_DEFORMABLE
-from shinari.files.writers import open_writer
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.geometry.topology import face_normals_areas, grid
+from shinari.geometry.vertex_normals import vertex_normals
+from shinari.io import gltf, mapped
+from shinari.io.results import MEASURES, Body, Frame, Layout, Part
+from shinari.io.usd_parts import SURFACE_DEFORMABLE
+from shinari.output.recorder import Recorder
+from shinari.output.writers import open_writer
 
 COUNT = 5
 THINGS = {"cloth": slice(0, 4), "rope": slice(4, 7), "grains": slice(7, 9)}
@@ -391,7 +391,7 @@ def test_a_killed_run_leaves_point_caches_and_spools_readable(tmp_path):
         import os, signal, sys
         sys.path.insert(0, {tests!r})
         from test_files_writers import LAYOUT, frame
-        from shinari.files.writers import open_writer
+        from shinari.output.writers import open_writer
         writers = [open_writer({folder!r} + "/run" + suffix, LAYOUT) for suffix in (".pc2", ".mdd", ".glb", ".usdc")]
         for index in range(4):
             for writer in writers:

@@ -7,14 +7,14 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
+from shinari.collision.broad.grid import Points
+from shinari.collision.broad.pairs import PairSearch
 from shinari.compute import Program
 from shinari.compute.program import SPARE
-from shinari.contact.broad.grid import Points
-from shinari.contact.broad.pairs import PairSearch
-from shinari.contact.particle import fast_pairs as module
-from shinari.contact.particle.fast_pairs import PathSearch
-from shinari.contact.particle.particle_pairs import Pairs
-from shinari.contact.particle.records import Control, MemberPoints
+from shinari.systems.particle_contact import fast_pairs as module
+from shinari.systems.particle_contact.fast_pairs import PathSearch
+from shinari.systems.particle_contact.records import Control, MemberPoints
+from shinari.systems.particle_contact.system import Pairs
 
 RADIUS = 0.005
 

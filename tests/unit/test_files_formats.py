@@ -10,15 +10,15 @@ import trimesh
 from test_files_writers import LAYOUT, frame, read_vtkhdf, write
 
 from shinari.errors import FileError
-from shinari.files import vtkhdf
-from shinari.files.cache import open_cache
-from shinari.files.html import moving_box
-from shinari.files.npz import read_npz
-from shinari.files.results import Body, Frame, Layout, Part
-from shinari.files.spool import frame_dtype
-from shinari.files.usd import prim_names
-from shinari.files.writers import open_writer
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.io import vtkhdf
+from shinari.io.cache import open_cache
+from shinari.io.npz import read_npz
+from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.spool import frame_dtype
+from shinari.io.usd import prim_names
+from shinari.output.writers import open_writer
+from shinari.view.html import moving_box
 from shinari.view.stage import frame_camera
 
 COUNT = 3
@@ -153,7 +153,7 @@ def test_usd_names_are_valid_and_different(tmp_path):
 def test_usd_is_saved_in_pieces(tmp_path, monkeypatch):
     from pxr import Usd, UsdGeom
 
-    monkeypatch.setattr("shinari.files.usd.SAVE_BYTES", 300)
+    monkeypatch.setattr("shinari.io.usd.SAVE_BYTES", 300)
     write(tmp_path / "run.usdc", 7)
     stage = Usd.Stage.Open(str(tmp_path / "run.usdc"))
     points = UsdGeom.Mesh.Get(stage, "/World/cloth").GetPointsAttr()
@@ -335,7 +335,7 @@ def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch
 
 def test_the_spool_header_keeps_its_length(tmp_path):
     """A count of many digits must fit where the count 0 stood."""
-    from shinari.files.spool import Spool
+    from shinari.io.spool import Spool
 
     path = tmp_path / "spool.npy"
     path.touch()

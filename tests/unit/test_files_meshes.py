@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shinari.errors import FileError, ShinariError
-from shinari.files.meshes import EXTENSIONS, read_mesh, write_mesh
+from shinari.geometry.files.meshes import EXTENSIONS, read_mesh, write_mesh
 
 # The corners of a sheet of 2 x 3 squares in no particular order, one of them used by no face.
 VERTICES = np.array([[0.1, 0, 2], [1, 0, 2], [1, 0, 0], [0.1, 0, 0], [0.1, 0, 1], [1, 0, 1], [9, 9, 9]])

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from shinari.errors import FileError, MissingExtraError, SceneError
-from shinari.files.npz import read_npz
-from shinari.files.results import Body, Frame, Layout, Part
-from shinari.files.spool import Spool
-from shinari.files.vtkhdf_reader import VtkhdfFrames
-from shinari.files.writers import FORMATS, open_writer
+from shinari.io.npz import read_npz
+from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.spool import Spool
+from shinari.io.vtkhdf_reader import VtkhdfFrames
+from shinari.output.writers import FORMATS, open_writer
 
 ONE_PICTURE = [suffix for suffix in FORMATS if suffix not in (".jpg", ".mp4", ".gif")]
 """The formats, but of those that are drawn, which takes seconds, the picture alone."""
@@ -260,7 +260,7 @@ def test_a_killed_run_leaves_its_full_frames_readable(tmp_path):
         import os, signal, sys
         sys.path.insert(0, {tests!r})
         from test_files_writers import LAYOUT, frame
-        from shinari.files.writers import open_writer
+        from shinari.output.writers import open_writer
         writers = [open_writer({folder!r} + "/run" + suffix, LAYOUT) for suffix in (".npz", ".ply", ".vtkhdf")]
         for index in range(4):
             for writer in writers:
@@ -288,7 +288,7 @@ def test_a_missing_extra_is_named_when_opened(tmp_path, monkeypatch, suffix, mod
 
 def test_importing_the_files_imports_nothing_heavy():
     code = (
-        "import sys, shinari.files.writers, shinari.files.meshes;"
+        "import sys, shinari.output.writers, shinari.geometry.files.meshes;"
         "print([name for name in ('trimesh', 'h5py', 'pxr', 'viser', 'numba') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -7,12 +7,12 @@ import pytest
 
 import shinari as sn
 from shinari.compute import Program
-from shinari.fluid.boundary_carriers import layer_volumes, plane_sum
-from shinari.fluid.boundary_lists import BoundaryPoints, PointLists
-from shinari.fluid.kernels import Smoothing, weight
-from shinari.fluid.part import Fluid
-from shinari.fluid.records import FluidParticles, Solve
 from shinari.scene.fluid_material import KERNELS
+from shinari.systems.fluid.boundary_carriers import layer_volumes, plane_sum
+from shinari.systems.fluid.boundary_lists import BoundaryPoints, PointLists
+from shinari.systems.fluid.kernels import Smoothing, weight
+from shinari.systems.fluid.records import FluidParticles, Solve
+from shinari.systems.fluid.system import Fluid
 
 SPACING = 0.05
 POINTS = {"spacing": SPACING, "boundary": "particles"}

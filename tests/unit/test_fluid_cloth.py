@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.fluid.part import Fluid
-from shinari.fluid.sheets import Sheets
-from shinari.fluid.wall_table import missing
+from shinari.systems.fluid.sheets import Sheets
+from shinari.systems.fluid.system import Fluid
+from shinari.systems.fluid.wall_table import missing
 
 # the water of a bag begins as a block that its cloth overlaps a little
 pytestmark = pytest.mark.filterwarnings("ignore:'bag' and 'water' overlap:shinari.errors.ContactWarning")

@@ -6,15 +6,18 @@ import warnings
 import numpy as np
 import pytest
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
 from shinari.errors import FluidWarning
-from shinari.fluid.adhesion import Adhesion
-from shinari.fluid.air import Buoyancy, Drag
-from shinari.fluid.effects import Forces, effects_of, forces_of
-from shinari.fluid.kernels import Smoothing, slope, weight
-from shinari.fluid.part import Fluid
-from shinari.fluid.tensile import Tensile
-from shinari.fluid.tension import (
+from shinari.scene.fluid_material import FluidMaterial
+from shinari.systems.fluid.adhesion import Adhesion
+from shinari.systems.fluid.air import Buoyancy, Drag
+from shinari.systems.fluid.effects import Forces, effects_of, forces_of
+from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.system import Fluid
+from shinari.systems.fluid.tensile import Tensile
+from shinari.systems.fluid.tension import (
     ATTRACTION,
     DRAWN,
     MISSING,
@@ -24,12 +27,9 @@ from shinari.fluid.tension import (
     lattice_area,
     lattice_attraction,
 )
-from shinari.fluid.viscosity import Viscosity, Xsph, lattice_viscosity
-from shinari.fluid.vorticity import Vorticity
-from shinari.fluid.wall_table import POINTS, PUSH, wall_table
-from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
+from shinari.systems.fluid.viscosity import Viscosity, Xsph, lattice_viscosity
+from shinari.systems.fluid.vorticity import Vorticity
+from shinari.systems.fluid.wall_table import POINTS, PUSH, wall_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")
 

@@ -9,9 +9,9 @@ import trimesh
 from test_files_writers import read_vtkhdf
 
 import shinari as sn
-from shinari.files.frames import frame_of, layout_of
-from shinari.files.npz import read_npz
-from shinari.fluid.surface import reconstruct
+from shinari.io.frames import frame_of, layout_of
+from shinari.io.npz import read_npz
+from shinari.systems.fluid.surface import reconstruct
 
 S = 0.02
 STEPS = 12
@@ -56,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
         frames.append({name: np.array(getattr(frame, name)) for name in ("positions", "velocities", "densities")})
         frames[-1]["there"] = simulation.active("tap")
 
-    from shinari.files.record import Recorder
+    from shinari.output.recorder import Recorder
 
     names = [folder / f"run.{suffix}" for suffix in ("npz", "ply", "usda", "html", "vtkhdf")]
     with warnings.catch_warnings(), Recorder(simulation, names) as recorder:
@@ -223,7 +223,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("suffix", ["ply", "usda", "html"])
 def test_fluids_drawn_by_their_surface(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("pysplashsurf")
-    from shinari.files.record import Recorder
+    from shinari.output.recorder import Recorder
 
     simulation = sn.Simulation(scene_with_two_fluids(), dt=1 / 30, substeps=2, threads=1)
     with Recorder(simulation, [tmp_path / f"run.{suffix}"], surface=True) as recorder:
@@ -267,7 +267,7 @@ def surfaces_of(folder: Path, suffix: str, index: int) -> list[trimesh.Trimesh]:
 
 
 def test_the_extra_is_asked_for_before_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from shinari.files.record import Recorder
+    from shinari.output.recorder import Recorder
 
     def missing(name: str) -> None:
         raise ImportError(name)

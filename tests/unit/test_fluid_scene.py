@@ -9,9 +9,9 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.model import build_model
+from shinari.model.settings import Settings
 from shinari.scene.fluid_material import Sampling
-from shinari.settings import Settings
+from shinari.solver.build import build_model
 
 TURN = np.array([np.cos(0.3), 0.0, np.sin(0.3), 0.0])
 

@@ -9,11 +9,11 @@ import trimesh
 import shinari as sn
 from shinari.compute import Program
 from shinari.compute.threads import processors
-from shinari.fluid import boundary_points, walls
-from shinari.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
-from shinari.fluid.part import Fluid
-from shinari.fluid.wall_kernels import Clearances
-from shinari.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
+from shinari.systems.fluid import boundary_points, walls
+from shinari.systems.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
+from shinari.systems.fluid.system import Fluid
+from shinari.systems.fluid.wall_kernels import Clearances
+from shinari.systems.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
 
 SAMPLINGS = [(k, d, h) for k in (SPIKY, SPLINE, POLY6) for d in (2, 3) for h in (2.0, 2.5, 3.0)]
 SPACING = 0.02

@@ -6,8 +6,8 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shinari.build.geodesic import geodesic_distances
-from shinari.build.topology import edges, grid
+from shinari.geometry.geodesic import geodesic_distances
+from shinari.geometry.topology import edges, grid
 
 
 def cylinder(columns, rows, height):

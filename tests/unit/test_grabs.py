@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.live.grabs import Grab
+from shinari.systems.grabs.queries import Grab
 
 G = 9.81
 

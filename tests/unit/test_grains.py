@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.contact.particle.grain_pairs import GrainPairs
-from shinari.contact.particle.records import CHUNK
+from shinari.systems.grains.system import GrainPairs
+from shinari.systems.particle_contact.records import CHUNK
 
 G = 9.81
 PRECISIONS = ("float32", "float64")
@@ -52,10 +52,10 @@ def test_a_shape_is_filled(shape, volume, packing):
     assert radii.max() > 0.0064
     assert np.abs(radii / 0.005 - 1.0).max() <= 0.3
     np.testing.assert_allclose(group.masses, 2650.0 * 4.0 / 3.0 * np.pi * radii**3)
-    from shinari.contact.solid.encode import signed_distance
+    from shinari.shapes.encode import signed_distance
 
     assert (signed_distance(shape, points) < -radii + 1e-5 * 0.1).all(), "a grain sticks out"
-    from shinari.contact.broad.pairs import PairFinder
+    from shinari.collision.broad.pairs import PairFinder
 
     pairs = PairFinder(radii).find(points, 0.0, 1)
     gaps = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1) - radii[pairs].sum(axis=1)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from shinari.contact.broad import grid as grid_module
-from shinari.contact.broad.grid import ImmediateGrid, table_sides
-from shinari.contact.broad.neighbours import NeighbourLists
-from shinari.contact.broad.pairs import PairFinder
+from shinari.collision.broad import grid as grid_module
+from shinari.collision.broad.grid import ImmediateGrid, table_sides
+from shinari.collision.broad.neighbours import NeighbourLists
+from shinari.collision.broad.pairs import PairFinder
 from shinari.errors import ShinariError
 
 PRECISIONS = (np.float32, np.float64)
@@ -16,7 +16,7 @@ PRECISIONS = (np.float32, np.float64)
 def wake_threads_early(monkeypatch):
     """Few points suffice for a second thread, so that small clouds test it."""
     for module in ("grid",):
-        monkeypatch.setattr(f"shinari.contact.broad.{module}.SHARE", 64)
+        monkeypatch.setattr(f"shinari.collision.broad.{module}.SHARE", 64)
 
 
 def all_pairs(points, radii, margin):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.hierarchy import Level, build_levels
-from shinari.build.model import build_model
-from shinari.build.topology import edges
 from shinari.compute import Program
-from shinari.settings import Settings
+from shinari.geometry.topology import edges
+from shinari.model.settings import Settings
+from shinari.model.state import start
+from shinari.solver.build import build_model
 from shinari.solver.hierarchy import Hierarchy
-from shinari.state import start
+from shinari.solver.levels import Level, build_levels
 
 
 def sheet(count: int, density: float = 1.0, **material) -> tuple[sn.Scene, sn.scene.handle.Handle]:

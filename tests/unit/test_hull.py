@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import ConvexHull as Reference
 
 import shinari as sn
-from shinari.build.hull import FLAT, convex_hull
+from shinari.geometry.hull import FLAT, convex_hull
 from shinari.shapes.base import shape_mesh
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
@@ -141,7 +141,7 @@ def test_triangles_of_its_faces_make_a_solid_mesh(name: str) -> None:
 
 
 def test_it_takes_meshes_and_files(tmp_path) -> None:
-    from shinari.files.meshes import write_mesh
+    from shinari.geometry.files.meshes import write_mesh
 
     vertices, faces = shape_mesh(sn.Box((1.0, 2.0, 3.0)))
     write_mesh(tmp_path / "box.obj", vertices, faces)

@@ -7,9 +7,9 @@ import pytest
 from joint_reference import World, exponential, two_bodies
 
 import shinari as sn
-from shinari.rigid.joints.loops import warn_of_loops
-from shinari.rigid.joints.table import STIFF
-from shinari.scene.motion import quaternion_product, rotation_matrix
+from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.systems.rigid.joints.loops import warn_of_loops
+from shinari.systems.rigid.joints.table import STIFF
 
 KINDS = {
     "fixed": 6,

@@ -5,7 +5,7 @@ import pytest
 from joint_reference import World, two_bodies
 
 import shinari as sn
-from shinari.scene.motion import quaternion_product
+from shinari.geometry.motion import quaternion_product
 
 
 def bar(**joint):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from manifold_reference import gaps, hull_of, manifolds, pose, rotation, signed_distance
 
-from shinari.contact.solid.encode import signed_distance as solid_distance
-from shinari.rigid.contact.clipping import FEATURES
-from shinari.rigid.contact.shapes import Shapes, shapes_of
+from shinari.collision.narrow.clipping import FEATURES
+from shinari.collision.narrow.convex import Shapes, shapes_of
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.encode import signed_distance as solid_distance
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere

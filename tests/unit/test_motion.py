@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.scene.motion import pose_at, quaternion_product, rotation_matrix
+from shinari.geometry.motion import pose_at, quaternion_product, rotation_matrix
 
 PLACES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 2.0], [1.0, 4.0, 2.0]])
 

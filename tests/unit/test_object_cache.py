@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.array_cache import load_arrays, store_arrays
 from shinari.compute import files
+from shinari.compute.array_cache import load_arrays, store_arrays
 
 DAMAGES = {
     "emptied": lambda data: b"",

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shinari.build.ordering import cuthill_mckee_order, hilbert_order, lines_touched, locality_order
-from shinari.build.topology import edges, grid, hinges
+from shinari.geometry.ordering import cuthill_mckee_order, hilbert_order, lines_touched, locality_order
+from shinari.geometry.topology import edges, grid, hinges
 
 
 @given(st.integers(1, 60), st.integers(2, 4), st.integers(0, 120), st.integers(0, 2**32 - 1))

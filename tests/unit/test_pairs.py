@@ -12,9 +12,9 @@ import pytest
 
 import shinari as sn
 from shinari.compute.program import run_recorded
-from shinari.contact.particle.pair_members import PairModel
-from shinari.contact.particle.particle_pairs import Pairs
 from shinari.errors import ContactWarning
+from shinari.systems.particle_contact.build import PairModel
+from shinari.systems.particle_contact.system import Pairs
 
 precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
 # Rounding of a velocity of some metres a second that went through a hundred additions.
@@ -364,7 +364,7 @@ SCRIPT = """
 import hashlib, json, sys, warnings
 import numpy as np
 import shinari as sn
-from shinari.contact.particle.pair_members import PairModel
+from shinari.systems.particle_contact.build import PairModel
 warnings.simplefilter("ignore")
 def build():
     rng = np.random.default_rng(4)

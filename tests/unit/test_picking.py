@@ -11,8 +11,8 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, until
-from shinari.files.frames import frame_of, layout_of
-from shinari.files.results import Frame, Layout, Part
+from shinari.io.frames import frame_of, layout_of
+from shinari.io.results import Frame, Layout, Part
 from shinari.view.picking import hit_point, nearest_particle
 
 

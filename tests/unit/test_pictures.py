@@ -10,8 +10,8 @@ import pytest
 from drawn import CLOTH, CUBE, FLOOR, SIZE, SQUARE, frame_at
 
 from shinari.errors import FileError, MissingExtraError, SceneError
-from shinari.files.results import COLORS, Body, Layout, Part
-from shinari.files.spool import frame_dtype
+from shinari.io.results import COLORS, Body, Layout, Part
+from shinari.io.spool import frame_dtype
 from shinari.view import offscreen
 from shinari.view.camera import Camera
 from shinari.view.geometry import icosphere
@@ -225,7 +225,7 @@ def test_a_single_point_is_seen(drawing):
 
 
 def test_speeds_of_bodies_alone_are_no_error(drawing, tmp_path):
-    from shinari.files.writers import open_writer
+    from shinari.output.writers import open_writer
     from shinari.view.render import render
 
     with open_writer(tmp_path / "run.npz", Layout((), (CUBE,), 0, 30.0)) as writer:
@@ -246,7 +246,7 @@ def falling(count=7, fps=30.0):
 
 @pytest.fixture
 def cached(tmp_path):
-    from shinari.files.npz import write_npz
+    from shinari.io.npz import write_npz
 
     layout, frames = falling()
     write_npz(tmp_path / "run.npz", layout, frames, "a square")
@@ -420,7 +420,7 @@ def test_the_window_asked_for_is_taken_or_refused(monkeypatch):
 
 
 def test_a_run_is_refused_before_it_starts_where_nothing_can_be_drawn(monkeypatch, tmp_path):
-    from shinari.files.writers import open_writer
+    from shinari.output.writers import open_writer
 
     def refuse():
         raise MissingExtraError("no picture can be drawn here")

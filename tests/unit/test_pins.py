@@ -95,7 +95,7 @@ def test_nothing_is_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
         raise AssertionError("the model is built anew")
 
-    monkeypatch.setattr("shinari.simulation.build_model", refuse)
+    monkeypatch.setattr("shinari.api.simulation.build_model", refuse)
     simulation.pin("cloth", [3, 4])
     simulation.step()
     simulation.unpin("cloth", 3)

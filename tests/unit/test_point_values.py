@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.tetrahedra.lattice import lattice
 from shinari.constraints.registry import constraint_type
-from shinari.files.frames import _at_points, frame_of, layout_of
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io.frames import _at_points, frame_of, layout_of
 from shinari.maths.strain import stretch_strain
-from shinari.solver.projection import measure
+from shinari.systems.rows.projection import measure
 
 G = 9.81
 PULL = 1.1

@@ -11,7 +11,7 @@ from sweeps import sweep
 import shinari as sn
 import shinari.constraints
 from shinari.constraints.registry import ConstraintType, constraint_type, constraint_types
-from shinari.solver.projection import Variant, projection
+from shinari.systems.rows.projection import Variant, projection
 
 ROWS = 6
 FIXED_POINT, ALL_FIXED, STIFF, SOFT, ABSENT = 1, 2, 3, 4, 5

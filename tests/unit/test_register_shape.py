@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.contact.solid.encode import signed_distance
 from shinari.maths.vec3 import direction_and_length
+from shinari.shapes.encode import signed_distance
 from shinari.shapes.registry import type_of
 
 
@@ -186,7 +186,7 @@ def test_bodies_do_not_sink_into_each_other(other):
 
 
 def _matrix(rotations: np.ndarray) -> np.ndarray:
-    from shinari.scene.motion import rotation_matrix
+    from shinari.geometry.motion import rotation_matrix
 
     return rotation_matrix(np.asarray(rotations))
 
@@ -221,11 +221,11 @@ def test_it_holds_and_swallows_fluid(tmp_path: Path):
 
 
 def test_scenes_without_one_run_the_kernels_they_ran_before():
-    from shinari.contact.solid.collide import push_particles
-    from shinari.rigid.contact.pairs import CONVEX, FINDERS
     from shinari.shapes.box import BOX
     from shinari.shapes.kernels.dispatch import for_kinds
     from shinari.shapes.mesh import MESH
+    from shinari.systems.colliders.collide import push_particles
+    from shinari.systems.rigid.contact.pairs import CONVEX, FINDERS
 
     own = type_of(ELLIPSOID).kind
     for kernel in (push_particles(False), FINDERS[CONVEX]):
@@ -277,8 +277,8 @@ register(Pebble, "pebble", kind, distance=distance_by(support), support=support,
 '''
 USE = '''
 import shinari as sn
-from shinari.contact.solid.encode import signed_distance
-from shinari.files.json_schema import json_schema
+from shinari.shapes.encode import signed_distance
+from shinari.io.json_schema import json_schema
 from shinari.shapes.pebble import Pebble
 
 open("scene.toml", "w").write("""

@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.files.robots.source import read_source
+from shinari.io.robots.source import read_source
 
 pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.scene.motion import quaternion_product, rotation_matrix
+from shinari.geometry.motion import quaternion_product, rotation_matrix
 
 mujoco = pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
 

@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from shinari.compute.program import run_recorded
-from shinari.rods.model import RodModel, RodPart
+from shinari.systems.rods.model import RodModel, RodPart
 
 LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
 
@@ -201,9 +201,9 @@ def test_frames_at_the_start():
 def test_a_free_top_keeps_momentum_and_energy():
     """What is predicted for a frame is the motion of a symmetric top, at any speed and step."""
     from shinari.compute import Program
-    from shinari.rods.motion import predict_frame
-    from shinari.rods.records import Frames, Segments
-    from shinari.solver.particles import Clock
+    from shinari.model.particles import Clock
+    from shinari.systems.rods.motion import predict_frame
+    from shinari.systems.rods.records import Frames, Segments
 
     rng = np.random.default_rng(0)
     frames, segments = Frames.zeros(5, np.float64), Segments.zeros(5)

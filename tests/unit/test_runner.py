@@ -9,7 +9,7 @@ import pytest
 import shinari as sn
 from browser_help import until
 from shinari.errors import FileError, SceneError
-from shinari.files.results import Frame, Layout, Part
+from shinari.io.results import Frame, Layout, Part
 from shinari.view.playback import Playback
 from shinari.view.player import FRAME_PERIOD
 from shinari.view.runner import Runner

@@ -5,9 +5,9 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.sampling import surface_points
-from shinari.contact.solid.encode import signed_distance
 from shinari.shapes.base import shape_mesh
+from shinari.shapes.encode import signed_distance
+from shinari.shapes.surface_points import surface_points
 
 SPACING = 0.05
 TORUS = trimesh.creation.torus(0.3, 0.1)

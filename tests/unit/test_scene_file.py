@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.files import scene_schema, schema_things
-from shinari.files.json_schema import json_schema
-from shinari.files.meshes import write_mesh
-from shinari.files.scene_file import demo_scenes, load_scene_file
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io import scene_schema, schema_things
+from shinari.io.json_schema import json_schema
+from shinari.io.scene_file import demo_scenes, load_scene_file
+from shinari.model.settings import Settings
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.things import Particles
 from shinari.scene.wind import Gusts
-from shinari.settings import Settings
 
 FULL = """
 [scene]

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.api.scene import Scene
 from shinari.cli.info import describe
-from shinari.files.json_schema import json_schema
-from shinari.files.meshes import write_mesh
-from shinari.files.pack import Packed, unpack
-from shinari.files.scene_file import demo_scenes
-from shinari.files.schema_bodies import JOINT_KINDS
-from shinari.files.unpack_scene import scene_node, scene_of
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.json_schema import json_schema
+from shinari.io.pack import Packed, unpack
+from shinari.io.scene_file import demo_scenes
+from shinari.io.schema_bodies import JOINT_KINDS
+from shinari.io.unpack_scene import scene_node, scene_of
 from shinari.scene.body import Drive
 from shinari.scene.handle import ColliderHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.base import shape_mesh
 
 FULL = """

@@ -8,10 +8,10 @@ import pytest
 
 import shinari as sn
 from shinari.cli.info import describe
-from shinari.files.json_schema import json_schema
-from shinari.files.meshes import write_mesh
-from shinari.files.pack import Packed, unpack
-from shinari.files.unpack_scene import scene_node, scene_of
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.json_schema import json_schema
+from shinari.io.pack import Packed, unpack
+from shinari.io.unpack_scene import scene_node, scene_of
 from shinari.scene.fluid_material import Sampling
 from shinari.scene.grain_material import GrainMaterial
 

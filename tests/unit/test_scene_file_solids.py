@@ -8,8 +8,8 @@ import pytest
 
 import shinari as sn
 from shinari.cli.info import describe
-from shinari.files.frames import layout_of
-from shinari.files.meshes import write_mesh
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.frames import layout_of
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 
@@ -177,7 +177,7 @@ def test_a_file_makes_the_scene_that_python_makes(folder: Path) -> None:
         "[[soft_body]]\nlattice = { cells = [4, 1, 1], size = 0.1 }\n[[rod]]\nfrom = [2,0,0]\nto = [3,0,0]\ncount = 5"
     )
     (folder / "scene.toml").write_text(text)
-    from shinari.build.tetrahedra.lattice import lattice
+    from shinari.geometry.tetrahedra.lattice import lattice
 
     scene = sn.Scene()
     scene.add_soft_body(lattice((4, 1, 1), 0.1))

@@ -226,8 +226,8 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path, precision):
 
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr("shinari.shape_matching.part.GRAIN", 16)
-    monkeypatch.setattr("shinari.shape_matching.part.PIECES", 1)
+    monkeypatch.setattr("shinari.systems.shape_matching.system.GRAIN", 16)
+    monkeypatch.setattr("shinari.systems.shape_matching.system.PIECES", 1)
     results = []
     for threads in (1, 2):
         sim = sn.Simulation(busy_scene(), substeps=5, threads=threads)

@@ -6,11 +6,11 @@ from lumps import ball, box, simulation
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.build.clusters import lattice_clusters
-from shinari.build.fill import moments_of
-from shinari.build.nearest_points import nearest
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.geometry.nearest_points import nearest
+from shinari.shapes.fill_mesh import moments_of
 from shinari.shapes.mesh import Mesh
+from shinari.systems.shape_matching.build import lattice_clusters
 
 
 @pytest.mark.parametrize("mesh", [box(1.0, 0.6, 0.3), ball(), ball(stretch=(1.0, 0.5, 1.6))])

@@ -8,8 +8,8 @@ import pytest
 import shape_kernels
 
 import shinari as sn
-from shinari.files.meshes import write_mesh
-from shinari.files.pack import Packed, unpack
+from shinari.geometry.files.meshes import write_mesh
+from shinari.io.pack import Packed, unpack
 from shinari.shapes.base import shape_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal
 
@@ -128,7 +128,7 @@ def test_what_is_drawn_is_closed_and_on_the_surface(shape, segments):
 
 
 def test_ground_goes_through_its_heights_and_is_solid_below():
-    from shinari.contact.solid.encode import signed_distance
+    from shinari.shapes.encode import signed_distance
 
     heights = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 7))
     ground = sn.Heightfield(heights, (3.0, 2.0))

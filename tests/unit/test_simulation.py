@@ -8,9 +8,9 @@ from small_scenes import G, pair, precisions, settled
 
 import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
-from shinari.solver.particles import Clock, Particles
-from shinari.solver.system import System
-from shinari.solver.workspace import Workspace
+from shinari.model.particles import Clock, Particles
+from shinari.model.system import System
+from shinari.solver.schedule import Workspace
 
 # --- the state -------------------------------------------------------------------------------------------------------
 

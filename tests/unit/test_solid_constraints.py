@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from shinari.build.rows import scene_rows
+from shinari.api.scene import Scene
 from shinari.constraints import neo_hookean, strain_tetrahedron, strain_triangle, stvk
 from shinari.constraints.registry import constraint_type
 from shinari.errors import SceneError
 from shinari.maths.mat3 import rotation_part
 from shinari.maths.simplex import tetrahedron_inverse, triangle_inverse
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
+from shinari.systems.rows.scene_rows import scene_rows
 
 EPS = np.finfo(np.float64).eps
 REST = np.array([[0.1, 0.0, -0.2], [1.3, 0.2, 0.0], [0.2, 0.9, 0.1], [-0.1, 0.3, 1.1]])

@@ -7,9 +7,9 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.tetrahedra.fill import tetrahedralize
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.files.meshes import write_mesh
+from shinari.geometry.files.meshes import write_mesh
+from shinari.geometry.tetrahedra.fill import tetrahedralize
+from shinari.geometry.tetrahedra.lattice import lattice
 
 BALL = trimesh.creation.icosphere(subdivisions=2, radius=0.5)
 SURFACE = np.asarray(BALL.vertices, np.float64), np.asarray(BALL.faces, np.int64)

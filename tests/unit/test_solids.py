@@ -6,10 +6,11 @@ from small_scenes import precisions
 
 import shinari as sn
 from shinari.compute import kernel, real
-from shinari.contact.solid import near, solids
-from shinari.contact.solid.records import Margins, Search
-from shinari.contact.solid.solids import Solids
-from shinari.solver.particles import Particles
+from shinari.model.particles import Particles
+from shinari.systems.colliders import detection as near
+from shinari.systems.colliders import system as solids
+from shinari.systems.colliders.records import Margins, Search
+from shinari.systems.colliders.system import Solids
 
 G = 9.81
 EPS = np.finfo(np.float64).eps

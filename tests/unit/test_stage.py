@@ -9,8 +9,8 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.files.frames import frame_of, layout_of
-from shinari.files.results import Body, Frame, Layout
+from shinari.io.frames import frame_of, layout_of
+from shinari.io.results import Body, Frame, Layout
 from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
 from shinari.view.picking import ways_to

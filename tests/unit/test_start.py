@@ -10,9 +10,9 @@ import trimesh
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.build.topology import edges
-from shinari.contact import start
 from shinari.errors import ContactWarning
+from shinari.geometry.topology import edges
+from shinari.systems.surface_contact import start_overlaps as start
 
 OVERLAP = re.compile(r"'(\w+)' and '(\w+)' overlap at the start, by ([\d.e+-]+) m at particle (\d+) of '(\w+)'; "
                      r"they are pushed apart at depenetration_speed")  # fmt: skip

@@ -15,12 +15,12 @@ from small_scenes import precisions
 import shinari as sn
 from shinari.compute import Field, Program, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.contact.surface.crossing import impact
-from shinari.contact.surface.participants import participants
-from shinari.contact.surface.proximity import PARALLEL, pair_distance, pair_weights
-from shinari.contact.surface.records import Candidates
-from shinari.contact.surface.surfaces import Surfaces
+from shinari.geometry.proximity import PARALLEL, pair_distance, pair_weights
 from shinari.maths.vec3 import sub
+from shinari.systems.surface_contact.build import participants
+from shinari.systems.surface_contact.crossing import impact
+from shinari.systems.surface_contact.records import Candidates
+from shinari.systems.surface_contact.system import Surfaces
 from shinari.verify.clearance import point_triangle_distances, segment_distances
 
 

@@ -5,7 +5,7 @@ import pytest
 from small_scenes import SWEEPS, G, precisions, rope, settled
 
 import shinari as sn
-from shinari.solver.jacobi import chebyshev_weight
+from shinari.systems.rows.jacobi import chebyshev_weight
 
 AVERAGED = "ends of a row that are relaxed unequally are pushed by unequal forces, and no multiplier fits both"
 FAR = np.array([1000.0, -1000.0, 1000.0])

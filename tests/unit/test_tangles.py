@@ -1,11 +1,11 @@
-"""Tetrahedra at an edge that is wound twice are compressible until they are back, see `shinari.solver.tangles`."""
+"""Tetrahedra at an edge that is wound twice are compressible, see `shinari.systems.failure.tangles`."""
 
 import numpy as np
 import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.solver.tangles import BACK, TANGLED, inner_edges
+from shinari.systems.failure.tangles import BACK, TANGLED, inner_edges
 from shinari.verify.solid_recovery import SIDE, off_shape, squeezed
 
 SECTORS = 8

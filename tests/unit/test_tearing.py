@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.build.topology import edges, grid, hinges
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.geometry.topology import edges, grid, hinges
 from shinari.maths.eigen import eigen
-from shinari.solver.air import Air
-from shinari.solver.tearing import elements_left
+from shinari.systems.air.system import Air
+from shinari.systems.failure.tearing import elements_left
 
 BOTH = pytest.mark.parametrize("precision", ["float32", "float64"])
 SHEET = sn.ClothMaterial(density=0.3, stretch_compliance=1e-3, bend_stiffness=1e-6, thickness=0.004, tear_strain=0.25)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from shinari.build.tetrahedra.check import boundary_faces, check_tetrahedra, components, orient, pieces, volumes
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.build.tetrahedra.quality import drop_worst, measure_quality
 from shinari.errors import SceneError
+from shinari.geometry.tetrahedra.check import boundary_faces, check_tetrahedra, components, orient, pieces, volumes
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.geometry.tetrahedra.quality import drop_worst, measure_quality
 
 REGULAR = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 ONE = np.array([[0, 1, 2, 3]])

@@ -7,10 +7,10 @@ import meshio
 import numpy as np
 import pytest
 
-from shinari.build.tetrahedra.check import check_tetrahedra, volumes
-from shinari.build.tetrahedra.lattice import lattice
 from shinari.errors import FileError, MissingExtraError
-from shinari.files.tetra_files import read_tetrahedra
+from shinari.geometry.files.tetra_files import read_tetrahedra
+from shinari.geometry.tetrahedra.check import check_tetrahedra, volumes
+from shinari.geometry.tetrahedra.lattice import lattice
 
 VERTICES, TETRAHEDRA = lattice((2, 3, 1), (0.1, 0.2, 0.3))
 VERTICES = VERTICES + np.random.default_rng(0).uniform(-0.01, 0.01, VERTICES.shape)

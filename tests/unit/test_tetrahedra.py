@@ -12,11 +12,11 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.tetrahedra import stencils, stuffing
-from shinari.build.tetrahedra.check import pieces, volumes
-from shinari.build.tetrahedra.fill import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
-from shinari.build.tetrahedra.winding import Winding
 from shinari.errors import MissingExtraError, SceneError, TetrahedraWarning
+from shinari.geometry.tetrahedra import stencils, stuffing
+from shinari.geometry.tetrahedra.check import pieces, volumes
+from shinari.geometry.tetrahedra.fill import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
+from shinari.geometry.tetrahedra.winding import Winding
 
 BALL = trimesh.creation.icosphere(4)
 BOX = trimesh.creation.box()
@@ -231,7 +231,7 @@ def test_long_thin_triangles_and_a_body_across_the_lattice():
 SCRIPT = """
 import hashlib
 import numpy as np, trimesh
-from shinari.build.tetrahedra.fill import tetrahedralize
+from shinari.geometry.tetrahedra.fill import tetrahedralize
 mesh = trimesh.creation.icosphere(4)
 faces = np.array(mesh.faces)[::-1][np.random.default_rng(0).random(len(mesh.faces)) > 0.03]
 total = hashlib.sha256()
@@ -369,8 +369,8 @@ def digest(result):
 @pytest.mark.filterwarnings("ignore::shinari.errors.CacheWarning")  # once in a process; see test_object_cache
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
-    from shinari.build.tetrahedra import wild as tetra_wild
     from shinari.compute.files import _writable_folder
+    from shinari.geometry.tetrahedra import wild as tetra_wild
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shinari as sn
-from shinari.build import topology
 from shinari.errors import SceneError
+from shinari.geometry import topology
 
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1]])
 HALVES = np.array([[0, 2, 1], [0, 3, 2]])
@@ -155,7 +155,7 @@ def test_grid_refuses(arguments):
 
 
 def test_topology_does_not_bring_numba():
-    code = "import sys, shinari.build.topology; sys.exit('numba' in sys.modules)"
+    code = "import sys, shinari.geometry.topology; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,13 +8,13 @@ from test_exchange import Glb
 from test_files_writers import ONE_PICTURE
 
 import shinari as sn
-from shinari.build.tetrahedra.check import FACES, boundary_faces, exposed_faces
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.files.frames import frame_of, layout_of
-from shinari.files.meshes import read_mesh
-from shinari.files.npz import read_npz
-from shinari.files.record import Recorder
-from shinari.files.results import Layout, Part
+from shinari.geometry.files.meshes import read_mesh
+from shinari.geometry.tetrahedra.check import FACES, boundary_faces, exposed_faces
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io.frames import frame_of, layout_of
+from shinari.io.npz import read_npz
+from shinari.io.results import Layout, Part
+from shinari.output.recorder import Recorder
 
 STEPS = 10
 

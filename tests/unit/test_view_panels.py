@@ -10,11 +10,11 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, until
-from shinari.files.cache import open_cache
-from shinari.files.frames import measures_of
-from shinari.files.record import Recorder
-from shinari.files.results import MEASURES
-from shinari.files.writers import open_writer
+from shinari.io.cache import open_cache
+from shinari.io.frames import measures_of
+from shinari.io.results import MEASURES
+from shinari.output.recorder import Recorder
+from shinari.output.writers import open_writer
 
 pytest.importorskip("viser", reason="viser is not installed")
 

@@ -7,13 +7,13 @@ import pytest
 from test_files_writers import ONE_PICTURE, read_vtkhdf
 
 import shinari as sn
-from shinari.build.tetrahedra.lattice import lattice
 from shinari.cli.info import describe
-from shinari.files.frames import layout_of
-from shinari.files.meshes import read_mesh
-from shinari.files.npz import read_npz
-from shinari.files.pack import Packed, unpack
-from shinari.files.unpack_scene import scene_node, scene_of
+from shinari.geometry.files.meshes import read_mesh
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io.frames import layout_of
+from shinari.io.npz import read_npz
+from shinari.io.pack import Packed, unpack
+from shinari.io.unpack_scene import scene_node, scene_of
 
 FACES = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 0]])
 STEPS = 4
@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sn.Simulation, 
     simulation = sn.Simulation(scene_of_three(), substeps=2, dt=1 / 30, threads=1)
     shown = [simulation.surface("jelly")[0]]
     simulation.run(0.0, progress=False)
-    from shinari.files.record import Recorder
+    from shinari.output.recorder import Recorder
 
     with Recorder(simulation, [folder / f"run{suffix}" for suffix in ONE_PICTURE]) as recorder:
         recorder.record()

@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.build.topology import grid
-from shinari.build.volumes import closed_faces, volume_of
+from shinari.geometry.topology import grid
+from shinari.systems.volume.build import closed_faces, volume_of
 
 BOTH = pytest.mark.parametrize("precision", ["float32", "float64"])
 SOFT = sn.ClothMaterial(density=1.0, stretch_compliance=1e-2, bend_stiffness=0.0, thickness=0.0)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
 
 STIFFNESS = 1e4
 BEND_STIFFNESS = 1e-4

@@ -11,7 +11,7 @@ import numpy as np
 from shinari.bench.sheet import DT, STIFFNESS, Case
 from shinari.compute import Program
 from shinari.errors import FileError, require
-from shinari.solver.rows import BlockSolver
+from shinari.systems.rows.system import BlockSolver
 
 # pyPBD multiplies its bending energy, not a fold, by this; it is the value of its own examples. Time does not depend on
 # it, and neither does the strain within the digits of the table.
@@ -39,7 +39,7 @@ class Ours:
     """This engine."""
 
     def __init__(self, case: Case) -> None:
-        from shinari.simulation import Simulation
+        from shinari.api.simulation import Simulation
 
         self.simulation = Simulation(
             case.sheet.scene(),

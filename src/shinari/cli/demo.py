@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shinari.errors import SceneError
-from shinari.files.scene_file import DEFAULT, demo_scenes
+from shinari.io.scene_file import DEFAULT, demo_scenes
 
 _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
@@ -56,7 +56,7 @@ def default_formats() -> list[str]:
     """Extensions that can be written here; says on standard error which cannot, and what to install."""
     from importlib.util import find_spec
 
-    from shinari.files.writers import FORMATS as WRITERS
+    from shinari.output.writers import FORMATS as WRITERS
 
     chosen = []
     for suffix in FORMATS:

@@ -34,7 +34,7 @@ def describe(path: Path) -> dict[str, Any]:
         FileError: The file is missing, damaged, or of no known kind.
         SceneError: It is a scene file that cannot be a scene.
     """
-    from shinari.files.meshes import EXTENSIONS
+    from shinari.geometry.files.meshes import EXTENSIONS
 
     suffix = path.suffix.lower()
     if not path.exists():
@@ -58,7 +58,7 @@ def describe(path: Path) -> dict[str, Any]:
 def _scene(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from shinari.files.scene_file import load_scene_file
+    from shinari.io.scene_file import load_scene_file
 
     scene, options = load_scene_file(path)
     things = {group.name: _thing(group) for group in scene.groups}
@@ -121,7 +121,7 @@ def _joint(joint: Any, bodies: Any) -> str:
 def _mesh(path: Path) -> dict[str, Any]:
     import numpy as np
 
-    from shinari.files.meshes import read_mesh
+    from shinari.geometry.files.meshes import read_mesh
 
     vertices, faces = read_mesh(path)
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
@@ -147,7 +147,7 @@ def _mesh(path: Path) -> dict[str, Any]:
 
 
 def _result(path: Path) -> dict[str, Any]:
-    from shinari.files.cache import open_cache
+    from shinari.io.cache import open_cache
 
     with open_cache(path) as cache:
         layout, times = cache.layout, cache.times
@@ -166,7 +166,7 @@ def _result(path: Path) -> dict[str, Any]:
 
 
 def _hdf5(path: Path) -> dict[str, Any]:
-    from shinari.files import checkpoint
+    from shinari.io import checkpoint
 
     h5py = require("h5py", "cache")
     try:

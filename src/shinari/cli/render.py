@@ -52,8 +52,8 @@ def render(  # noqa: PLR0913  options of the command
     """
     from shinari.cli.running import drawing
     from shinari.errors import require
-    from shinari.files.cache import open_cache
-    from shinari.files.partial import check_target
+    from shinari.io.cache import open_cache
+    from shinari.partial import check_target
     from shinari.view.camera import parse_camera
     from shinari.view.render import PICTURES, VIDEOS, View
     from shinari.view.render import render as draw
@@ -109,9 +109,9 @@ def _run(scene: Path, folder: Path, fps: float | None, quiet: bool) -> tuple[int
     """Run a scene file into a folder, with as many frames in a second as asked; gives the exit code and the cache."""
     from dataclasses import asdict
 
+    from shinari.api.simulation import Simulation
     from shinari.cli.running import execute
-    from shinari.files.scene_file import load_scene_file
-    from shinari.simulation import Simulation
+    from shinari.io.scene_file import load_scene_file
 
     loaded, options = load_scene_file(scene)
     cache = folder / f"{scene.stem}.npz"

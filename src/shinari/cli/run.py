@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from shinari.errors import SceneError
-from shinari.settings import METHODS, PRECISIONS, SWEEPS
+from shinari.model.settings import METHODS, PRECISIONS, SWEEPS
 
 if TYPE_CHECKING:
-    from shinari.files.scene_file import RunOptions
-    from shinari.simulation import Simulation
+    from shinari.api.simulation import Simulation
+    from shinari.io.scene_file import RunOptions
 
 _Flag = Parameter(negative=())
 _Several = Parameter(alias="-o", negative=(), consume_multiple=True)
@@ -69,9 +69,9 @@ def run(  # noqa: PLR0913  options of the command
         raise SceneError("run: scene: give a scene file, or a checkpoint with --resume")
     if resume is not None and changes:
         raise SceneError(f"run: {next(iter(changes))}: cannot change when a checkpoint is resumed")
+    from shinari import check
     from shinari.cli.running import execute, tell
     from shinari.compute.progress import quietly
-    from shinari.scene import check
 
     duration = None if duration is None else check.number("run", "duration", duration, least=0.0)
     fps = None if fps is None else check.number("run", "fps", fps, above=0.0)
@@ -103,9 +103,9 @@ def _simulation(
 
     With a checkpoint the scene file may be left out; when given, it must be the one that was saved.
     """
-    from shinari.files.checkpoint import load
-    from shinari.files.scene_file import load_scene_file
-    from shinari.simulation import Simulation
+    from shinari.api.simulation import Simulation
+    from shinari.io.checkpoint import load
+    from shinari.io.scene_file import load_scene_file
 
     loaded, options = (None, None) if scene is None else load_scene_file(scene)
     if resume is not None:

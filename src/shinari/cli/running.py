@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shinari.api.simulation import Simulation
 from shinari.cli import DIVERGED, INTERRUPTED, OK
 from shinari.cli.interrupt import interruptible
 from shinari.errors import DivergenceError, MissingExtraError, SceneError, ShinariError
-from shinari.files.partial import check_target
-from shinari.files.record import Recorder
-from shinari.simulation import Simulation
+from shinari.output.recorder import Recorder
+from shinari.partial import check_target
 from shinari.view.render import watched
 
 HOW_TO_LOOK = {

@@ -52,7 +52,7 @@ def warm(
 
 def _build_file(path: Path, changes: dict[str, Any]) -> None:
     """Compile what the scene of a file can need."""
-    from shinari.files.scene_file import load_scene_file
+    from shinari.io.scene_file import load_scene_file
 
     scene, options = load_scene_file(path)
     _build(scene, asdict(options.settings) | changes)
@@ -60,7 +60,7 @@ def _build_file(path: Path, changes: dict[str, Any]) -> None:
 
 def _build_package() -> None:
     from shinari.cli.warm_scenes import scenes
-    from shinari.files.scene_file import demo_scenes
+    from shinari.io.scene_file import demo_scenes
 
     for precision in ("float32", "float64"):
         for path in demo_scenes().values():
@@ -71,7 +71,7 @@ def _build_package() -> None:
 
 def _build(scene: Any, settings: dict[str, Any]) -> None:
     """Build a simulation, take a step and ask what programs ask, each of which compiles its kernels."""
-    from shinari.simulation import Simulation
+    from shinari.api.simulation import Simulation
 
     simulation = Simulation(scene, **settings)
     simulation.step()

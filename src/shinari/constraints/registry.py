@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from shinari import check
 from shinari.compute.kernels import STEADY
 from shinari.compute.kernels import function as kernel_function
 from shinari.errors import SceneError
-from shinari.scene import check
 
 
 def function(python_function: Callable) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shinari.scene.motion import Motion
+from shinari.geometry.motion import Motion
 from shinari.scene.surface import Surface
 from shinari.shapes.compound import Piece
 
@@ -80,7 +80,7 @@ class Joint:
 
     Attributes:
         name: Unique name.
-        kind: One of the kinds in `shinari.scene.add_joints`.
+        kind: One of the kinds in `shinari.api.add_joints`.
         first: Index of the first body.
         second: Index of the second body, or `WORLD`.
         places: Anchor in the axes of each body [m], (2, 3): as described, not about the centre of mass.

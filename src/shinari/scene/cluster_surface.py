@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.scene.body import Body, Joint
 from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shinari.scene.motion import NO_ROTATION, Motion, pose_at, rotation_matrix
+from shinari.geometry.motion import NO_ROTATION, Motion, pose_at, rotation_matrix
 from shinari.shapes.base import Shape
 
 # Part of the time between two layers over which the motion of a nozzle is differenced for its velocity.

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 
 BOUNDARIES = ("walls", "particles")
 KERNELS = ("spiky", "cubic-spline", "poly6")
-"""Kernels by number; see `shinari.fluid.kernels`."""
+"""Kernels by number; see `shinari.systems.fluid.kernels`."""
 # Supports in spacings. Below the first a particle at rest has no neighbours that count; above the second it has more
 # than 250, and what it costs buys nothing.
 LEAST_SUPPORT, MOST_SUPPORT = 1.2, 4.0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from shinari.scene import check
+from shinari import check
 from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents

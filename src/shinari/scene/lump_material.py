@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 

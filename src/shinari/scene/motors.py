@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.scene import check
+from shinari import check
 from shinari.scene.body import Drive
 
 

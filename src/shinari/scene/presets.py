@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 
 M = TypeVar("M")
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shinari.scene import check
+from shinari import check
 from shinari.scene.handle import Handle
 
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.scene.presets import preset_of
 from shinari.scene.surface import checked_surface
 

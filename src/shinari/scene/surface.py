@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shinari.geometry.motion import Motion
 from shinari.scene.emitter import Emitter
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.motion import Motion
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial

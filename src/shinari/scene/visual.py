@@ -8,7 +8,7 @@ import numpy as np
 class Visual(Protocol):
     """A surface with vertices of its own that follows the particles of an object.
 
-    `shinari.visual_surfaces` says where they are now.
+    `shinari.api.visual_surfaces` says where they are now.
 
     Attributes:
         vertices: Vertices at rest, where the object was put [m], (V, 3).

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene import check
+from shinari import check
 
 # Three waves whose frequencies have the golden ratio never come back in step; the weights sum to one.
 _GOLDEN = 0.5 * (1.0 + math.sqrt(5.0))

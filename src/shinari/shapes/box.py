@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari import check
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, norm, scale
-from shinari.scene import check
 from shinari.schema_types import PositiveVector, Table
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.kernels.projection import put

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
-from shinari.scene.motion import NO_ROTATION
+from shinari.geometry.motion import NO_ROTATION
 from shinari.shapes.base import Shape
 
 

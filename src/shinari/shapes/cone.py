@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari import check
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, scale, sub
-from shinari.scene import check
 from shinari.schema_types import Positive, Table
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.kernels.projection import line

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.schema_types import Positive, Table
 from shinari.shapes.base import SEGMENTS, Shape, Triangles
 from shinari.shapes.mass import MassProperties

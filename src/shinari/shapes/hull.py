@@ -1,6 +1,7 @@
 """The convex hull of points, as a shape.
 
-Its vertices and faces are in the record of all shapes, `shinari.rigid.contact.shapes.Shapes`: its functions read that.
+Its vertices and faces are in the record of all shapes, `shinari.collision.narrow.convex.Shapes`: its functions read
+that.
 """
 
 import os
@@ -12,10 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
+from shinari import check
 from shinari.errors import SceneError
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
-from shinari.scene import check
 from shinari.schema_types import Name, Table, Vector
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.kernels.projection import LARGEST_LABEL, MOST_VERTICES, projected, put
@@ -46,11 +47,11 @@ class ConvexHull(Shape):
     loops: tuple[np.ndarray, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        from shinari.build.hull import convex_hull
+        from shinari.geometry.hull import convex_hull
 
         points = self.points
         if isinstance(points, (str, os.PathLike)):
-            from shinari.files.meshes import read_mesh
+            from shinari.geometry.files.meshes import read_mesh
 
             points = read_mesh(points)[0]
         points = check.array("ConvexHull", "points", getattr(points, "vertices", points), (None, 3))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
 
 
 @dataclass(frozen=True)

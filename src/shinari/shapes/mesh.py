@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.build.topology import unite
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
+from shinari.geometry.topology import unite
 from shinari.schema_types import Name, NonNegative, Table
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.mass import MassProperties, mesh_properties
@@ -46,7 +46,7 @@ class Mesh(Shape):
         if isinstance(vertices, (str, os.PathLike)):
             if faces is not None:
                 raise SceneError("Mesh: faces: a file has its own; leave them out")
-            from shinari.files.meshes import read_mesh
+            from shinari.geometry.files.meshes import read_mesh
 
             vertices, faces = read_mesh(vertices)
         if faces is None:

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
-from shinari.scene import check
 from shinari.schema_types import Table, Vector
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.mass import MassProperties

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.scene import check
 from shinari.shapes.base import Shape
 
 LAST_UNBOUNDED = 1

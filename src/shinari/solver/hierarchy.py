@@ -1,21 +1,21 @@
-"""The coarse levels at work: solve the coarsest first, then let each finer level follow; see `build.hierarchy`."""
+"""The coarse levels at work: solve the coarsest first, then let each finer level follow; see `solver.levels`."""
 
 from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
 
-from shinari.build.hierarchy import PARENTS, WHOLE, Level, build_levels
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.constraints.distance import DISTANCE
 from shinari.maths.vec3 import add, scale, sub
-from shinari.model import Model
-from shinari.scene.scene import Scene
-from shinari.settings import Settings
-from shinari.solver.particles import Clock, Particles
-from shinari.solver.projection import Variant, projection, rows_record
-from shinari.solver.system import System
-from shinari.solver.system_model import Binding, SystemModel
+from shinari.model.model import Model
+from shinari.model.particles import Clock, Particles
+from shinari.model.settings import Settings
+from shinari.model.system import System
+from shinari.model.system_model import Binding, SystemModel
+from shinari.scene.contents import Contents
+from shinari.solver.levels import PARENTS, WHOLE, Level, build_levels
+from shinari.systems.rows.projection import Variant, projection, rows_record
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
@@ -50,7 +50,7 @@ class Hierarchy(System):
 
     order = 61
 
-    def __init__(self, scene: Scene, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
+    def __init__(self, scene: Contents, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
         self._fine, self._clock = particles, clock
         self._gate = Gate.zeros(1)
         self._levels: list[_Solver] = []

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, convert, kernel, real
-from shinari.model import Model
-from shinari.settings import Settings
-from shinari.solver.particles import (
+from shinari.model.model import Model
+from shinari.model.particles import (
     Clock,
     Groups,
     Particles,
@@ -19,8 +18,9 @@ from shinari.solver.particles import (
     read_user_state,
     update_velocities,
 )
-from shinari.solver.system import System
-from shinari.solver.system_model import Binding, SystemModel
+from shinari.model.settings import Settings
+from shinari.model.system import System
+from shinari.model.system_model import Binding, SystemModel
 
 # Particles of one part of the check for finite numbers.
 BLOCK = 4096

@@ -5,19 +5,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from shinari.build.recolour import move_rows, recoloured
 from shinari.compute.threads import processors
-from shinari.diagnostics import Diagnostics
 from shinari.errors import DivergenceError, MemoryLimitError
-from shinari.live.grabs import Grab
-from shinari.live.remodel import RowTable
-from shinari.model import Model
+from shinari.model.model import Model
+from shinari.model.settings import Settings
+from shinari.model.state import State, start
+from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
-from shinari.scene.scene import Scene
-from shinari.settings import Settings
+from shinari.solver.diagnostics import Diagnostics
+from shinari.solver.rebuild import RowTable
+from shinari.solver.recolour import move_rows, recoloured
+from shinari.solver.schedule import Workspace
 from shinari.solver.step import record_step, step
-from shinari.solver.workspace import Workspace
-from shinari.state import State, start
+from shinari.systems.grabs.queries import Grab
 
 # A thing this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
@@ -48,7 +48,7 @@ class Run:
         diagnostics: What is measured of a state.
     """
 
-    def __init__(self, scene: Scene, settings: Settings, model: Model) -> None:
+    def __init__(self, scene: Contents, settings: Settings, model: Model) -> None:
         self.scene = self.described = scene
         self.settings, self.model = settings, model
         self._revision = scene.revision
@@ -131,7 +131,7 @@ class Run:
         self.model = model
         self.diagnostics = Diagnostics(model, self.settings)
 
-    def go_on(self, scene: Scene, model: Model, settings: Settings, orders: dict[str, np.ndarray]) -> None:
+    def go_on(self, scene: Contents, model: Model, settings: Settings, orders: dict[str, np.ndarray]) -> None:
         """Bind another model of the same particles to the state, in place of the one so far; all of it or nothing.
 
         Args:

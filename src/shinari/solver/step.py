@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from shinari.compute import Program
-from shinari.settings import Settings
-from shinari.solver.particles import Clock
-from shinari.solver.system import System, Turns, begin_turns, conclude_turn, record
-from shinari.solver.workspace import Workspace
-from shinari.state import State
+from shinari.model.particles import Clock
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.model.system import System, Turns, begin_turns, conclude_turn, record
+from shinari.solver.schedule import Workspace
 
 # Contacts are solved in turns: what a collider gives to the lowest layer of a stack has to reach the others. There are
 # more turns while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle, RowsHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 

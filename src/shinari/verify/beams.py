@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
+from shinari.api.scene import Scene
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.maths.simplex import tetrahedron_inverse
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.scenes import small

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.topology import face_normals_areas, grid
+from shinari.api.scene import Scene
+from shinari.geometry.topology import face_normals_areas, grid
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from shinari.api.scene import Scene
 from shinari.scene.materials import RopeMaterial
-from shinari.scene.scene import Scene
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.newton import NewtonChain
 from shinari.verify.scenes import hanging_chain, small

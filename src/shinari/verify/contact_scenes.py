@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.motion import Keyframes, rotation_matrix
+from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.motion import Keyframes, rotation_matrix
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
-from shinari.simulation import Simulation
 from shinari.verify.clearance import SignedDistance
 
 THICKNESS = 0.004

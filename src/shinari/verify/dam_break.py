@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, G, block, sheet
 from shinari.verify.ledger import Measurement, at_most, check, equal
 

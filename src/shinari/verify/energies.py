@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.topology import grid
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.motors import Servo, VelocityMotor
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.rigid_scenes import turn, weightless
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
-from shinari.simulation import Simulation
-from shinari.solver.tearing import elements_left
+from shinari.systems.failure.tearing import elements_left
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
-from shinari.fluid.effect import Effect
-from shinari.fluid.part import Fluid
-from shinari.fluid.tension import Tension
-from shinari.fluid.viscosity import Viscosity, Xsph
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
+from shinari.systems.fluid.effect import Effect
+from shinari.systems.fluid.system import Fluid
+from shinari.systems.fluid.tension import Tension
+from shinari.systems.fluid.viscosity import Viscosity, Xsph
 from shinari.verify.fluid_scenes import block, speed
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.scenes import small

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.api.scene import Scene
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, block, level, sheet, still, tank
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import ColliderHandle, Handle
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
-from shinari.simulation import Simulation
 
 G = 9.81
 SPLISH = {"dt": 1.0 / 240.0, "substeps": 1, "iterations": 5}

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
-from shinari.fluid.kernels import Smoothing, slope, weight
-from shinari.fluid.part import Fluid
+from shinari.geometry.motion import Oscillation
 from shinari.scene.fluid_material import KERNELS, FluidMaterial
 from shinari.scene.handle import Handle
-from shinari.scene.motion import Oscillation
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
-from shinari.simulation import Simulation
+from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.system import Fluid
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, G, block, level, sheet, speed, still, tank
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shinari.contact.solid.collide import SAME_SIDE
-from shinari.scene.motion import Keyframes
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
+from shinari.geometry.motion import Keyframes
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
+from shinari.systems.colliders.collide import SAME_SIDE
 from shinari.verify.ledger import Measurement, at_least, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -6,13 +6,13 @@ from functools import cache
 
 import numpy as np
 
-from shinari.contact.broad.pairs import PairFinder
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.collision.broad.pairs import PairFinder
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.motion import Keyframes
+from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.motion import Keyframes
-from shinari.scene.scene import Scene
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

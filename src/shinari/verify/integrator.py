@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.topology import grid
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 
 _EULER = "symplectic Euler in closed form: y_n = y0 + v0 n h - g h^2 n (n + 1) / 2"

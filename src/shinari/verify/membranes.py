@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 import shinari.verify.solid_scenes  # noqa: F401  registers "roller"
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.geometry.topology import grid
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shinari.simulation import Simulation
+from shinari.api.simulation import Simulation
 from shinari.verify import contact_scenes as scenes
 from shinari.verify.clearance import least_distance, least_signed_distance, near_boxes, segment_distances
 from shinari.verify.contact_scenes import Case

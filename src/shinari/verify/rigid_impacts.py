@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.sphere import Sphere
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, floor, place, single, spin, turn, velocity, weightless
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle, JointHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, Anchor, place, single, turn, weightless
 

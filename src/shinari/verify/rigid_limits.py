@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.shapes.box import Box
 from shinari.shapes.sphere import Sphere
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, check, equal
 from shinari.verify.pendulum import elliptic_k
 from shinari.verify.rigid_scenes import ONE, axes, matrix, place, single, spin, turn, weightless

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.rigid.joints.table import STIFF
+from shinari.api.scene import Scene
 from shinari.scene.motors import Servo, VelocityMotor
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
+from shinari.systems.rigid.joints.table import STIFF
 from shinari.verify.ledger import Measurement, at_least, check, equal
 from shinari.verify.rigid_scenes import ONE, axes, place, single, spin, turn, velocity, weightless
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
 
 ONE = ("float64",)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.maths.function import function
-from shinari.scene.scene import Scene
 from shinari.shapes.base import Shape
 from shinari.shapes.plane import Plane
 from shinari.shapes.registry import register_shape
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, check, equal
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.api.scene import Scene
 from shinari.scene.handle import BodyHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.hull import ConvexHull
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal

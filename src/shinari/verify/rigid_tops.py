@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, single, turn
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle
-from shinari.scene.scene import Scene
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
 from shinari.shapes.sphere import Sphere
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import axes, place
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shinari.build.rods import product, quaternion_of
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.rod import RodHandle
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
+from shinari.systems.rods.build import product, quaternion_of
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.scene.handle import Handle
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
 
 
 def small(scene: Scene, precision: str, **settings: Any) -> Simulation:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
+from shinari.geometry.motion import rotation_matrix
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
-from shinari.scene.motion import rotation_matrix
-from shinari.scene.scene import Scene
-from shinari.shape_matching.part import Matching
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
+from shinari.systems.shape_matching.system import Matching
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

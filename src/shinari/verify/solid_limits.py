@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.scene.soft_material import SoftMaterial
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 from shinari.verify.solid_scenes import CORNER, DENSITY, EDGE

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
-from shinari.scene.motion import Keyframes
-from shinari.scene.scene import Scene
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.motion import Keyframes
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.scene.soft_material import SoftMaterial
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.scenes import small
 from shinari.verify.solid_scenes import CORNER, DENSITY, EDGE
@@ -118,8 +118,8 @@ def _volume(x: np.ndarray, tetrahedra: np.ndarray) -> float:
 def jaws(precision: str) -> Iterator[Measurement]:
     """A cube between jaws at 10, 5 and 2 % of its height: its volume while they stand still, its shape afterwards.
 
-    Above nu = 0.3 tangles give way, see `solver/tangles.py`: of those at 5 and 2 % the shape counts. None may give
-    way at 25 %, where nothing is tangled: inner vertices, which keep no distance, would come out of the surface.
+    Above nu = 0.3 tangles give way, see `systems/failure/tangles.py`: of those at 5 and 2 % the shape counts. None may
+    give way at 25 %, where nothing is tangled: inner vertices, which keep no distance, would come out of the surface.
     """
     cases = [(young, ratio, h, 0.5) for young in (1e4, 1e5) for ratio in (0.0, 0.3) for h in (0.1, 0.05, 0.02)]
     cases += [(1e5, ratio, 0.02, 0.0) for ratio in (0.0, 0.3)]

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shinari.build.tetrahedra.lattice import lattice
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.constraints.registry import register
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.maths.function import function
 from shinari.maths.mat3 import cofactors, determinant, inner
 from shinari.maths.simplex import tetrahedron_deformation, tetrahedron_gradients, tetrahedron_inverse
 from shinari.maths.vec3 import dot, reciprocal, scale, sub
-from shinari.scene.scene import Scene
 from shinari.scene.soft_material import SoftMaterial
-from shinari.simulation import Simulation
 from shinari.verify.scenes import small
 
 DENSITY, EDGE = 1000.0, 0.1

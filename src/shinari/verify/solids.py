@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
-from shinari.build.tetrahedra.lattice import lattice
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.constraints.registry import ConstraintType, constraint_types
-from shinari.scene.scene import Scene
+from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.scene.soft_material import MODELS, SoftMaterial
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 from shinari.verify.solid_scenes import CORNER, DENSITY, EDGE, pulled, tetrahedron, volume_ratio

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.build.topology import edges, grid
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.topology import edges, grid
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
 from shinari.verify.ledger import Measurement, at_most, check, roundoff
 from shinari.verify.scenes import small
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import trimesh
 
-from shinari.build.topology import face_normals_areas
-from shinari.build.volumes import volume_of
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.geometry.topology import face_normals_areas
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
-from shinari.simulation import Simulation
+from shinari.systems.volume.build import volume_of
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 

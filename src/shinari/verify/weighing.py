@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shinari.build.topology import grid
+from shinari.api.scene import Scene
+from shinari.geometry.topology import grid
 from shinari.scene.handle import ColliderHandle, Handle
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.scene import Scene
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from shinari.build.topology import boundary_edges
-from shinari.build.vertex_normals import vertex_normals
 from shinari.errors import require
-from shinari.files.fluid_mesh import fluid_mesh
-from shinari.files.results import Frame, Layout, Part, body_color, part_color
+from shinari.geometry.topology import boundary_edges
+from shinari.geometry.vertex_normals import vertex_normals
+from shinari.io.fluid_mesh import fluid_mesh
+from shinari.io.results import Frame, Layout, Part, body_color, part_color
 from shinari.view.camera import body_matrix
 from shinari.view.geometry import SIDES, tube_faces, tube_vertices
 

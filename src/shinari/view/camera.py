@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.files.results import Frame, Layout
-from shinari.scene.motion import rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.io.results import Frame, Layout
 
 DIRECTIONS: dict[str, tuple[float, float, float]] = {
     "corner": (0.50, 0.36, 0.79),

@@ -7,9 +7,9 @@ grey and to the colour blind too; the hue turns evenly from 268 to 95 degrees.
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import SceneError
-from shinari.files.results import Frame, Layout
-from shinari.scene import check
+from shinari.io.results import Frame, Layout
 
 MODES = ("body", "strain", "force", "speed")
 """What colours can tell."""

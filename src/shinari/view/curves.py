@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError, SceneError, require
-from shinari.files.cache import Cache
-from shinari.files.partial import check_target, discard, publish, reason, reserve
-from shinari.files.results import MEASURES
+from shinari.io.cache import Cache
+from shinari.io.results import MEASURES
+from shinari.partial import check_target, discard, publish, reason, reserve
 
 CURVES = ("energy", "momentum", "residual", "strain")
 """What can be plotted."""

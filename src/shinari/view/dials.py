@@ -7,7 +7,7 @@ their slider is that of the exponent, and its ends stand for 0 and for infinity 
 import math
 from dataclasses import dataclass, replace
 
-from shinari.live.changes import CHANGEABLE
+from shinari.api.changes import CHANGEABLE
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.things import Material
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.fluid_mesh import fluid_mesh
-from shinari.files.results import Frame, Layout, Part
+from shinari.io.fluid_mesh import fluid_mesh
+from shinari.io.results import Frame, Layout, Part
 from shinari.view.geometry import SIDES, coloured_mesh, icosphere, tube_faces, tube_vertices
 
 MOST_SPHERES = 4000

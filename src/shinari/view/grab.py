@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.simulation import Simulation
 from shinari.errors import SceneError
-from shinari.files.results import Frame
-from shinari.live.grabs import Grab
+from shinari.geometry.motion import rotation_matrix
+from shinari.io.results import Frame
 from shinari.scene.handle import BodyHandle, Handle
-from shinari.scene.motion import rotation_matrix
-from shinari.simulation import Simulation
+from shinari.systems.grabs.queries import Grab
 from shinari.view.hulls import Hulls
 from shinari.view.page import Page
 from shinari.view.picking import hit_point, nearest_particle

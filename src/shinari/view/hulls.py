@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.results import Frame, Layout
+from shinari.io.results import Frame, Layout
 from shinari.view.geometry import hull
 
 

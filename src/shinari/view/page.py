@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.scene import Scene
 from shinari.errors import SceneError, ShinariError
-from shinari.files.results import Frame, Layout
-from shinari.scene.scene import Scene
+from shinari.io.results import Frame, Layout
 from shinari.view.playback import Playback
 from shinari.view.player import FRAME_PERIOD
 from shinari.view.runner import Runner

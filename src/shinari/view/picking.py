@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.files.results import Frame, Layout
+from shinari.io.results import Frame, Layout
 
 ALONG = 1.5
 """Points up to so many times as far from a ray as the nearest one count as hit; the one in front is taken."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import SceneError, require
-from shinari.files.results import Frame, Layout
+from shinari.io.results import Frame, Layout
 from shinari.view import shadows
 from shinari.view.actors import Solid, part_actor
 from shinari.view.camera import DIRECTIONS, Bounds, Camera, Framing, body_vertices

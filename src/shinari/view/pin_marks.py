@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.results import Frame
-from shinari.simulation import Simulation
+from shinari.api.simulation import Simulation
+from shinari.io.results import Frame
 from shinari.view.drawings import add_balls
 
 FEW = 12

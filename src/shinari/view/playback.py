@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import SceneError
-from shinari.files.results import Frame
+from shinari.io.results import Frame
 from shinari.view.player import Player
 from shinari.view.stage import box_of
 
@@ -18,7 +18,7 @@ class Playback(Player):
     """Plays a cache at the times of its frames; at the end it stops.
 
     Args:
-        cache: What `shinari.files.cache.open_cache` gives, with one frame at least.
+        cache: What `shinari.io.cache.open_cache` gives, with one frame at least.
         playing: Whether it starts by itself.
 
     Attributes:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import DivergenceError, SceneError
-from shinari.files.results import Frame, Layout
+from shinari.io.results import Frame, Layout
 
 FRAME_PERIOD = 1.0 / 30.0
 """Time between two frames that are shown, on average at least [s]."""

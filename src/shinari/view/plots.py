@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.frames import measures_of
-from shinari.files.results import MEASURES
-from shinari.simulation import Simulation
+from shinari.api.simulation import Simulation
+from shinari.io.frames import measures_of
+from shinari.io.results import MEASURES
 from shinari.view.page import Page
 from shinari.view.runner import Runner
 
@@ -29,7 +29,7 @@ HEIGHT = 150
 
 ENERGIES = {"kinetic": "#3d7acc", "gravitational": "#4d9e5c", "elastic": "#e07533", "total": "#888888",
             "work from outside": "#b84c57"}  # fmt: skip
-"""Curves of the energy and their colours; see `shinari.diagnostics.Energy`."""
+"""Curves of the energy and their colours; see `shinari.solver.diagnostics.Energy`."""
 
 Point = tuple[float, ...]
 """Time [s], energies as in `ENERGIES` [J], residual in thousandths of its unit, and time of a step [ms]."""

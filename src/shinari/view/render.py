@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import FileError, SceneError, require
-from shinari.files.cache import Cache, open_cache
-from shinari.files.partial import check_target, discard, publish, reason, reserve
-from shinari.files.results import Frame, Layout
-from shinari.files.spool import frame_of_record
-from shinari.scene import check
+from shinari.io.cache import Cache, open_cache
+from shinari.io.results import Frame, Layout
+from shinari.io.spool import frame_of_record
+from shinari.partial import check_target, discard, publish, reason, reserve
 from shinari.view import video
 from shinari.view.camera import Camera
 from shinari.view.colours import MEASURED_MODES, MODES, Colouring
@@ -141,13 +141,13 @@ def render(
 
 
 def write_picture(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
-    """Draw the last frame of a run, see `shinari.files.spool.Convert`."""
+    """Draw the last frame of a run, see `shinari.io.spool.Convert`."""
     run = _run_of(layout, frames, title)
     _draw(run, path, [len(frames) - 1], 1.0, View(), None)
 
 
 def write_video(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
-    """Draw a run as a video, see `shinari.files.spool.Convert`."""
+    """Draw a run as a video, see `shinari.io.spool.Convert`."""
     run = _run_of(layout, frames, title)
     fps = _rate(None, layout.frames_per_second, path.suffix.lower())
     _draw(run, path, _at_rate(run.times, fps), fps, View(), None)

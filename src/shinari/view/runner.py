@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.frames import frame_of, layout_of
-from shinari.files.results import Frame
-from shinari.simulation import Simulation
+from shinari.api.simulation import Simulation
+from shinari.io.frames import frame_of, layout_of
+from shinari.io.results import Frame
 from shinari.view.player import FRAME_PERIOD, Player
 from shinari.view.stage import live_box
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from shinari.scene.scene import Scene
-from shinari.settings import METHODS, SWEEPS, Settings
-from shinari.simulation import Simulation
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.model.settings import METHODS, SWEEPS, Settings
 from shinari.view.dials import AIR_DAMPING, Dial, dials_of
 from shinari.view.page import Page
 from shinari.view.runner import Runner

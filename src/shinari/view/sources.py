@@ -11,10 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
 from shinari.errors import FileError, SceneError
-from shinari.files.scene_file import DEFAULT, demo_scenes
-from shinari.scene.scene import Scene
-from shinari.simulation import Simulation
+from shinari.io.scene_file import DEFAULT, demo_scenes
 from shinari.view.page import Loaded, Source
 from shinari.view.playback import Playback
 from shinari.view.runner import Runner
@@ -81,7 +81,7 @@ def simulation_source(make: Callable[[], tuple[Scene, Mapping[str, Any]]], title
 
 def scene_file_source(path: Path, *, playing: bool = True, surface: bool = False) -> Source:
     """A scene file (TOML)."""
-    from shinari.files.scene_file import load_scene_file
+    from shinari.io.scene_file import load_scene_file
 
     def load() -> Loaded:
         scene, options = load_scene_file(path)
@@ -93,7 +93,7 @@ def scene_file_source(path: Path, *, playing: bool = True, surface: bool = False
 
 def cache_source(path: Path, *, playing: bool = True) -> Source:
     """A run that was written to a file, .npz or .vtkhdf."""
-    from shinari.files.cache import open_cache
+    from shinari.io.cache import open_cache
 
     return lambda: Loaded(Playback(open_cache(path), playing=playing))
 

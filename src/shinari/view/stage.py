@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.files.results import BodyPoints, Frame, Layout, body_color, part_color
+from shinari.io.results import BodyPoints, Frame, Layout, body_color, part_color
 from shinari.view.camera import SCENERY
 from shinari.view.drawings import Balls, FluidSurface, RigidMeshes, Sheet, Tube
 

@@ -1,0 +1,1 @@
+"""What users call: scenes, simulations, handles and queries."""

@@ -1,0 +1,222 @@
+"""Adds rigid bodies to a scene."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.errors import SceneError
+from shinari.geometry.motion import NO_ROTATION, Motion, pose_at
+from shinari.geometry.topology import mesh_arrays
+from shinari.scene.body import Body
+from shinari.scene.contents import Contents
+from shinari.scene.handle import BodyHandle
+from shinari.scene.surface import checked_surface
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Compound, Piece
+from shinari.shapes.mass import MassProperties
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.registry import type_of
+
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
+_AT_REST = (0.0, 0.0, 0.0)
+LARGEST = 1e30
+"""Masses [kg] and moments [kg m^2] beyond this, or below its inverse, are taken for mistakes in units."""
+
+
+def add_rigid_body(
+    scene: Contents,
+    shape: Any,
+    *,
+    density: Any = 1000.0,
+    mass: float | None = None,
+    inertia: Any = None,
+    centre: Any = None,
+    position: Any = (0.0, 0.0, 0.0),
+    rotation: Any = _NO_ROTATION,
+    velocity: Any = _AT_REST,
+    angular_velocity: Any = _AT_REST,
+    friction: float = 0.3,
+    static_friction: float | None = None,
+    restitution: float = 0.0,
+    compliance: float = 0.0,
+    rolling_friction: float = 0.0,
+    torsional_friction: float = 0.0,
+    kinematic: bool = False,
+    motion: Motion | None = None,
+    visual: Any = None,
+    name: str | None = None,
+) -> BodyHandle:
+    """Add a rigid body.
+
+    Mass, centre of mass and inertia follow exactly from the shape and the density, the mass alone scales them, and
+    all three can be given. Where parts of a compound overlap, both count.
+
+    Args:
+        shape: A `Shape` with an end, such as `Sphere` or `ConvexHull`, a `Compound`, or a closed surface: a
+            `Mesh`, a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a trimesh, or the
+            path of a mesh file. None: it touches nothing; mass and inertia have to be given.
+        density: Mass per volume [kg/m^3]; of a compound one for all parts, or one each.
+        mass: Mass [kg], in place of the density.
+        inertia: With a mass: moments of inertia about the centre of mass along the axes of the body (3,), or
+            the tensor (3, 3) [kg m^2].
+        centre: With an inertia: centre of mass in the axes of the body [m]; None: that of the shape.
+        position: Where the origin of the shape is [m]; it need not be the centre of mass.
+        rotation: Its rotation, a unit quaternion w x y z.
+        velocity: Velocity of the centre of mass [m/s].
+        angular_velocity: Angular velocity in world axes [rad/s].
+        friction: Coulomb coefficient. Of two objects in contact the geometric mean acts.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1; the larger of both acts.
+        compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
+        rolling_friction: Moment against rolling over the normal force [m].
+        torsional_friction: Moment about the normal over the normal force [m].
+        kinematic: True: it pushes and is not pushed; it moves evenly with its velocities.
+        motion: Function of time [s] that returns a position, or a position and a rotation; the body is kinematic,
+            and it replaces `position` (and `rotation`).
+        visual: A surface that is shown in place of the shape, given like a closed surface; it may be open.
+        name: Name in messages and results.
+
+    Raises:
+        SceneError: A value has the wrong type or shape, or lies outside its bounds; the shape has no inside; no
+            body has such an inertia.
+        FileError: A mesh file cannot be read.
+    """
+    name = scene._name("body", name)
+    thing = f"body {name!r}"
+    pieces = _pieces(thing, shape)
+    check.choice(thing, "kinematic", kinematic, (True, False))
+    check.function_or_none(thing, "motion", motion)
+    at = check.vector(thing, "position", position)
+    turn = check.unit_quaternion(thing, "rotation", rotation)
+    speed = check.vector(thing, "velocity", velocity)
+    spin = check.vector(thing, "angular_velocity", angular_velocity)
+    if motion is not None:
+        if speed.any() or spin.any():
+            raise SceneError(f"{thing}: velocity: the motion says how the body moves; leave the velocities out")
+        at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
+    if kinematic or motion is not None:
+        _refuse_mass(thing, mass, inertia, centre)
+        heft = (0.0, np.zeros(3), np.zeros(3), NO_ROTATION.copy())
+    else:
+        heft = _mass_properties(thing, pieces, density, mass, inertia, centre)
+    check.number(thing, "friction", friction, least=0.0)
+    check.number(thing, "compliance", compliance, least=0.0)
+    body = Body(
+        name,
+        pieces,
+        *heft,
+        position=at,
+        rotation=turn,
+        velocity=speed,
+        angular_velocity=spin,
+        surface=checked_surface(thing, friction, static_friction, restitution, compliance),
+        rolling_friction=check.number(thing, "rolling_friction", rolling_friction, least=0.0),
+        torsional_friction=check.number(thing, "torsional_friction", torsional_friction, least=0.0),
+        kinematic=kinematic or motion is not None,
+        motion=motion,
+        visual=None if visual is None else _visual(thing, visual),
+    )
+    handle = BodyHandle(scene, name, len(scene.bodies))
+    scene.bodies.append(body)
+    scene.handles[name] = handle
+    scene.revision += 1
+    return handle
+
+
+def _pieces(thing: str, shape: Any) -> tuple[Piece, ...]:
+    """The shapes of a body, each of them with an inside."""
+    if shape is None:
+        return ()
+    if isinstance(shape, Compound):
+        for part, piece in enumerate(shape.pieces):
+            check_inside(f"{thing}: shape: part {part}", piece.shape)
+        return shape.pieces
+    if not isinstance(shape, Shape):
+        shape = _mesh(thing, shape)
+    check_inside(f"{thing}: shape", shape)
+    return (Piece(shape, np.zeros(3), NO_ROTATION.copy()),)
+
+
+def _mesh(thing: str, given: Any) -> Mesh:
+    """A mesh that was given as a path, as arrays or as an object of another library."""
+    known = isinstance(given, (str, os.PathLike, tuple)) or (hasattr(given, "vertices") and hasattr(given, "faces"))
+    if not known:
+        raise SceneError(
+            f"{thing}: shape: expected a shape such as Sphere, a Compound, (vertices, faces), a mesh, a path, or None, "
+            f"got {check.short(given)}"
+        )
+    vertices, faces = mesh_arrays(f"{thing}: shape", given)
+    try:
+        return Mesh(vertices, faces)
+    except SceneError as error:
+        raise SceneError(f"{thing}: shape: {error}") from error
+
+
+def check_inside(thing: str, shape: Shape) -> None:
+    """Refuse a shape that has no inside of a finite volume.
+
+    Raises:
+        SceneError: It is a plane, a container, the ground or a sheet, or its class is not registered.
+    """
+    type_of(shape)
+    lacks = shape.lacks_inside()
+    if lacks is not None:
+        raise SceneError(f"{thing}: {lacks}")
+
+
+def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
+    for field, value in (("mass", mass), ("inertia", inertia), ("centre", centre)):
+        if value is not None:
+            raise SceneError(f"{thing}: {field}: forces do not act on kinematic bodies; leave it out")
+
+
+def _mass_properties(
+    thing: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, centre, principal moments and their axes."""
+    from shinari.shapes.mass_properties import check_inertia, compound_properties, principal_axes
+
+    densities = check.per_row(thing, "density", density, max(len(pieces), 1), above=0.0)
+    if mass is not None:
+        check.number(thing, "mass", mass)
+        if float(mass) <= 0.0:
+            raise SceneError(f"{thing}: mass: must be above 0, got {mass:g}; give kinematic=True to hold a body")
+        mass = check.number(thing, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
+    if centre is not None and inertia is None:
+        raise SceneError(f"{thing}: centre: needs the mass and the inertia that belong to it")
+    with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
+        of_shape = compound_properties(pieces, densities.tolist()) if pieces else None
+    if inertia is not None:
+        if mass is None:
+            raise SceneError(f"{thing}: inertia: needs the mass that belongs to it")
+        middle = np.zeros(3) if of_shape is None else of_shape.centre
+        middle = middle if centre is None else check.vector(thing, "centre", centre)
+        whole = MassProperties(mass, middle, _tensor(thing, inertia))
+    elif of_shape is None:
+        raise SceneError(f"{thing}: inertia: a body without a shape needs mass and inertia")
+    else:
+        whole = of_shape if mass is None else of_shape.scaled(mass / of_shape.mass)
+    sizes = np.array([whole.mass, *whole.tensor.diagonal()])
+    if not (np.isfinite(whole.tensor).all() and (np.abs(sizes) <= LARGEST).all() and whole.mass >= 1.0 / LARGEST):
+        raise SceneError(f"{thing}: mass: {whole.mass:.3g} kg and its inertia are out of range; look at the units")
+    moments, axes = principal_axes(whole.tensor)
+    check_inertia(thing, moments)
+    return whole.mass, whole.centre, moments, axes
+
+
+def _tensor(thing: str, inertia: Any) -> np.ndarray:
+    """The inertia tensor (3, 3) from moments (3,) or from a tensor."""
+    if check.dimensions(thing, "inertia", inertia) == 1:
+        return np.diag(check.vector(thing, "inertia", inertia))
+    tensor = check.array(thing, "inertia", inertia, (3, 3))
+    if np.abs(tensor - tensor.T).max() > 1e-6 * np.abs(tensor).max():
+        raise SceneError(f"{thing}: inertia: the tensor has to be symmetric")
+    return tensor
+
+
+def _visual(thing: str, visual: Any) -> tuple[np.ndarray, np.ndarray]:
+    vertices, faces = mesh_arrays(f"{thing}: visual", visual)
+    vertices = check.array(thing, "visual", vertices, (None, 3))
+    return vertices, check.index_rows(thing, "visual", faces, 3, len(vertices)).astype(np.int32)

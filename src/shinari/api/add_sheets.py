@@ -1,0 +1,172 @@
+"""Adds loose particles, cloth and rope to a scene."""
+
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.api.arguments import check_thickness, given_material, self_collision_mode, surface_of
+from shinari.errors import SceneError
+from shinari.geometry.motion import NO_ROTATION
+from shinari.geometry.topology import mesh_arrays
+from shinari.scene.contents import Contents
+from shinari.scene.handle import Handle
+from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.surface import checked_surface
+from shinari.scene.things import Particles
+
+_NO_ROTATION = tuple(NO_ROTATION.tolist())
+
+
+def add_particles(
+    scene: Contents,
+    positions: Any,
+    *,
+    mass: Any = 1.0,
+    velocity: Any = None,
+    radius: Any = 0.0,
+    friction: float | None = None,
+    static_friction: float | None = None,
+    restitution: float = 0.0,
+    contact_compliance: float = 0.0,
+    self_collision: bool = False,
+    name: str | None = None,
+) -> Handle:
+    """Add loose particles.
+
+    Args:
+        positions: Positions [m], (N, 3) or one (3,).
+        mass: Mass [kg], one or (N,); 0 fixes the particle.
+        velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
+        radius: Distance kept from colliders and other objects [m], one or (N,); particles without one pass through
+            other objects.
+        friction: Coulomb coefficient; None: that of the other object.
+        static_friction: Coulomb coefficient of sticking; None: as `friction`.
+        restitution: Ratio of the speeds after and before an impact, 0 to 1.
+        contact_compliance: Inverse stiffness of a contact [m/N].
+        self_collision: Whether they collide with each other.
+        name: Name in messages and results.
+
+    Raises:
+        SceneError: A value has the wrong shape or lies outside its bounds.
+    """
+    name = scene._name("particles", name)
+    thing = f"particles {name!r}"
+    single = check.dimensions(thing, "positions", positions) == 1
+    x = np.atleast_2d(np.asarray(positions, dtype=object)) if single else positions
+    x = check.array(thing, "positions", x, (None, 3))
+    if len(x) == 0:
+        raise SceneError(f"{thing}: positions: no particles were given")
+    masses = check.per_row(thing, "mass", mass, len(x), least=0.0)
+    velocities = scene._velocities(thing, velocity, masses)
+    radii = check.per_row(thing, "radius", radius, len(x), least=0.0)
+    surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
+    among = self_collision_mode(thing, self_collision, {True: "particles"})
+    return scene._add_group(Particles(name, "particles", x, masses, velocities, radii, surface, among))
+
+
+def add_cloth(
+    scene: Contents,
+    mesh: Any,
+    *,
+    material: ClothMaterial | None = None,
+    self_collision: bool | str = False,
+    position: Any = (0.0, 0.0, 0.0),
+    rotation: Any = _NO_ROTATION,
+    velocity: Any = None,
+    name: str | None = None,
+) -> Handle:
+    """Add a sheet; its vertices keep their count and order.
+
+    Args:
+        mesh: `(vertices (V, 3) [m], faces (F, 3))`, an object with `vertices` and `faces` such as a trimesh, or
+            the path of a mesh file.
+        material: Its material; None: `ClothMaterial()`.
+        self_collision: `"triangles"`: vertices keep off triangles and edges off edges, with continuous detection;
+            `"particles"`: vertices keep off each other, which is cheaper and has no holes only when the thickness
+            is about the length of an edge; False: it passes through itself.
+        position: Where the origin of the mesh goes [m].
+        rotation: Rotation of the mesh about its origin, a unit quaternion w x y z.
+        velocity: Velocity [m/s], (3,) or (V, 3); None: at rest.
+        name: Name in messages and results.
+
+    Raises:
+        SceneError: The mesh cannot be a cloth; the message says which vertex, face or edge.
+        FileError: The mesh file cannot be read.
+
+    Warns:
+        SeamWarning: Vertices are there twice, so that the sheet comes apart.
+    """
+    from shinari.geometry.seams import warn_of_seams
+    from shinari.geometry.topology import check_mesh, hinges, vertex_masses
+
+    name = scene._name("cloth", name)
+    thing = f"cloth {name!r}"
+    cloth = given_material(thing, material, ClothMaterial)
+    modes = {"particles": "particles", "triangles": "triangles"}
+    among = self_collision_mode(thing, self_collision, modes)
+    vertices, faces = check_mesh(*mesh_arrays(thing, mesh), thing)
+    warn_of_seams(thing, vertices, faces)
+    if among is not None:
+        check_thickness(thing, vertices, faces, cloth.thickness)
+    if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
+        hinges(faces, thing)
+    masses = vertex_masses(vertices, faces, cloth.density)
+    vertices = scene._placed(thing, vertices, position, rotation)
+    velocities = scene._velocities(thing, velocity, masses)
+    return scene._add_group(
+        Particles(
+            name,
+            "cloth",
+            vertices,
+            masses,
+            velocities,
+            np.full(len(vertices), 0.5 * cloth.thickness),
+            surface_of(cloth),
+            among,
+            faces,
+            cloth,
+        )
+    )
+
+
+def add_rope(
+    scene: Contents,
+    points: Any,
+    *,
+    material: RopeMaterial | None = None,
+    self_collision: bool = False,
+    velocity: Any = None,
+    name: str | None = None,
+) -> Handle:
+    """Add a rope of distance rows between consecutive points, each segment's mass halved between its ends.
+
+    Args:
+        points: Points along the rope [m], (N, 3) with N at least 2.
+        material: Its material; None: `RopeMaterial()`.
+        self_collision: Whether its segments, as capsules, keep off each other, so that a knot holds.
+        velocity: Velocity [m/s], (3,) or (N, 3); None: at rest.
+        name: Name in messages and results.
+
+    Raises:
+        SceneError: Fewer than two points, consecutive points that coincide, or a bad value.
+    """
+    name = scene._name("rope", name)
+    thing = f"rope {name!r}"
+    rope = given_material(thing, material, RopeMaterial)
+    x = check.array(thing, "points", points, (None, 3))
+    if len(x) < 2:
+        raise SceneError(f"{thing}: points: a rope needs at least two points, got {len(x)}")
+    lengths = np.linalg.norm(np.diff(x, axis=0), axis=1)
+    if (lengths == 0.0).any():
+        at = int(np.argmin(lengths))
+        raise SceneError(f"{thing}: points: {at} and {at + 1} are the same point")
+    masses = np.zeros(len(x))
+    masses[:-1] += 0.5 * rope.density * lengths
+    masses[1:] += 0.5 * rope.density * lengths
+    velocities = scene._velocities(thing, velocity, masses)
+    among = self_collision_mode(thing, self_collision, {True: "segments"})
+    if among is not None and rope.radius == 0.0:
+        raise SceneError(f"{thing}: self_collision: a rope of radius 0 has no contacts; give the radius")
+    radii = np.full(len(x), rope.radius)
+    return scene._add_group(Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope))

@@ -1,0 +1,46 @@
+"""Where the surfaces are that are shown in place of the particles of an object."""
+
+import numpy as np
+
+from shinari.geometry.embedded_surface import EmbeddedSurface
+from shinari.model.model import Model
+from shinari.model.state import State
+from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.visual import Visual
+from shinari.systems.rows.skinning import blend
+
+
+def vertices_now(visual: Visual, model: Model, state: State, particles: range, threads: int) -> np.ndarray:
+    """Vertices of a surface in the world [m], (V, 3).
+
+    Args:
+        visual: The surface.
+        model: The model that its object is in.
+        state: A state of it.
+        particles: Global indices of the particles of the object.
+        threads: Threads to use.
+    """
+    if isinstance(visual, ClusterSurface):
+        from shinari.systems.shape_matching.surface import places
+
+        return places(visual, model, state, particles, threads)
+    # tetrahedra share rows, so their particles share an origin
+    origin = state.origins[model.groups[model.slots[particles.start]]]
+    return _blended(visual, model, state.x, origin, particles, threads)
+
+
+def velocities_now(visual: Visual, model: Model, state: State, particles: range, threads: int) -> np.ndarray:
+    """Velocities of the vertices [m/s], (V, 3); the arguments are those of `vertices_now`."""
+    if isinstance(visual, ClusterSurface):
+        from shinari.systems.shape_matching.surface import speeds
+
+        return speeds(visual, model, state, particles)
+    return _blended(visual, model, state.v, np.zeros(3), particles, threads)
+
+
+def _blended(
+    visual: Visual, model: Model, values: np.ndarray, origin: np.ndarray, particles: range, threads: int
+) -> np.ndarray:
+    assert isinstance(visual, EmbeddedSurface)
+    slots = model.slots[particles.start : particles.stop]
+    return blend(visual.corners, visual.weights, slots, values, origin, threads)

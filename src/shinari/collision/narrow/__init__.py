@@ -1,0 +1,1 @@
+"""Narrow phase of convex shapes: separating directions, faces, manifolds."""

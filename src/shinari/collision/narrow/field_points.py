@@ -1,0 +1,354 @@
+"""Points of contact where a mesh is one of the two: what sticks out of one, in the distance field of the other.
+
+Both ways. The vertices and edges of a mesh (`features.py`) look for the place where they are deepest in the other
+shape: on an edge that is where the slope of the distance changes its sign. Where it jumps there, an edge of the other
+shape is crossed, and the mean of both gradients that is at right angles to the edge is the normal. Corners, and the
+points with a radius that round shapes are made of, are looked up in the field of the mesh, which knows
+the nearest triangle exactly.
+
+A point counts only if the direction into the other shape lies in the normal cone of what sticks out.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.features import Features
+from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
+from shinari.collision.narrow.poses import Poses, Vector
+from shinari.collision.narrow.rows import Rows
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.poses import origin, to_world, turn, turn_back
+from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
+from shinari.shapes.hull import HULL
+from shinari.shapes.kernels.dispatch import corner, is_extreme
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.plane import PLANE
+
+POOL = 256
+"""Points of a pair from which the best are chosen."""
+# Sine by which the direction into the other shape may lie outside of a cone.
+OUTSIDE = 0.05
+# Slope of the distance along an edge below which it is even.
+EVEN = 0.02
+# Samples on an edge against a mesh, at most; numbers of a feature, three for each; steps of a bisection.
+MOST_SAMPLES = 31
+NUMBERS = 96
+STEPS = 24
+# Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
+THROUGH = 0.1
+# How far the centre of a ball is moved to see what else touches it, in radii.
+ASIDE = 0.3
+# How far from the surface the foot of a ball on a plane may lie, in radii.
+FOOT = 0.01
+# Cosine of the angle between two normals above which they are one.
+SAME = 0.98
+
+
+@shared(fastmath=STEADY)
+def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields) -> tuple[float, Vector]:
+    """Signed distance [m] of q from geom y, exact at least up to a reach, and the unit vector out of it; axes of y."""
+    kind = shapes.kind[y]
+    if kind == HULL:
+        h = shapes.hull[y]
+        most, best = -np.inf, shapes.face_starts[h]
+        for i in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
+            p = shapes.planes[i]
+            d = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] - p[3]
+            if d > most:
+                most, best = d, i
+        n: Any = shapes.planes[best]
+        return most, (n[0], n[1], n[2])
+    if kind in (MESH, MESH_SHEET):
+        return mesh_distance(q, np.int64(shapes.size[y, 0]), reach, fields)
+    return analytic_distance(kind, q, shapes.size[y], fields)
+
+
+@steady
+def relative(pose_x, pose_y):
+    """Pose of x in the axes of y."""
+    r0 = turn_back(pose_y, (pose_x[0], pose_x[3], pose_x[6]))
+    r1 = turn_back(pose_y, (pose_x[1], pose_x[4], pose_x[7]))
+    r2 = turn_back(pose_y, (pose_x[2], pose_x[5], pose_x[8]))
+    t = turn_back(pose_y, sub(origin(pose_x), origin(pose_y)))
+    return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
+
+
+@shared(fastmath=STEADY)
+def offer(
+    pool: Rows,
+    n: int,
+    limit: float,
+    p: Vector,
+    normal: Vector,
+    gap: float,
+    radius: float,
+    radius_y: float,
+    feature: int,
+    swapped: bool,
+    poses: Poses,
+    y: int,
+) -> int:
+    """Add a point to the pool; returns how many it holds. A full pool gives its highest point away.
+
+    Args:
+        pool: Rows as `manifold` writes them, (POOL, 14).
+        n: Points in it.
+        limit: Gap [m] from which on a point does not count.
+        p: Core point of x, in the axes of y.
+        normal: Unit vector from y to x, in the axes of y.
+        gap: Gap [m].
+        radius: Radius of x at the point [m].
+        radius_y: Radius of y at the point [m].
+        feature: Number of the feature.
+        swapped: Whether x is b.
+        poses: Poses of the geoms.
+        y: Geom y.
+    """
+    if gap >= limit:
+        return n
+    at = n
+    if n == POOL:
+        at = 0
+        for i in range(1, n):
+            at = i if pool[i, 11] > pool[at, 11] else at
+        if pool[at, 11] <= gap:
+            return n
+    pose_y = poses.pose[y]
+    mine = to_world(pose_y, p)
+    theirs = to_world(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
+    out = turn(pose_y, normal)
+    i, j, side = (4, 0, -1.0) if swapped else (0, 4, 1.0)
+    pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
+    pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
+    pool[at, 8], pool[at, 9], pool[at, 10] = side * out[0], side * out[1], side * out[2]
+    # the normal is y's: it turns with it
+    pool[at, 11], pool[at, 12], pool[at, 13] = gap, float(2 * feature + (1 if swapped else 0)), 1.0 if swapped else 0.0
+    return n + 1 if n < POOL else n
+
+
+@steady
+def in_cone(k, u, features):
+    """Whether a direction, in the axes of the mesh, lies in the normal cone of feature k."""
+    inside = True
+    for i in range(features.cone_starts[k], features.cone_starts[k + 1]):
+        inside &= u[0] * features.cones[i, 0] + u[1] * features.cones[i, 1] + u[2] * features.cones[i, 2] <= OUTSIDE
+    return inside
+
+
+@steady
+def deepest_between(length, before, after):
+    """Part of the edge, distance and normal where the distance is least between two close places around it."""
+    t0, d0, g0, s0 = before
+    t1, d1, g1, s1 = after
+    bend = s1 - s0
+    t = min(max((d0 - d1 + length * (s1 * t1 - s0 * t0)) / (bend * length), t0), t1) if bend > EVEN else t1
+    part = s1 / bend if bend > EVEN else 0.0
+    g = add(scale(g0, part), scale(g1, 1.0 - part))
+    size = norm(g)
+    d = min(d0 + s0 * length * (t - t0), min(d0, d1)) if bend > EVEN else d1
+    # inside, the way out past a crossed edge is longer than that to either face
+    good = size > 0.2
+    d = d / size if good and d < 0.0 else d
+    return good, t, d, scale(g, 1.0 / size) if good else g1
+
+
+@steady
+def close_in(low, high, level, y, start, along, unit, reach, shapes, fields):
+    """Two close places of an edge between which the slope of the distance passes a level, by bisection."""
+    for _ in range(STEPS):
+        middle = 0.5 * (low[0] + high[0])
+        d, g = solid_at(y, add(start, scale(along, middle)), reach, shapes, fields)
+        between = (middle, d, g, dot(g, unit))
+        low, high = (between, high) if between[3] < level else (low, between)
+    return low, high
+
+
+@shared(fastmath=STEADY)
+def line_points(
+    k: int,
+    x: int,
+    y: int,
+    limit: float,
+    poses: Poses,
+    features: Features,
+    shapes: Shapes,
+    fields: BodyFields,
+    pool: Rows,
+    n: int,
+    swapped: bool,
+) -> int:
+    """Offer the places where vertex or edge k of a mesh is deepest in y; returns how many the pool holds.
+
+    Along an edge the slope of the distance to a convex shape grows: the edge goes into it, is even with it, and comes
+    out. The places are where it begins and ceases to be even, which may be one. Against a mesh, the same holds between
+    samples.
+    """
+    kind, line = shapes.kind[y], features.lines[k]
+    rel = relative(poses.pose[x], poses.pose[y])
+    radius, spacing = features.thickness[np.int64(shapes.size[x, 0])], spacing_of(y, shapes, features)
+    start = to_world(rel, (line[0], line[1], line[2]))
+    along = turn(rel, (line[3], line[4], line[5]))
+    length = norm(along)
+    vertex = length == 0.0
+    unit = scale(along, 1.0 / length) if not vertex else along
+    samples = 1 if spacing == 0.0 else min(max(int(np.ceil(length / spacing)), 2), MOST_SAMPLES)
+    radius_y = shapes.radius[y]
+    last = (0.0, 0.0, unit, 0.0)
+    i = 0 if vertex else -1
+    end = i if vertex or kind == PLANE else samples
+    while i <= end:
+        # first the middle: most edges are too far away
+        t = 0.5 if i < 0 else i / samples
+        d, g = solid_at(y, add(start, scale(along, t)), limit + radius, shapes, fields)
+        if i < 0 and d - 0.5 * length - radius >= limit:
+            break
+        now = (t, d, g, dot(g, unit))
+        one, two, three = vertex, False, False
+        first, second, third = (0.0, d, g), (t, d, g), (t, d, g)
+        if i > 0 and min(last[1], d) - length * (t - last[0]) < limit + radius:
+            # where it begins to be even, where it ceases to be, and the deepest place between if it is curved there
+            even, uneven, jump = last, now, False
+            for stage in range(3):
+                level = -EVEN if stage == 0 else (EVEN if stage == 1 else 0.0)
+                low, high = (even, uneven) if stage == 2 else (last, now)
+                if stage == 2 and (jump or high[3] - low[3] < EVEN):
+                    break
+                if not (low[3] < level and high[3] > level):
+                    continue
+                low, high = close_in(low, high, level, y, start, along, unit, limit + radius, shapes, fields)
+                sharp = low[3] < -EVEN and high[3] > EVEN
+                if sharp or stage == 2:
+                    three, at, gap, normal = deepest_between(length, low, high)
+                    third, jump = (at, gap, normal), True
+                elif stage == 0:
+                    one, first, even = True, (high[0], high[1], high[2]), high
+                else:
+                    two, second, uneven = True, (low[0], low[1], low[2]), low
+                if sharp:
+                    break
+        for which in range(3):
+            at, gap, normal = first if which == 0 else (second if which == 1 else third)
+            there = one if which == 0 else (two if which == 1 else three)
+            if there and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
+                p = add(start, scale(along, at))
+                number = NUMBERS * k + 3 * max(i, 0) + which
+                n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
+        last, i = now, i + 1
+    return n
+
+
+@steady
+def spacing_of(y, shapes, features):
+    """Length over which geom y is not even [m]; 0 for one that is no mesh."""
+    rough = shapes.kind[y] in (MESH, MESH_SHEET)
+    return features.spacing[np.int64(shapes.size[y, 0])] if rough else 0.0
+
+
+@steady
+def feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
+    """Offer the points of the vertices and edges of mesh x against y; returns how many the pool holds."""
+    m = np.int64(shapes.size[x, 0])
+    radius = features.thickness[m]
+    rough = shapes.kind[y] in (MESH, MESH_SHEET)
+    rel = relative(poses.pose[x], poses.pose[y])
+    reach = limit + radius
+    ended = geoms.size[y] < np.inf
+    low, high = geoms.low[y], geoms.high[y]
+    node, end = features.node_starts[m], features.node_starts[m + 1]
+    while node < end:
+        link, box = features.links[node], features.boxes[node]
+        following = link[0]
+        middle = 0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])
+        half = box[3] - middle[0], box[4] - middle[1], box[5] - middle[2]
+        q = to_world(rel, middle)
+        near = True
+        if ended:
+            wide = abs(rel[0]) * half[0] + abs(rel[1]) * half[1] + abs(rel[2]) * half[2] + reach
+            near &= q[0] - wide <= high[0] and q[0] + wide >= low[0]
+            wide = abs(rel[3]) * half[0] + abs(rel[4]) * half[1] + abs(rel[5]) * half[2] + reach
+            near &= q[1] - wide <= high[1] and q[1] + wide >= low[1]
+            wide = abs(rel[6]) * half[0] + abs(rel[7]) * half[1] + abs(rel[8]) * half[2] + reach
+            near &= q[2] - wide <= high[2] and q[2] + wide >= low[2]
+        far = norm(half)
+        # looking a large box up in a field decides little
+        if near and (not rough or far < 0.25 * geoms.size[y]):
+            near = solid_at(y, q, reach, shapes, fields)[0] <= far + reach
+        if near:
+            following = node + 1
+            for k in range(link[1], link[2]):
+                n = line_points(k, x, y, limit, poses, features, shapes, fields, pool, n, swapped)
+        node = following
+    return n
+
+
+@steady
+def beside_sheet(d, normal, q, middle, thickness, most):
+    """Distance and normal of a point that may have gone through a sheet: the side is that of its body's middle."""
+    span = d + thickness
+    through = dot(normal, sub(middle, sub(q, scale(normal, span)))) < 0.0 and span < most
+    return (-span - thickness, neg(normal)) if through else (d, normal)
+
+
+@steady
+def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
+    """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
+    rel = relative(poses.pose[x], poses.pose[y])
+    radius = shapes.radius[x]
+    thickness = features.thickness[np.int64(shapes.size[y, 0])]
+    # a ball is looked up at its centre, and from aside
+    reach = limit + (1.0 + 2.0 * ASIDE) * radius
+    sheet = shapes.kind[y] == MESH_SHEET
+    middle = to_world(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
+    for k in range(shapes.corners[x]):
+        pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
+        on_rim, c = corner(x, k, pushed, shapes)
+        q = to_world(rel, c)
+        at = q
+        look = -1 if on_rim else 0
+        while look < (5 if radius > 0.0 else 1):
+            d, g = solid_at(y, at, reach, shapes, fields)
+            if sheet:
+                d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * geoms.size[x])
+            if look < 0:
+                # the lowest place of a rim is known once it is known where down is
+                _, c = corner(x, k, turn_back(rel, neg(g)), shapes)
+                q = to_world(rel, c)
+                at = q
+            elif look % 2 == 1:
+                # from where a ball has left one face another is the nearest: its plane may touch the ball as well
+                normal, plane = g, d - dot(g, sub(at, q))
+                if plane - radius >= limit or dot(pushed, g) > SAME * norm(pushed):
+                    break
+                at = sub(q, scale(g, plane))
+            else:
+                if look == 0:
+                    normal, plane = g, d
+                # ... if the foot on that plane lies on the face
+                if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
+                    break
+                if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
+                    n = offer(
+                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, poses, y
+                    )
+                pushed = add(pushed, normal)
+                at = add(q, scale(pushed, ASIDE * radius))
+            look += 1
+    return n
+
+
+@steady
+def mesh_points(a, b, limit, poses, geoms, features, shapes, fields, pool):
+    """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
+    n = 0
+    for k in range(2):
+        swapped = k == 1
+        x, y = (b, a) if swapped else (a, b)
+        if shapes.kind[x] in (MESH, MESH_SHEET):
+            n = feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
+        elif shapes.kind[y] in (MESH, MESH_SHEET):
+            n = corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
+    return n

@@ -1,0 +1,56 @@
+"""Distances of shapes in float64, whatever the precision of the particles: as `shinari.shapes.all_distances`."""
+
+import numpy as np
+
+from shinari.collision.narrow.poses import Vector
+from shinari.compute import Field, Record, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.mesh_distance import mesh_distance_within, tables
+
+Four = tuple[float, float, float, float]
+
+
+class BodyFields(Record, ragged=True):
+    """Distance fields of meshes; see `shinari.shapes.mesh_distance.MeshFields`."""
+
+    frames = Field(np.float64, 8)
+    extents = Field(np.int64, 8)
+    cells = Field(np.uint32, 3)
+    boxes = Field(np.float64, 6, unit="m")
+    links = Field(np.uint32, 3)
+    triangles = Field(np.float64, 9, unit="m")
+    normals = Field(np.float64, (7, 3))
+
+
+def body_fields(arrays: tuple[np.ndarray, ...]) -> BodyFields:
+    """Record of the arrays of `shinari.shapes.mesh_field.join_fields`; of none at all for `()`."""
+    if not arrays:
+        return BodyFields.zeros(0, np.float64)
+    return BodyFields(np.float64, **dict(zip(BodyFields.fields, arrays, strict=True)))
+
+
+@shared(fastmath=STEADY)
+def mesh_distance(q: Vector, mesh: int, reach: float, fields: BodyFields) -> tuple[float, Vector]:
+    """Signed distance [m] of q from a mesh, exact at least up to a reach, and the unit vector out of it."""
+    return mesh_distance_within(q, mesh, reach, tables(fields))
+
+
+@shared(fastmath=STEADY)
+def analytic_distance(kind: int, q: Vector, s: Four, fields: BodyFields) -> tuple[float, Vector]:
+    """Signed distance [m] of q from a shape that is no mesh, and the unit vector out of it."""
+    return distance_and_normal(kind, q, s, ())
+
+
+@shared(fastmath=STEADY)
+def any_distance(kind: int, q: Vector, s: Four, fields: BodyFields) -> tuple[float, Vector]:
+    """Signed distance [m] of q from any shape, and the unit vector out of it."""
+    if kind in (MESH, MESH_SHEET):
+        return mesh_distance(q, np.int64(s[0]), 0.0, fields)
+    return analytic_distance(kind, q, s, fields)
+
+
+def distances(meshes: bool) -> Shared:
+    """Function `(kind, q, s, fields) -> distance, normal` for scenes with or without meshes, compiled once."""
+    return any_distance if meshes else analytic_distance

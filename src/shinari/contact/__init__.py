@@ -1,1 +1,0 @@
-"""Contact with solids."""

@@ -1,0 +1,139 @@
+"""Geoms of a compiled robot as shapes, in the world of the file."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.shapes.base import Shape, shape_mesh
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
+from shinari.systems.rigid.surface import join_meshes
+
+PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
+UNKNOWN = {HFIELD: "height field", ELLIPSOID: "ellipsoid", SDF: "signed distance field"}
+"""Kinds of geoms that have no shape here."""
+Y_TO_Z = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
+"""Turns the axis of a capsule or cylinder from y, where it is here, to z, where it is there."""
+NOT_SEEN = 3
+"""Geoms of this group on are not shown: by custom they are what touches, where something else is to be seen."""
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A geom where it is at the start.
+
+    Attributes:
+        index: Its place in the compiled model.
+        name: Its name, or one that says where it is.
+        shape: Its shape.
+        position: Where the origin of the shape is [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+        mesh: Of a mesh, vertices [m] in the axes of the shape, (V, 3), and faces, (F, 3); the shape is its hull.
+        touches: Whether it touches anything; else it is only to be seen.
+        seen: Whether it is to be seen where its body has geoms that only are.
+        masks: What it is, and what it touches: a bit for each kind.
+    """
+
+    index: int
+    name: str
+    shape: Shape
+    position: np.ndarray
+    rotation: np.ndarray
+    mesh: tuple[np.ndarray, np.ndarray] | None
+    touches: bool
+    seen: bool
+    masks: tuple[int, int]
+
+
+def geoms_of(model: Any, data: Any, body: int, skipped: list[str]) -> list[Geom]:
+    """Geoms of a body; those of unknown kinds are added to what is skipped."""
+    result = []
+    first = int(model.body_geomadr[body])
+    for index in range(first, first + int(model.body_geomnum[body])):
+        kind = int(model.geom_type[index])
+        name = model.geom(index).name or f"{model.body(body).name or body}_geom_{index - first + 1}"
+        if kind in UNKNOWN:
+            skipped.append(
+                f"geom {name!r}: {UNKNOWN[kind]}, of which there is no shape; it is not touched and not seen"
+            )
+            continue
+        rotation = quaternion_product(np.array(data.xquat[body]), np.array(model.geom_quat[index]))
+        shape, turn = _shape(model, index, kind)
+        masks = int(model.geom_contype[index]), int(model.geom_conaffinity[index])
+        result.append(
+            Geom(
+                index=index,
+                name=name,
+                shape=shape,
+                position=np.array(data.geom_xpos[index]),
+                rotation=rotation if turn is None else quaternion_product(rotation, turn),
+                mesh=_mesh(model, index) if kind == MESH else None,
+                touches=any(masks),
+                seen=int(model.geom_group[index]) < NOT_SEEN,
+                masks=masks,
+            )
+        )
+    return result
+
+
+def surface_of(geoms: list[Geom], pose: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+    """What is to be seen of a body, in the axes of its pose: vertices [m] and faces; None where that are its shapes."""
+    only_seen = [geom for geom in geoms if geom.seen and not geom.touches]
+    if not only_seen and all(geom.mesh is None for geom in geoms):
+        return None
+    meshes = []
+    for geom in only_seen or geoms:
+        vertices, faces = geom.mesh or shape_mesh(geom.shape)
+        position, rotation = relative(pose, geom.position, geom.rotation)
+        meshes.append((vertices @ rotation_matrix(rotation).T + position, faces))
+    return join_meshes(meshes)
+
+
+def may_touch(first: list[Geom], second: list[Geom]) -> bool:
+    """Whether any geom of one body touches any of another: one is of a kind that the other touches."""
+    return any(a.masks[0] & b.masks[1] or b.masks[0] & a.masks[1] for a in first for b in second)
+
+
+def _shape(model: Any, index: int, kind: int) -> tuple[Shape, np.ndarray | None]:
+    """The shape, and how its axes are turned in those of the geom."""
+    size = np.array(model.geom_size[index], np.float64)
+    if kind == PLANE:
+        return Plane((0.0, 0.0, 1.0)), None
+    if kind == SPHERE:
+        return Sphere(float(size[0])), None
+    if kind == BOX:
+        return Box(tuple((2.0 * size).tolist())), None
+    if kind in (CAPSULE, CYLINDER):
+        return (Capsule if kind == CAPSULE else Cylinder)(float(size[0]), float(2.0 * size[1])), Y_TO_Z
+    return ConvexHull(_hull_points(model, int(model.geom_dataid[index]))), None
+
+
+def _mesh(model: Any, index: int) -> tuple[np.ndarray, np.ndarray]:
+    mesh = int(model.geom_dataid[index])
+    vertex, face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+    vertices = np.array(model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[mesh])], np.float64)
+    return vertices, np.array(model.mesh_face[face : face + int(model.mesh_facenum[mesh])], np.int32)
+
+
+def _hull_points(model: Any, mesh: int) -> np.ndarray:
+    """Corners of the hull of a mesh where they are known, else all of its vertices."""
+    start = int(model.mesh_vertadr[mesh])
+    vertices = np.array(model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])], np.float64)
+    graph = int(model.mesh_graphadr[mesh])
+    if graph < 0:
+        return vertices
+    # number of corners, of faces, then where the edges of each corner start, then the vertex that each corner is
+    corners = int(model.mesh_graph[graph])
+    return vertices[model.mesh_graph[graph + 2 + corners : graph + 2 + 2 * corners]]
+
+
+def relative(pose: tuple[np.ndarray, np.ndarray], position: np.ndarray, rotation: np.ndarray) -> tuple:
+    """Position and rotation in the axes of a pose."""
+    matrix, back = rotation_matrix(pose[1]), pose[1] * np.array([1.0, -1.0, -1.0, -1.0])
+    return matrix.T @ (position - pose[0]), quaternion_product(back, rotation)

@@ -1,0 +1,299 @@
+"""Puts a robot from a URDF or MJCF file into a scene."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.api.scene import Scene
+from shinari.errors import RobotWarning, warn
+from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.io.robots.drives import Drives
+from shinari.io.robots.geometry import Geom, may_touch, relative, surface_of
+from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
+from shinari.io.robots.source import read_source
+from shinari.scene.handle import BodyHandle, ColliderHandle, JointHandle
+from shinari.shapes.compound import Compound
+
+Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
+"""Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""
+BETWEEN = 1.0e-3
+"""Part of the mass of a body that goes to each of the bodies between its joints, where it has several."""
+KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot in a scene.
+
+    Attributes:
+        name: Its name; what belongs to it is called `name/...` in the scene.
+        bodies: Its bodies by their names in the file.
+        joints: Its joints by their names in the file; a body that is rigidly fixed to another has one as well.
+        colliders: What stands in the world of the file, by name.
+        skipped: What of the file is not here, in words.
+    """
+
+    name: str
+    bodies: dict[str, BodyHandle]
+    joints: dict[str, JointHandle]
+    colliders: dict[str, ColliderHandle]
+    skipped: list[str]
+
+
+def load_robot(
+    path: str | os.PathLike,
+    scene: Scene,
+    *,
+    position: Any = (0.0, 0.0, 0.0),
+    rotation: Any = (1.0, 0.0, 0.0, 0.0),
+    fixed_base: bool | None = None,
+    angles: Mapping[str, float] | None = None,
+    density: float | None = None,
+    package: str | os.PathLike | None = None,
+    name: str | None = None,
+) -> Robot:
+    """Add the robot of a URDF or MJCF file to a scene; needs the extra [robot].
+
+    Read are bodies with mass and inertia, shapes (sphere, box, capsule, cylinder, plane; of a mesh the convex hull
+    touches and the mesh is shown), hinges, slides, ball joints and fixed ones with limits, damping, springs, servos and
+    motors of velocity, friction, and which bodies pass through each other: those that are joined always do. Looks,
+    cameras, sites, limits of speed and options of the solver are not read. All else that the file has is listed in
+    `skipped` and in a warning.
+
+    Such files are Z up: their world is turned about x by -90 degrees, so that z becomes y and y becomes -z, and is then
+    turned and moved as asked. The axes of bodies and joints stay those of the file. Angles and travels of joints count
+    from where they are at the start. Where a body has several joints of its own, small bodies of a thousandth of its
+    mass stand between them; the mass of all is that of the file.
+
+    Args:
+        path: The file.
+        scene: The scene.
+        position: Where the origin of the file's world is [m].
+        rotation: Its rotation after it was turned upright, a unit quaternion w x y z.
+        fixed_base: True: bodies that nothing carries stand still; False: they are free; None: as the file says, in a
+            URDF fixed unless a floating joint carries it.
+        angles: Angles [rad] and travels [m] at the start by the name of the joint, as the file counts them; 0 (in
+            MJCF `ref`) for the others.
+        density: Density of all bodies that have shapes [kg/m^3], in place of mass and inertia in the file.
+        package: Folder for which `package://name` stands in a URDF; None: that of the file.
+        name: Name in messages and results; None: that of the file.
+
+    Returns:
+        What was added.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        FileError: The file cannot be read, has an unknown tag, or names a file that is missing or outside its folder.
+        SceneError: What it describes cannot be simulated; the scene is as it was.
+
+    Warns:
+        RobotWarning: Something in the file was skipped.
+    """
+    check.kind("robot", "scene", scene, Scene)
+    check.kind("robot", "angles", {} if angles is None else angles, Mapping)
+    at = check.vector("robot", "position", position)
+    turn = quaternion_product(check.unit_quaternion("robot", "rotation", rotation), Z_TO_Y)
+    check.choice("robot", "fixed_base", fixed_base, (True, False, None))
+    if name is not None:
+        check.text("robot", "name", name)
+    if density is not None:
+        density = check.number("robot", "density", density, above=0.0)
+    source = read_source(path, package)
+    mechanism = Mechanism(source, angles or {}, fixed_base, density is not None)
+    wanted = name or mechanism.name
+    number, chosen = 1, wanted
+    while any(other.startswith(f"{chosen}/") for other in scene.handles):
+        number += 1
+        chosen = f"{wanted}_{number}"
+    with _whole(scene):
+        robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
+    if robot.skipped:
+        warn(f"{path}: skipped: " + "; ".join(robot.skipped), RobotWarning)
+    return robot
+
+
+class _Adder:
+    """Adds the bodies, joints and colliders of a mechanism."""
+
+    def __init__(
+        self, scene: Scene, mechanism: Mechanism, name: str, base: tuple[np.ndarray, np.ndarray], density: float | None
+    ) -> None:
+        self._scene, self._mechanism, self._name, self._density = scene, mechanism, name, density
+        self._place, self._turn = base
+        self._matrix = rotation_matrix(self._turn)
+        self._skipped = mechanism.skipped
+        self._handles: dict[int, BodyHandle] = {}
+        self._solid: dict[int, list[Geom]] = {}
+        self._between: dict[int, list[BodyHandle]] = {}
+        self._joints: dict[str, JointHandle] = {}
+
+    def robot(self) -> Robot:
+        """Add everything."""
+        m = self._mechanism
+        for body in m.bodies:
+            self._add_body(body)
+        drives = Drives(m.model, m.qpos, self._skipped)
+        for body in range(1, int(m.model.nbody)):
+            self._add_joints(body, drives)
+        colliders = self._add_world()
+        self._filter(colliders)
+        self._list_others()
+        bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
+        return Robot(self._name, bodies, self._joints, colliders, self._skipped)
+
+    def _put(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A pose of the file in the scene."""
+        return self._place + self._matrix @ position, quaternion_product(self._turn, rotation)
+
+    def _add_body(self, body: int) -> None:
+        m = self._mechanism
+        model, label = m.model, f"{self._name}/{m.body_name(body)}"
+        pose = np.array(m.data.xpos[body]), np.array(m.data.xquat[body])
+        solid = [geom for geom in m.geoms[body] if geom.touches]
+        self._solid[body] = solid
+        shape = Compound([(g.shape, *relative(pose, g.position, g.rotation)) for g in solid]) if solid else None
+        position, rotation = self._put(*pose)
+        visual = surface_of(m.geoms[body], pose)
+        options: dict[str, Any] = {"position": position, "rotation": rotation, "visual": visual}
+        options |= self._friction(body, solid)
+        if m.static[body]:
+            self._handles[body] = self._scene.add_rigid_body(shape, kinematic=True, name=label, **options)
+            return
+        inner = m.joints_above(body)[:-1]
+        rest = 1.0 - BETWEEN * len(inner)
+        if self._density is not None and shape is not None:
+            heft: dict[str, Any] = {"density": rest * self._density}
+        else:
+            axes = rotation_matrix(np.array(model.body_iquat[body]))
+            tensor = axes @ np.diag(model.body_inertia[body]) @ axes.T
+            heft = {"mass": rest * float(model.body_mass[body]), "inertia": rest * tensor}
+            heft["centre"] = np.array(model.body_ipos[body])
+        self._handles[body] = self._scene.add_rigid_body(shape, name=label, **heft, **options)
+        self._between[body] = []
+        added = self._scene.bodies[-1]
+        axes = rotation_matrix(added.axes)
+        for joint in inner:
+            small: dict[str, Any] = {"mass": added.mass * BETWEEN / rest, "centre": added.centre}
+            small["inertia"] = axes @ np.diag(added.moments) @ axes.T * BETWEEN / rest
+            label = f"{self._name}/{m.joint_name(joint)}_carrier"
+            handle = self._scene.add_rigid_body(None, position=position, rotation=rotation, name=label, **small)
+            self._between[body].append(handle)
+
+    def _add_joints(self, body: int, drives: Drives) -> None:
+        """The joints between a body and its parent."""
+        m, model = self._mechanism, self._mechanism.model
+        first, parent = m.carrier(body), m.carrier(int(model.body_parentid[body]))
+        if first == parent or m.static[body] or first == 0:
+            return
+        below = self._handles[parent] if parent else None
+        if not m.joints[body]:
+            if body in self._handles and parent:
+                label = m.source.fixed.get(m.body_name(body)) or f"{m.body_name(body)}_fixed"
+                self._add_joint("fixed", label, self._handles[body], below, anchor=self._anchor(m.data.xpos[body]))
+            return
+        chain = [*self._between[first], self._handles[first]]
+        for joint, above in zip(m.joints[body], chain, strict=True):
+            kind, label = int(model.jnt_type[joint]), m.joint_name(joint)
+            options: dict[str, Any] = {"anchor": self._anchor(m.data.xanchor[joint])}
+            dof = int(model.jnt_dofadr[joint])
+            options["damping"] = float(np.asarray(model.dof_damping[dof]).ravel()[0])
+            if kind == BALL:
+                if model.jnt_limited[joint]:
+                    self._skipped.append(f"limit of ball joint {label!r}: of its whole angle")
+            else:
+                options["axis"] = self._matrix @ m.data.xaxis[joint]
+                options["motor"] = drives.of(joint)
+                if model.jnt_limited[joint]:
+                    start = m.qpos[model.jnt_qposadr[joint]]
+                    options["limits"] = tuple((model.jnt_range[joint] - start).tolist())
+            for array, what in ((model.dof_frictionloss, "dry friction"), (model.dof_armature, "inertia of the rotor")):
+                if np.any(array[dof]):
+                    self._skipped.append(f"{what} of joint {label!r}")
+            self._add_joint(KINDS[kind], label, above, below, **options)
+            below = above
+
+    def _anchor(self, point: Any) -> np.ndarray:
+        return self._place + self._matrix @ np.array(point)
+
+    def _add_joint(self, kind: str, label: str, a: BodyHandle, b: BodyHandle | None, **options: Any) -> None:
+        taken = f"{self._name}/{label}" in self._scene.handles
+        name = f"{self._name}/{label}_joint" if taken else f"{self._name}/{label}"
+        self._joints[label] = self._scene.add_joint(kind, a, b, name=name, **options)
+
+    def _add_world(self) -> dict[str, ColliderHandle]:
+        """What is touched of the world itself."""
+        result = {}
+        for geom in self._mechanism.geoms[0]:
+            if not geom.touches:
+                self._skipped.append(f"geom {geom.name!r} of the world: it is only to be seen")
+                continue
+            model = self._mechanism.model
+            position, rotation = self._put(geom.position, geom.rotation)
+            friction = float(model.geom_friction[geom.index, 0]) if model.geom_condim[geom.index] >= 3 else 0.0
+            result[geom.name] = self._scene.add_collider(
+                geom.shape, position=position, rotation=rotation, friction=friction, name=f"{self._name}/{geom.name}"
+            )
+        return result
+
+    def _friction(self, body: int, solid: list[Geom]) -> dict[str, float]:
+        """Coefficients of friction of a body: one for all of its geoms, the largest of them."""
+        model = self._mechanism.model
+        if not solid:
+            return {}
+        rows = np.array([np.array(model.geom_friction[geom.index]) for geom in solid])
+        axes = np.array([int(model.geom_condim[geom.index]) for geom in solid])
+        rows *= axes[:, None] >= np.array([3, 4, 6])
+        if len(np.unique(rows, axis=0)) > 1:
+            self._skipped.append(f"friction of body {self._mechanism.body_name(body)!r}: only the largest of its geoms")
+        names = ("friction", "torsional_friction", "rolling_friction")
+        return dict(zip(names, rows.max(axis=0).tolist(), strict=True))
+
+    def _filter(self, colliders: dict[str, ColliderHandle]) -> None:
+        """Let pass through each other what does in the file: what is joined, listed pairs, and by masks."""
+        m, model = self._mechanism, self._mechanism.model
+        pairs = {(int(pair) >> 16, int(pair) & 0xFFFF) for pair in model.exclude_signature}
+        bodies = [body for body in self._handles if self._solid[body]]
+        for k, a in enumerate(bodies):
+            for b in bodies[:k]:
+                if m.static[a] and m.static[b]:
+                    continue
+                listed = (a, b) in pairs or (b, a) in pairs
+                if m.joined(a, b) or listed or not may_touch(self._solid[a], self._solid[b]):
+                    self._scene.ignore_contact(self._handles[a], self._handles[b])
+            for geom in m.geoms[0]:
+                outside = (0, a) in pairs or (a, 0) in pairs or not may_touch([geom], self._solid[a])
+                if geom.touches and outside and not m.static[a]:
+                    self._scene.ignore_contact(self._handles[a], colliders[geom.name])
+
+    def _list_others(self) -> None:
+        """What else there is in the file and not here."""
+        model = self._mechanism.model
+        for what, count in (
+            ("equality", model.neq), ("tendon", model.ntendon), ("sensor", model.nsensor), ("key", model.nkey),
+            ("pair", model.npair),
+        ):  # fmt: skip
+            for index in range(int(count)):
+                name = getattr(model, what)(index).name
+                self._skipped.append(f"{what} {name!r}" if name else f"{what} {index}")
+        gravity = np.array(model.opt.gravity)
+        if gravity[0] or gravity[1] or not gravity[2] < 0.0:
+            self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")
+
+
+@contextmanager
+def _whole(scene: Scene) -> Iterator[None]:
+    """Everything is added, or nothing is."""
+    lists = (scene.bodies, scene.joints, scene.colliders)
+    lengths, handles, ignored = [len(items) for items in lists], dict(scene.handles), set(scene.ignored)
+    try:
+        yield
+    except BaseException:
+        for items, length in zip(lists, lengths, strict=True):
+            del items[length:]
+        scene.handles, scene.ignored = handles, ignored
+        raise

@@ -1,0 +1,172 @@
+"""A robot file as MuJoCo understands it: which of its bodies are bodies here, where they are, and what carries what."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from shinari import check
+from shinari.errors import FileError, SceneError, require
+from shinari.io.robots.geometry import Geom, geoms_of
+from shinari.io.robots.source import Source
+from shinari.partial import reason
+from shinari.shapes.plane import Plane
+
+FREE, BALL, SLIDE, HINGE = range(4)
+UNNAMED = "MuJoCo Model"
+
+
+class Mechanism:
+    """The bodies of a robot, its joints at the angles of the start.
+
+    Bodies without joints are rigidly part of their parent; all that are rigidly one are a group. A body without
+    mass is merged into its group, with its shapes, unless it stands still and has some.
+
+    Args:
+        source: The file.
+        angles: Angles [rad] and travels [m] at the start by the name of the joint; the others are those of the file.
+        fixed_base: Whether what carries the robot stands still; None: as the file says.
+        weighed: Whether bodies that touch something get their mass from that.
+
+    Attributes:
+        name: Name of the robot.
+        model: The compiled model.
+        data: Where everything is, Z up: `xpos`, `xquat`, `xanchor`, `xaxis`.
+        qpos: Angles and travels at the start, by their addresses.
+        joints: Joints of each body, outermost first, without free ones.
+        static: Whether each body stands still.
+        groups: First body of the group of each body; 0 for those that stand still on the world.
+        bodies: Bodies that are bodies here.
+        geoms: Geoms of each of them, and of those that are merged into it; by 0 those of the world, and planes.
+        skipped: What was left out, in words.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        FileError: MuJoCo refuses the file.
+        SceneError: An angle belongs to no joint, or is out of its limits.
+    """
+
+    def __init__(self, source: Source, angles: Mapping[str, float], fixed_base: bool | None, weighed: bool) -> None:
+        mujoco = require("mujoco", "robot")
+        try:
+            spec = mujoco.MjSpec.from_string(source.xml, assets=source.assets)
+            self.model = model = spec.compile()
+            self.data = mujoco.MjData(model)
+        except Exception as error:  # the boundary to MuJoCo
+            raise FileError(f"{source.path}: cannot be read as a robot: {_told(error)}") from error
+        self.name = spec.modelname if spec.modelname not in ("", UNNAMED) else source.path.stem
+        self.source, self.skipped = source, list(source.skipped)
+        count = int(model.nbody)
+        self.joints = [
+            [j for j in range(model.njnt) if model.jnt_bodyid[j] == b and model.jnt_type[j] != FREE]
+            for b in range(count)
+        ]
+        self.qpos = np.array(model.qpos0)
+        self._set_angles(angles)
+        self.data.qpos[:] = self.qpos
+        mujoco.mj_kinematics(model, self.data)
+        self.static = [True] * count
+        self.groups = [0] * count
+        for body in range(1, count):
+            parent = int(model.body_parentid[body])
+            self.static[body] = not self.joints[body] and self._stands(body, parent, fixed_base)
+            carried = not self.joints[body] and (parent != 0 or self.static[body])
+            self.groups[body] = self.groups[parent] if carried else body
+        found = [geoms_of(model, self.data, b, self.skipped) for b in range(count)]
+        self.bodies = [
+            b
+            for b in range(1, count)
+            if model.body_mass[b] > 0.0
+            or (self.static[b] and found[b])
+            or (weighed and any(geom.touches for geom in found[b]))
+        ]
+        self.geoms: dict[int, list[Geom]] = {body: [] for body in (0, *self.bodies)}
+        for body, geoms in enumerate(found):
+            carrier = self.carrier(body)
+            for geom in geoms:
+                self.geoms[0 if isinstance(geom.shape, Plane) else carrier].append(geom)
+            if body and carrier != body:
+                into = self.body_name(carrier) if carrier else "the world"
+                self.skipped.append(f"body {self.body_name(body)!r}: it has no mass; merged into {into!r}")
+
+    def body_name(self, body: int) -> str:
+        """Name of a body, or its number where it has none."""
+        return self.model.body(body).name or f"body_{body}"
+
+    def joint_name(self, joint: int) -> str:
+        """Name of a joint, or one from its body where it has none."""
+        body = int(self.model.jnt_bodyid[joint])
+        several = self.joints[body].index(joint) + 1 if len(self.joints[body]) > 1 else ""
+        return self.model.joint(joint).name or f"{self.body_name(body)}_joint{several}"
+
+    def joints_above(self, body: int) -> list[int]:
+        """Joints that carry a body, outermost first: its own, or those of what is merged into it."""
+        group = self.groups[body]
+        return self.joints[group] if group and self.carrier(group) == body else []
+
+    def joined(self, first: int, second: int) -> bool:
+        """Whether two bodies are rigidly one, or one is joined to the other."""
+        model, groups = self.model, self.groups
+        a, b = groups[first], groups[second]
+        above = [int(model.body_parentid[g]) if g else 0 for g in (a, b)]
+        one = a == b != 0 or (a and groups[above[1]] == a) or (b and groups[above[0]] == b)
+        return bool(one or (a and self.carrier(above[0]) == second) or (b and self.carrier(above[1]) == first))
+
+    def carrier(self, body: int) -> int:
+        """The body that stands for one that is merged: the next of its group on the way to the world, else the first.
+
+        Returns:
+            The body; 0 is the world.
+
+        Raises:
+            FileError: Its whole group has no mass.
+        """
+        while body and body not in self.bodies:
+            parent = int(self.model.body_parentid[body])
+            if self.groups[body] != self.groups[parent] or (parent == 0 and not self.static[body]):
+                members = [b for b in self.bodies if self.groups[b] == self.groups[body]]
+                if not members:
+                    raise FileError(f"{self.source.path}: body {self.body_name(body)!r}: it moves and has no mass")
+                return members[0]
+            body = parent
+        return body
+
+    def _stands(self, body: int, parent: int, fixed_base: bool | None) -> bool:
+        """Whether a body without joints of its own stands still."""
+        model = self.model
+        if model.body_mocapid[body] >= 0:
+            return True
+        if parent != 0:
+            return self.static[parent]
+        free = bool(model.body_jntnum[body])
+        if fixed_base is None or free:
+            return fixed_base is True or not free
+        # what carries no joints is scenery, unless it is all there is
+        carries = any(self.joints[b] and model.body_rootid[b] == body for b in range(body, int(model.nbody)))
+        roots = int((np.asarray(model.body_parentid[1:]) == 0).sum())
+        return fixed_base or not (carries or roots == 1)
+
+    def _set_angles(self, angles: Mapping[str, float]) -> None:
+        model, path = self.model, self.source.path
+        movable = {
+            self.joint_name(j): j for joints in self.joints for j in joints if model.jnt_type[j] in (SLIDE, HINGE)
+        }
+        for name, value in angles.items():
+            if name not in movable:
+                known = ", ".join(movable) or "none"
+                raise SceneError(f"robot {path}: angles: {name!r} is no hinge or slide of it; known are {known}")
+            self.qpos[model.jnt_qposadr[movable[name]]] = check.number(f"robot {path}", f"angles: {name}", value)
+        for name, joint in movable.items():
+            value = float(self.qpos[model.jnt_qposadr[joint]])
+            low, high = model.jnt_range[joint]
+            if model.jnt_limited[joint] and not low <= value <= high:
+                raise SceneError(
+                    f"robot {path}: angles: joint {name!r} starts at {value:g}, outside its limits {low:g} to "
+                    f"{high:g}; give angles={{{name!r}: {0.5 * (low + high):.3g}}}"
+                )
+
+
+def _told(error: Exception) -> str:
+    """What MuJoCo says in one line, without line numbers: those are of a text that the user has not seen."""
+    text = re.sub(r",? *(line|row) number ?= ?\d+|, (line|row) \d+|, id \d+", "", reason(error), flags=re.IGNORECASE)
+    return "; ".join(part.strip() for part in text.splitlines() if part.strip())

@@ -1,0 +1,72 @@
+"""Which triangles and segments of things that can tear are drawn, and which points of fluids that flow in and out.
+
+Results list all there may ever be, frames choose.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.api.scene import Scene
+from shinari.geometry.tetrahedra.check import FACES, exposed_faces
+from shinari.model.model import Model
+from shinari.model.state import State
+from shinari.scene.things import Particles
+from shinari.systems.failure.tearing import elements_left
+
+
+def can_tear(group: Particles) -> bool:
+    """Whether the material of a thing lets go at some strain."""
+    return bool(np.isfinite(getattr(group.material, "tear_strain", np.inf)))
+
+
+def flows(scene: Scene, group: Particles) -> bool:
+    """Whether particles of a thing come and go."""
+    return group.sampling is not None and (group.emitter is not None or bool(scene.sinks))
+
+
+def varies(scene: Scene, group: Particles) -> bool:
+    """Whether frames say what of a thing is drawn."""
+    return can_tear(group) or flows(scene, group)
+
+
+def all_faces(group: Particles) -> np.ndarray | None:
+    """Triangles that an object may ever show, (F, 3): without a visual surface those of all tetrahedra."""
+    if group.visual is not None:
+        return group.visual.faces
+    if group.tetrahedra is not None and can_tear(group):
+        return np.asarray(group.tetrahedra)[:, FACES].reshape(-1, 3)
+    return group.faces
+
+
+def drawn(scene: Scene, model: Model, state: State) -> np.ndarray:
+    """Which triangles, segments and points of the things that vary are drawn, one after the other, (H,) bool."""
+    masks, stop = [np.zeros(0, bool)], 0
+    for index, group in enumerate(scene.groups):
+        start, stop = stop, stop + len(group.positions)
+        if flows(scene, group):
+            masks.append(model.present(state, range(start, stop)))
+        if can_tear(group):
+            left = elements_left(model, state, index)
+            assert left is not None
+            masks.append(_mask(group, left))
+    return np.concatenate(masks)
+
+
+def _mask(group: Particles, left: np.ndarray) -> np.ndarray:
+    """Which of `all_faces`, or of the segments of a rope, are drawn when these elements are left."""
+    if group.tetrahedra is None:
+        return left
+    if group.visual is None:
+        return exposed_faces(group.tetrahedra, left)
+    lost = _lost_vertices(group.visual, np.asarray(group.tetrahedra), left)
+    return np.logical_not(lost)[group.visual.faces].min(axis=1)
+
+
+def _lost_vertices(visual: Any, tetrahedra: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Which vertices of an embedded surface are in a tetrahedron that is gone, (V,) bool."""
+    if left.all():
+        return np.zeros(len(visual.vertices), bool)
+    gone, own = (np.ascontiguousarray(np.sort(t, axis=1), np.int64) for t in (tetrahedra[~left], visual.corners))
+    row = np.dtype((np.void, gone.dtype.itemsize * 4))
+    return np.isin(own.view(row).ravel(), gone.view(row).ravel())

@@ -1,0 +1,138 @@
+"""Records of bodies and of what holds them that come from a file, checked so that the solver can trust them."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from shinari import check
+from shinari.api.add_bodies import check_inside
+from shinari.api.add_joints import KINDS
+from shinari.scene.body import WORLD, Body, Drive, Joint
+from shinari.scene.surface import Surface, checked_surface
+from shinari.scene.things import BodyRows
+from shinari.shapes.base import Shape
+from shinari.shapes.compound import Piece
+from shinari.shapes.mass_properties import check_inertia
+
+T = TypeVar("T")
+DRIVES = ("velocity", "position")
+
+
+def expect(value: Any, kind: type[T]) -> T:
+    """The value, if it is of that kind.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+def checked_surface_of(name: str, surface: Any) -> None:
+    """Check how something behaves in contact.
+
+    Raises:
+        SceneError: A number is outside its bounds.
+        ValueError: It is no surface.
+    """
+    surface = expect(surface, Surface)
+    checked_surface(name, surface.friction, surface.static_friction, surface.restitution, surface.compliance)
+
+
+def checked_body(value: Any) -> Body:
+    """A rigid body, if it is one that could have been added.
+
+    Raises:
+        SceneError: A field has the wrong shape or is outside its bounds.
+        ValueError: It is no body.
+    """
+    body = expect(value, Body)
+    name = expect(body.name, str)
+    for piece in expect(body.pieces, tuple):
+        piece = expect(piece, Piece)
+        if not isinstance(piece.shape, Shape):
+            raise ValueError(f"{name!r} has a {type(piece.shape).__name__} for a shape")
+        check_inside(name, piece.shape)
+        _pose(name, piece.position, piece.rotation)
+    _pose(name, body.position, body.rotation)
+    _pose(name, body.centre, body.axes)
+    for field in ("moments", "velocity", "angular_velocity"):
+        check.vector(name, field, getattr(body, field))
+    check.choice(name, "kinematic", body.kinematic, (True, False))
+    if not body.kinematic:
+        check.number(name, "mass", body.mass, above=0.0)
+        check_inertia(name, body.moments)
+    checked_surface_of(name, body.surface)
+    check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
+    check.number(name, "torsional_friction", body.torsional_friction, least=0.0)
+    check.function_or_none(name, "motion", body.motion)
+    if body.visual is not None:
+        vertices, faces = body.visual
+        vertices = check.array(name, "visual", vertices, (None, 3), most=check.FINITE)
+        check.index_rows(name, "visual", faces, 3, len(vertices))
+    return body
+
+
+def checked_joint(value: Any, bodies: int) -> Joint:
+    """A joint between some of so many bodies, if it is one that could have been added.
+
+    Raises:
+        SceneError: A field has the wrong shape or is outside its bounds.
+        ValueError: It is no joint.
+    """
+    joint = expect(value, Joint)
+    name = expect(joint.name, str)
+    check.choice(name, "kind", joint.kind, tuple(KINDS))
+    check.indices(name, "first", joint.first, bodies)
+    if joint.second != WORLD:
+        check.indices(name, "second", joint.second, bodies)
+    check.array(name, "places", joint.places, (2, 3), most=check.FINITE)
+    for frame in check.array(name, "frames", joint.frames, (2, 4), most=check.FINITE):
+        check.unit_quaternion(name, "frames", frame)
+    for field in ("compliance", "angular_compliance", "damping", "limit_compliance"):
+        check.number(name, field, getattr(joint, field), least=0.0)
+    for field in ("travel", "twist"):
+        limits = getattr(joint, field)
+        if limits is not None and not (np.shape(limits) == (2,) and limits[0] <= limits[1]):
+            raise ValueError(f"{field} of {name!r} is no pair of limits")
+    if joint.swing is not None:
+        check.number(name, "swing", joint.swing, above=0.0, most=np.pi)
+    if joint.drive is not None:
+        drive = expect(joint.drive, Drive)
+        check.choice(name, "drive", drive.kind, DRIVES)
+        check.number(name, "target", drive.target)
+        check.number(name, "stiffness", drive.stiffness, above=0.0, infinite=True)
+        check.number(name, "damping", drive.damping, least=0.0)
+        check.number(name, "most", drive.most, least=0.0, infinite=True)
+    check.number(name, "break_force", joint.break_force, above=0.0, infinite=True)
+    check.number(name, "break_torque", joint.break_torque, above=0.0, infinite=True)
+    for key, number in expect(joint.numbers, dict).items():
+        check.number(name, key, number)
+    check.choice(name, "collide", joint.collide, (True, False))
+    return joint
+
+
+def checked_body_rows(value: Any, bodies: int, particles: int) -> BodyRows:
+    """Attachments of some of so many particles to one of so many bodies, if they could have been added.
+
+    Raises:
+        SceneError: A field has the wrong shape or is outside its bounds.
+        ValueError: They are none.
+    """
+    rows, name = expect(value, BodyRows), "attachment to a body"
+    check.indices(name, "body", rows.body, bodies)
+    count = len(check.indices(name, "particles", rows.particles, particles))
+    check.array(name, "places", rows.places, (count, 3), most=check.FINITE)
+    check.per_row(
+        name, "lengths", check.array(name, "lengths", rows.lengths, (count,), most=check.FINITE), count, least=0.0
+    )
+    check.number(name, "compliance", rows.compliance, least=0.0)
+    if rows.break_force is not None:
+        check.number(name, "break_force", rows.break_force, above=0.0)
+    return rows
+
+
+def _pose(name: str, position: Any, rotation: Any) -> None:
+    check.vector(name, "position", position)
+    check.unit_quaternion(name, "rotation", rotation)

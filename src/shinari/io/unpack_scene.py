@@ -1,0 +1,163 @@
+"""A scene as a node of `shinari.io.pack`, and the scene of such a node, checked so that the solver can trust it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.api.scene import Scene
+from shinari.io.pack import Packed
+from shinari.io.unpack_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
+from shinari.io.unpack_fluids import check_fluid, checked_sink
+from shinari.scene.emitter import SinkHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
+from shinari.scene.lump_material import Clusters, LumpMaterial
+from shinari.scene.rod import Rod, RodHandle
+from shinari.scene.rod_material import RodMaterial
+from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
+
+_WORLD = ("gravity", "wind", "air_density", "damping")
+_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows", "sinks")
+
+
+def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
+    """The node of a scene; its functions are kept by name only."""
+    node = {name: packed.pack(getattr(scene, name)) for name in (*_WORLD, *_LISTS)}
+    node["ignored"] = packed.pack([list(pair) for pair in sorted(scene.ignored)])
+    node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
+    node["clamped"] = packed.pack(np.array(sorted(scene.clamped), np.int64))
+    node["handles"] = packed.pack({name: _place(handle) for name, handle in scene.handles.items()})
+    return node
+
+
+def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
+    """The scene of a node.
+
+    Args:
+        node: What `scene_node` returned, read back from JSON.
+        unpack: Gives the value of a node inside it.
+
+    Raises:
+        SceneError: Something in it has the wrong shape or points outside of its range.
+        ValueError: It is no such node.
+    """
+    scene = Scene(**{name: unpack(node[name]) for name in _WORLD})
+    scene.groups = [_group(group) for group in unpack(node["groups"])]
+    count = scene.particle_count
+    scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
+    scene.volumes = [_volume(volume, count) for volume in unpack(node["volumes"])]
+    scene.colliders = [_collider(collider) for collider in unpack(node["colliders"])]
+    scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
+    segments = sum(0 if group.rod is None else len(group.rod.frames) for group in scene.groups)
+    scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
+    scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
+    scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
+    scene.body_rows = [checked_body_rows(rows, len(scene.bodies), count) for rows in unpack(node["body_rows"])]
+    scene.sinks = [checked_sink(sink) for sink in unpack(node["sinks"])]
+    rods = _rod_segments(scene)
+    for name, (kind, *place) in unpack(node["handles"]).items():
+        if kind == "particles":
+            start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
+            if not start <= stop <= count:
+                raise ValueError(f"handle {name!r} leaves the particles")
+            if name in rods:
+                scene.handles[name] = RodHandle(scene, name, range(start, stop), rods[name])
+            else:
+                scene.handles[name] = Handle(scene, name, range(start, stop))
+        else:
+            (index,) = check.indices("checkpoint", f"handle {name!r}", place, len(_lists(scene)[kind])).tolist()
+            scene.handles[name] = _handle(scene, kind, name, index)
+    for first, second in unpack(node["ignored"]):
+        scene.ignore_contact(first, second)
+    return scene
+
+
+def _place(handle: Any) -> list:
+    """Kind of a handle, and where in its list it is."""
+    if isinstance(handle, Handle):
+        return ["particles", handle.particles.start, handle.particles.stop]
+    kinds = {ColliderHandle: "collider", BodyHandle: "body", JointHandle: "joint", SinkHandle: "sink"}
+    return [kinds[type(handle)], handle.index]
+
+
+def _lists(scene: Scene) -> dict[str, list]:
+    return {"collider": scene.colliders, "body": scene.bodies, "joint": scene.joints, "sink": scene.sinks}
+
+
+def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | BodyHandle | JointHandle | SinkHandle:
+    if kind in ("collider", "sink"):
+        return ColliderHandle(name, index) if kind == "collider" else SinkHandle(name, index)
+    return BodyHandle(scene, name, index) if kind == "body" else JointHandle(scene, name, index)
+
+
+def _group(group: Any) -> Particles:
+    group = expect(group, Particles)
+    check.choice(group.name, "kind", group.kind, KINDS)
+    n = len(check.array(group.name, "positions", group.positions, (None, 3), most=check.FINITE))
+    check.array(group.name, "masses", group.masses, (n,), most=check.FINITE)
+    check.array(group.name, "velocities", group.velocities, (n, 3), most=check.FINITE)
+    check.array(group.name, "radii", group.radii, (n,), most=check.FINITE)
+    checked_surface_of(group.name, group.surface)
+    check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
+    if group.rod is not None:
+        closed = bool(expect(group.rod, Rod).closed)
+        segments = n if closed else n - 1
+        check.array(group.name, "frames", group.rod.frames, (segments, 4), most=check.FINITE)
+        check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4), most=check.FINITE)
+        expect(group.material, RodMaterial)
+    if group.kind == "lump" or group.clusters is not None:
+        expect(group.material, LumpMaterial)
+        expect(group.clusters, Clusters).check(group.name, n)
+    check_fluid(group)
+    if group.faces is not None:
+        check.index_rows(group.name, "faces", group.faces, 3, n)
+    if group.tetrahedra is not None:
+        check.index_rows(group.name, "tetrahedra", group.tetrahedra, 4, n)
+    if group.visual is not None:
+        group.visual.check(group.name, n)
+    return group
+
+
+def _rod_segments(scene: Scene) -> dict[str, range]:
+    """Segments of each rod among those of all, by name."""
+    segments, start = {}, 0
+    for group in scene.groups:
+        if group.rod is not None:
+            segments[group.name] = range(start, start + len(group.rod.frames))
+            start += len(group.rod.frames)
+    return segments
+
+
+def _volume(volume: Any, count: int) -> Volume:
+    volume = expect(volume, Volume)
+    check.index_rows(f"volume of {volume.thing!r}", "faces", volume.faces, 3, count)
+    check.number(f"volume of {volume.thing!r}", "volume", volume.volume, above=0.0)
+    check.number(f"volume of {volume.thing!r}", "compliance", volume.compliance, least=0.0)
+    return volume
+
+
+def _collider(collider: Any) -> Collider:
+    collider = expect(collider, Collider)
+    checked_surface_of(collider.name, collider.surface)
+    return collider
+
+
+def _rows(rows: Any, count: int) -> Rows:
+    import shinari.constraints  # noqa: F401  registers the types that come with the package
+    from shinari.constraints.registry import constraint_type
+
+    rows = expect(rows, Rows)
+    kind = constraint_type(rows.type)
+    m = len(check.index_rows(kind.name, "indices", rows.indices, kind.points, count))
+    optional = ("compression_compliance", "compression_stiffness", "damping")
+    for field in ("compliance", "stiffness", *optional):
+        values = getattr(rows, field)
+        if field in optional and values is None:
+            continue
+        if np.shape(values) != (m,):
+            raise ValueError(f"{field} of {kind.name!r} rows has shape {np.shape(values)}, expected ({m},)")
+    for name, width in kind.parameters:
+        if name in rows.parameters:
+            check.array(kind.name, name, rows.parameters[name], (m, width), most=check.FINITE)
+    return rows

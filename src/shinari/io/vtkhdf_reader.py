@@ -1,0 +1,114 @@
+"""The frames of a VTKHDF file that shinari wrote, read one by one; see `shinari.io.vtkhdf`."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from shinari.errors import FileError, require
+from shinari.io.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, Layout, Part, frame_shapes
+from shinari.partial import reason
+
+POINT_FIELDS = {
+    "positions": "Points",
+    "velocities": "PointData/velocity",
+    "strains": "PointData/strain",
+    "forces": "PointData/force",
+}
+"""Where the values of the points are, by the field of a frame."""
+
+
+class VtkhdfFrames:
+    """The frames of a file, a partial one too; see `shinari.io.cache.Source`.
+
+    Raises:
+        MissingExtraError: h5py is not installed.
+        FileError: The file is no such file, or was written before files held all that is needed.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        h5py = require("h5py", "cache")
+        try:
+            self._file = h5py.File(path, "r")
+        except Exception as error:  # h5py turns the errors of the HDF5 library into half a dozen types
+            raise FileError(f"{path}: cannot be read as a VTKHDF file: {reason(error)}") from error
+        try:
+            self._begin(path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def rows(self, name: str, first: int, last: int) -> np.ndarray:
+        """Rows of a field of the frames, (last - first, ...)."""
+        shape = frame_shapes(self.layout)[name]
+        if 0 in shape:
+            return np.zeros((last - first, *shape))
+        if name == "densities":
+            points = self._points("PointData/density", first, last)
+            return np.concatenate([points[:, p.start : p.stop] for p in self.layout.parts if p.fluid], axis=1)
+        if name in POINT_FIELDS:
+            return self._points(POINT_FIELDS[name], first, last)[:, : shape[0]]
+        rows = self._file["shinari"][name][first:last]
+        if name == "measures" and rows.shape[1] == len(MEASURES_0_1):
+            rows = np.concatenate([rows, np.full((len(rows), 1), np.nan)], axis=1)
+        return rows.astype(bool) if name == "drawn" else rows
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _begin(self, path: str | os.PathLike) -> None:
+        try:
+            own, steps = self._file["shinari"], self._file["VTKHDF/Steps"]
+            self.layout, self.title = _layout(own), str(own.attrs["title"])
+            count = int(steps.attrs["NSteps"])
+            self.times = np.asarray(steps["Values"][:count], np.float64)
+            self._count = self.layout.point_count + int(own.attrs["body_vertex_count"])
+            self._check(path, count)
+        except KeyError as error:
+            raise FileError(f"{path}: is no run of shinari, or one of an older version: {reason(error)}") from error
+        except FileError:
+            raise
+        except (Exception, MemoryError) as error:  # as above
+            raise FileError(f"{path}: is damaged: {reason(error)}") from error
+
+    def _check(self, path: str | os.PathLike, count: int) -> None:
+        """Refuse tables that end before the last frame."""
+        if len(self.times) != count:
+            raise FileError(f"{path}: has {len(self.times)} times for {count} steps")
+        for name, shape in frame_shapes(self.layout).items():
+            if 0 in shape:
+                continue
+            place = POINT_FIELDS.get(name, "PointData/density" if name == "densities" else None)
+            dataset = self._file["shinari"][name] if place is None else self._file["VTKHDF"][place]
+            needed = count if place is None else count * self._count
+            shapes = (shape, (len(MEASURES_0_1),)) if name == "measures" else (shape,)
+            if dataset.shape[0] < needed or (place is None and dataset.shape[1:] not in shapes):
+                raise FileError(f"{path}: {dataset.name} has shape {dataset.shape}, too small for {count} steps")
+
+    def _points(self, place: str, first: int, last: int) -> np.ndarray:
+        """Values of all points in some frames, (last - first, P, ...)."""
+        rows = self._file["VTKHDF"][place][first * self._count : last * self._count]
+        return rows.reshape(last - first, self._count, *rows.shape[1:])
+
+
+def _layout(own: Any) -> Layout:
+    """The layout that `VtkhdfWriter` described."""
+    attributes, parts = own.attrs, []
+    names = [str(name) for name in attributes["part_names"]]
+    ranges, radii = own["part_ranges"][:].reshape(-1, 2), attributes["part_radii"]
+    flags = {flag: np.asarray(attributes[f"part_{flag}"]).astype(bool).tolist() for flag in PART_FLAGS}
+    for index, (name, kind) in enumerate(zip(names, attributes["part_kinds"], strict=True)):
+        start, stop = ranges[index].tolist()
+        faces = own[f"part_faces_{index}"][:].astype(np.int64) if kind == "mesh" else None
+        own_flags = {flag: values[index] for flag, values in flags.items()}
+        parts.append(Part(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
+    bodies = [
+        Body(str(name), own[f"body_vertices_{index}"][:], own[f"body_faces_{index}"][:], kind == "rigid")
+        for index, (name, kind) in enumerate(zip(attributes["body_names"], attributes["body_kinds"], strict=True))
+    ]
+    measures = tuple(map(str, attributes["measure_names"]))
+    if measures not in ((), MEASURES, MEASURES_0_1):
+        raise ValueError(f"measure_names are {', '.join(measures)}")
+    count, rate = int(attributes["particle_count"]), float(attributes["frames_per_second"])
+    return Layout(tuple(parts), tuple(bodies), count, rate, int(attributes["vertex_count"]), bool(measures))

@@ -1,1 +1,0 @@
-"""Actions on a simulation that runs: grab objects, pin them, change settings and materials."""

@@ -1,0 +1,261 @@
+"""The model: arrays that never change while a scene runs.
+
+Particles stand in solver order, which keeps neighbours close in memory; `slots` leads there from the order in which
+they were added. Positions in the solver are relative to the origin of their group, so that single precision does not
+depend on where in the world a thing is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from shinari.constraints.registry import ConstraintType
+from shinari.geometry.motion import Motion
+from shinari.scene.failure import Failure
+from shinari.scene.things import Collider
+
+if TYPE_CHECKING:
+    from shinari.model.state import State
+    from shinari.model.system_model import SystemModel
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ConstraintBlock:
+    """All rows of one constraint type, colour after colour.
+
+    Attributes:
+        type: Their type.
+        indices: Particles of each row in solver order, (M, points) uint32.
+        parameters: Parameters of each row, (M, width); places are relative to the start origin of the group.
+        softness: Compliance (`"xpbd"`) or stiffness per iteration (`"pbd"`), (M, 1), or (M, 2) where the second
+            column holds for C < 0.
+        compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `softness`.
+        damping: Damping stiffness, (M,), or empty when no row has any.
+        offsets: Where each colour starts, (colours + 1,).
+        places: Place of each row in the order in which rows were added, (M,) uint32.
+    """
+
+    type: ConstraintType
+    indices: np.ndarray
+    parameters: np.ndarray
+    softness: np.ndarray
+    compliance: np.ndarray
+    damping: np.ndarray
+    offsets: np.ndarray
+    places: np.ndarray
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the block."""
+        return len(self.indices)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A motion that writes the target of rows while the scene runs.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        motion: Target as a function of time.
+    """
+
+    block: str
+    rows: np.ndarray
+    motion: Motion
+
+
+@dataclass(frozen=True)
+class Breakable:
+    """Rows that let go above a force.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        force: Force [N] above which they let go.
+    """
+
+    block: str
+    rows: np.ndarray
+    force: float
+
+
+@dataclass(frozen=True)
+class Tearing:
+    """Rows that let go above a strain.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        strain: Strain above which they let go.
+    """
+
+    block: str
+    rows: np.ndarray
+    strain: float
+
+
+@dataclass(frozen=True)
+class Followers:
+    """Rows that let go when elements next to them have.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        elements: Elements that each follows, (K, 2); -1: none.
+        needed: How many of them have to be gone, (K,).
+    """
+
+    block: str
+    rows: np.ndarray
+    elements: np.ndarray
+    needed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Elements of a thing that can tear: triangles of a cloth, segments of a rope, tetrahedra of a soft body.
+
+    Attributes:
+        thing: Which of the things.
+        block: Block of the rows that hold the elements.
+        rows: Rows of the block that hold each element, (E, k): one that lets go takes the element with it.
+        followers: Rows that go with the elements.
+    """
+
+    thing: int
+    block: str
+    rows: np.ndarray
+    followers: tuple[Followers, ...]
+
+    def present(self, broken: np.ndarray) -> np.ndarray:
+        """Which elements are still there, (E,), when some rows of the block are broken (M,)."""
+        return np.logical_not(broken[self.rows].any(axis=1))
+
+
+@dataclass(frozen=True)
+class Flowing:
+    """Rows whose rest shape follows beyond a yield strain.
+
+    Attributes:
+        block: Name of the block.
+        rows: Rows of the block, in solver order, (K,).
+        name: Name of the array of the state that holds their rest lengths (K, 1) or inverse rest shapes (K, 9).
+        width: Width of the rest shape, which is the first of the block's parameters.
+        failure: Yield strain, rate and limit.
+    """
+
+    block: str
+    rows: np.ndarray
+    name: str
+    width: int
+    failure: Failure
+
+    @property
+    def columns(self) -> slice:
+        """Columns of the block's parameters that change."""
+        return slice(0, self.width)
+
+
+@dataclass(frozen=True)
+class AirSurface:
+    """Triangles that feel the air.
+
+    Attributes:
+        triangles: Particles of each triangle in solver order, (F, 3) uint32.
+        drag: Half the air density times the drag coefficients along and across the normal [kg/m^3], (F, 2).
+        corners: Corner forces (triangle * 3 + corner) of each particle, one after the other, (3 F,) uint32.
+        corner_offsets: Where the corners of each particle start, (N + 1,).
+    """
+
+    triangles: np.ndarray
+    drag: np.ndarray
+    corners: np.ndarray
+    corner_offsets: np.ndarray
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scene, built.
+
+    Attributes:
+        real: Floating point type of the solver.
+        slots: Place in solver order of each particle as added, (N,) uint32.
+        masses: Masses [kg] as added, (N,) float64; 0 where fixed or pinned.
+        radii: Distance kept from what is touched [m] in solver order, (N,).
+        owners: Thing of each particle in solver order, (N,) uint16.
+        surfaces: Friction, static friction (negative: as that of what is touched), restitution and compliance [m/N] of
+            each thing, (T, 4).
+        groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
+        origins: Origin of each group at the start [m], (G, 3) float64.
+        anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that depend on it.
+        blocks: Rows by the name of their type.
+        drivers: Motions of attachments.
+        breakables: Rows that can break.
+        tearings: Rows that can tear.
+        fabrics: What tears with them.
+        flowings: Rows that can flow.
+        colliders: Solids.
+        air: Triangles in the air, or None.
+        wind: Velocity of the air [m/s], constant (3,) or a function of time.
+        force_fields: Compiled forces on particles.
+        gravity: Acceleration [m/s^2], (3,) float64.
+        damping: Decay rate of velocities [1/s].
+        things: Name and particles, as added, of each handle, for messages.
+        systems: Models of all systems, in the order in which they are bound to a simulation.
+    """
+
+    real: type
+    slots: np.ndarray
+    masses: np.ndarray
+    radii: np.ndarray
+    owners: np.ndarray
+    surfaces: np.ndarray
+    groups: np.ndarray
+    origins: np.ndarray
+    anchored: np.ndarray
+    blocks: dict[str, ConstraintBlock]
+    drivers: tuple[Driver, ...]
+    breakables: tuple[Breakable, ...]
+    colliders: tuple[Collider, ...]
+    air: AirSurface | None
+    wind: np.ndarray | Callable | None
+    force_fields: tuple[Callable, ...]
+    gravity: np.ndarray
+    damping: float
+    things: tuple[tuple[str, range], ...]
+    systems: "tuple[SystemModel, ...]" = ()
+    tearings: tuple[Tearing, ...] = ()
+    fabrics: tuple[Fabric, ...] = ()
+    flowings: tuple[Flowing, ...] = ()
+
+    @property
+    def particle_count(self) -> int:
+        """Particles of the model."""
+        return len(self.slots)
+
+    def find(self, kind: type[T]) -> T | None:
+        """The model of a kind of system; None where the scene has none."""
+        return next((system for system in self.systems if isinstance(system, kind)), None)
+
+    def absent(self, state: "State") -> np.ndarray:
+        """Particles that take no part now, in solver order, (K,) int64: they wait in an emitter or have left."""
+        return np.concatenate([np.zeros(0, np.int64), *(system.absent(state) for system in self.systems)])
+
+    def present(self, state: "State", particles: range) -> np.ndarray:
+        """Which of some particles, as added, take part now, (len(particles),) bool."""
+        absent = np.zeros(self.particle_count, bool)
+        absent[self.absent(state)] = True
+        return ~absent[self.slots[particles.start : particles.stop]]
+
+    @property
+    def inverse_masses(self) -> np.ndarray:
+        """Inverse masses [1/kg] in solver order, (N,) float64; 0 where fixed. A copy."""
+        inverse = np.zeros(len(self.slots))
+        inverse[self.slots] = np.divide(1.0, self.masses, out=np.zeros(len(self.masses)), where=self.masses > 0.0)
+        return inverse

@@ -1,0 +1,66 @@
+"""Settings of a simulation, as opposed to the contents of its scene."""
+
+from dataclasses import dataclass
+
+from shinari import check
+from shinari.errors import SceneError
+
+METHODS = ("xpbd", "pbd")
+SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
+PRECISIONS = ("float32", "float64")
+DETECTIONS = ("frame", "substep")
+STIFFNESS_MODES = ("per-step", "raw")
+RIGID_SOLVERS = ("auto", "direct", "sweeps")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of a simulation; see `Simulation` for their meaning.
+
+    Raises:
+        SceneError: A value is unknown, of the wrong type or outside its bounds.
+    """
+
+    dt: float = 1.0 / 60.0
+    substeps: int = 20
+    iterations: int = 1
+    method: str = "xpbd"
+    sweep: str = "gauss-seidel"
+    precision: str = "float32"
+    threads: int | None = None
+    stiffness_mode: str = "per-step"
+    relaxation: float | None = None
+    spectral_radius: float = 0.9
+    depenetration_speed: float = 1.0
+    hierarchy: bool = False
+    contact_detection: str = "frame"
+    rigid_solver: str = "auto"
+    sleeping: bool = False
+
+    def __post_init__(self) -> None:
+        thing = "simulation"
+        object.__setattr__(self, "dt", check.number(thing, "dt", self.dt, above=0.0))
+        check.count(thing, "substeps", self.substeps)
+        # the solver divides by the square of a substep, in single precision too
+        if not 1e-15 <= self.substep <= 1e15:
+            raise SceneError(f"{thing}: dt: a substep of {self.substep:g} s cannot be computed with; 1e-15 to 1e15 can")
+        check.count(thing, "iterations", self.iterations)
+        check.choice(thing, "method", self.method, METHODS)
+        check.choice(thing, "sweep", self.sweep, SWEEPS)
+        check.choice(thing, "precision", self.precision, PRECISIONS)
+        check.choice(thing, "stiffness_mode", self.stiffness_mode, STIFFNESS_MODES)
+        if self.threads is not None:
+            check.count(thing, "threads", self.threads)
+        if self.relaxation is not None:
+            check.number(thing, "relaxation", self.relaxation, above=0.0, most=2.0)
+        check.number(thing, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
+        check.choice(thing, "contact_detection", self.contact_detection, DETECTIONS)
+        check.choice(thing, "hierarchy", self.hierarchy, (True, False))
+        check.choice(thing, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
+        check.choice(thing, "sleeping", self.sleeping, (True, False))
+        check.number(thing, "depenetration_speed", self.depenetration_speed, least=0.0)
+
+    @property
+    def substep(self) -> float:
+        """Length of a substep [s]."""
+        return self.dt / self.substeps

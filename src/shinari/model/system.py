@@ -1,0 +1,149 @@
+"""Systems: whatever moves or touches something, and how it takes part in a step.
+
+A system records its launches for each phase of a substep. `shinari.solver.step` goes through the phases, and in each
+phase through the systems of a simulation; it knows none of them by name. Python runs in `begin` and `end` only.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.compute import Field, Program, Record, kernel, real
+from shinari.model.system_model import Binding
+
+if TYPE_CHECKING:
+    from shinari.collision.report import Contacts, Touches
+
+
+class Turns(Record):
+    """One row: how often the contacts of an iteration were solved, and whether that is enough."""
+
+    number = Field(np.int64, doc="turns so far")
+    done = Field(np.int64)
+    overlap = Field(real, doc="largest overlap of this turn, as a part of the distance to keep")
+
+
+@kernel
+def begin_turns(_, turns: Turns):
+    """An iteration begins."""
+    turns.number[0] = 1
+    turns.overlap[0] = np.float32(0.0)
+
+
+@kernel
+def conclude_turn(_, turns: Turns, least: int, tolerated: real):
+    """A turn is over: it was the last one where enough have been taken and nothing overlaps by more than a part."""
+    turns.number[0] += 1
+    turns.done[0] = turns.number[0] >= least and not turns.overlap[0] > tolerated
+    turns.overlap[0] = np.float32(0.0)
+
+
+class System:
+    """What takes part in a step. A system overrides the phases that it needs.
+
+    Attributes:
+        order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
+            30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 acceleration, 70 grabs, 80 to 89 failure.
+        touching: Whether it solves contacts, in turns with other systems.
+        repeated: Whether it solves something else anew in each turn.
+    """
+
+    order: int
+    touching = False
+    repeated = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it takes part in the next step."""
+        return True
+
+    def connect(self, work: Binding) -> None:
+        """All systems are bound, some of them anew: find those that it works with."""
+
+    def take_released(self) -> bool:
+        """Whether it has released constraint rows since this was last asked."""
+        return False
+
+    def follow_release(self) -> None:
+        """Constraint rows were released: leave out what they held together."""
+
+    def follow_origins(self) -> None:
+        """The origins of groups have moved."""
+
+    def touches(self) -> "Touches | None":
+        """Query: contacts of particles that pushed in the last step."""
+        return None
+
+    def contacts(self) -> "Contacts | None":
+        """Query: contacts between objects without particles that pushed in the last step."""
+        return None
+
+    def lost(self) -> str | None:
+        """Query: name of the first object without particles whose pose or velocity is not finite."""
+        return None
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins at a time [s], its substeps end at `ends` [s]: tabulate what functions of time say.
+
+        Raises:
+            ShinariError: A function of the user gives what it must not.
+        """
+
+    def end(self) -> None:
+        """A step has ended with finite numbers: keep and show what it changed."""
+
+    def check(self) -> None:
+        """A step was stopped.
+
+        Raises:
+            ShinariError: This system stopped it; the message says why.
+        """
+
+    def record_begin(self, p: Program) -> None:
+        """Before the first substep."""
+
+    def record_forces(self, p: Program) -> None:
+        """Change velocities by forces."""
+
+    def record_detect(self, p: Program) -> None:
+        """Find contacts, after forces and before the prediction."""
+
+    def record_predict(self, p: Program) -> None:
+        """Advance positions and velocities as if there were no constraints."""
+
+    def record_project(self, p: Program, first: bool) -> None:
+        """Solve all constraints once; `first` in the first iteration of a substep."""
+
+    def record_contacts(self, p: Program, first: bool) -> None:
+        """Solve all contacts once; `first` in the first turn of the first iteration of a substep."""
+
+    def record_overlap(self, p: Program, turns: Turns) -> None:
+        """Raise `turns.overlap` to the largest overlap of this turn, if more turns would lessen it."""
+
+    def record_between(self, p: Program) -> None:
+        """Solve again what contacts disturb, before each further turn."""
+
+    def record_settle(self, p: Program) -> None:
+        """After all iterations: undo what must not happen, such as a crossing; positions do not change after it."""
+
+    def record_velocities(self, p: Program) -> None:
+        """Derive velocities from positions."""
+
+    def record_restitution(self, p: Program) -> None:
+        """Change velocities after impacts."""
+
+    def record_finish(self, p: Program) -> None:
+        """The substep is over: break, tear and yield."""
+
+    def record_check(self, p: Program) -> None:
+        """After the last substep: stop the run where numbers are not finite."""
+
+    def record_end(self, p: Program) -> None:
+        """After the last substep, if all numbers are finite: show the result."""
+
+
+def record(p: Program, systems: Sequence[System], phase: str, *arguments: object) -> None:
+    """Record a phase of all systems."""
+    for system in systems:
+        getattr(system, f"record_{phase}")(p, *arguments)

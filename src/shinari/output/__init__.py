@@ -1,0 +1,1 @@
+"""Writers by extension of the file, and the recorder."""

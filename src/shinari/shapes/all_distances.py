@@ -1,0 +1,44 @@
+"""Signed distances of all shapes, as `shinari.shapes.kernels.dispatch` gives them, meshes included.
+
+A mesh is a solid or a sheet; the first of its four numbers is its number in `fields`. The functions of meshes are
+large: `distances` gives a scene without a mesh a function that knows the analytic shapes alone.
+"""
+
+import numpy as np
+
+from shinari.compute import real, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.mesh_distance import MeshFields, mesh_distance_and_normal, tables
+
+Vector = tuple[real, real, real]
+Four = tuple[real, real, real, real]
+
+
+@shared(fastmath=STEADY)
+def analytic_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
+    """Signed distance and normal of a shape that is no mesh, see `shinari.shapes.kernels.dispatch`."""
+    return distance_and_normal(kind, q, s, ())
+
+
+@shared(fastmath=STEADY)
+def mesh_distance(q: Vector, mesh: int, fields: MeshFields) -> tuple[real, Vector]:
+    """Signed distance and normal of a mesh."""
+    return mesh_distance_and_normal(q, mesh, tables(fields))
+
+
+@shared(fastmath=STEADY)
+def any_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
+    """Signed distance and normal of any shape, see `shinari.shapes.kernels.dispatch`."""
+    if kind in (MESH, MESH_SHEET):
+        return mesh_distance(q, np.int64(s[0]), fields)
+    return analytic_distance(kind, q, s, fields)
+
+
+def distances(meshes: bool) -> Shared:
+    """Function `(kind, q, s, fields) -> distance, normal` for scenes with or without meshes, compiled once.
+
+    `fields` is a record, `MeshFields`.
+    """
+    return any_distance if meshes else analytic_distance

@@ -1,0 +1,108 @@
+"""Collider shapes as the arrays that kernels read, and distances of many points from Python."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shinari import check
+from shinari.compute import Field, Kernel, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.program import run_once
+from shinari.shapes.all_distances import distances
+from shinari.shapes.base import Shape
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.mesh_distance import MeshFields, mesh_fields
+from shinari.shapes.registry import four_numbers, type_of
+
+
+def encode_shapes(
+    solids: Sequence[Shape], precision: type
+) -> tuple[NDArray[np.int64], np.ndarray, tuple[np.ndarray, ...]]:
+    """Shapes as arrays; a mesh that is given twice is built and held once.
+
+    Args:
+        solids: The shapes.
+        precision: Floating point type of the solver.
+
+    Returns:
+        Kinds (K,), numbers (K, 4), and the distance fields of the meshes, `()` when there are none.
+    """
+    from shinari.shapes.mesh_field import build_field, join_fields
+
+    kinds, numbers, meshes = [], [], []
+    for shape in solids:
+        given = shape if type_of(shape).distance is not None else shape.as_mesh
+        kinds.append(type_of(given).kind)
+        if isinstance(given, Mesh):
+            index = next((k for k, known in enumerate(meshes) if known is given), len(meshes))
+            meshes += [given] if index == len(meshes) else []
+            numbers.append([float(index), 0.0, 0.0, 0.0])
+        else:
+            numbers.append(four_numbers(given))
+    fields = join_fields([build_field(mesh) for mesh in meshes], precision)
+    return np.array(kinds, np.int64), np.array(numbers, precision).reshape(-1, 4), fields
+
+
+def signed_distance(shape: Shape, points: ArrayLike) -> NDArray[np.float64]:
+    """Signed distance of points from a shape, negative in the solid.
+
+    Args:
+        shape: The shape.
+        points: Points in its axes [m], (N, 3).
+
+    Returns:
+        Distances [m], (N,).
+
+    Raises:
+        SceneError: The points are no finite numbers of that shape.
+    """
+    at = check.array("signed_distance", "points", points, (None, 3))
+    kinds, numbers, fields = encode_shapes([shape], np.float64)
+    result = np.zeros(len(at))
+    mesh_distances(result, kinds[0], numbers[0], fields, at)
+    return result
+
+
+def mesh_distances(
+    result: np.ndarray, kind: int, numbers: np.ndarray, fields: tuple[np.ndarray, ...], points: np.ndarray
+) -> None:
+    """Fill the distances (N,) of points (N, 3) from a shape given as `encode_shapes` does, which may be a mesh."""
+    precision = result.dtype.type
+    shape = SolidShape(precision, kind=np.array([kind], np.int64), size=np.asarray(numbers, precision).reshape(1, 4))
+    samples = Samples(precision, point=np.ascontiguousarray(points, precision), distance=np.ascontiguousarray(result))
+    meshes = mesh_fields(fields, precision)
+    run_once(measure_distance(len(fields) > 0, kind), samples, shape, meshes, count=len(samples), grain=64)
+    result[...] = samples.distance
+
+
+class SolidShape(Record):
+    """One row: a shape."""
+
+    kind = Field(np.int64)
+    size = Field(real, 4)
+
+
+class Samples(Record):
+    """Points and their distances from a shape."""
+
+    point = Field(real, 3, unit="m")
+    distance = Field(real, unit="m")
+
+
+def measure_distance(meshes: bool, kind: int) -> Kernel:
+    """Kernel that finds the distance of a point from a shape of a kind."""
+    return for_kinds(_measure(meshes), [kind])
+
+
+@cache
+def _measure(meshes: bool) -> Kernel:
+    distance_and_normal = distances(meshes)
+
+    @kernel(fastmath=STEADY)
+    def measure(i, samples: Samples, shape: SolidShape, fields: MeshFields):
+        samples.distance[i] = distance_and_normal(shape.kind[0], samples.point[i], shape.size[0], fields)[0]
+
+    return measure

@@ -1,0 +1,225 @@
+"""Scene -> Model: flatten the particles, gather the rows by type, colour and renumber."""
+
+from dataclasses import replace
+
+import numpy as np
+
+import shinari.constraints  # noqa: F401  registers the types that come with the package
+from shinari.constraints.registry import constraint_type
+from shinari.errors import SceneError
+from shinari.geometry.ordering import locality_order
+from shinari.model.model import Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
+from shinari.model.settings import Settings
+from shinari.model.system_model import SystemModel
+from shinari.scene.contents import Contents
+from shinari.scene.handle import Handle
+from shinari.scene.things import Rows
+from shinari.solver.hierarchy import HierarchyModel
+from shinari.solver.particle_motion import ForceFieldModel
+from shinari.systems.air.build import air_surface
+from shinari.systems.air.system import AirModel
+from shinari.systems.colliders.start_overlaps import warn_of_starts_inside
+from shinari.systems.colliders.system import ColliderModel
+from shinari.systems.coupling.lump_impacts import ImpactModel
+from shinari.systems.coupling.model import CouplingModel
+from shinari.systems.failure.breaking import BreakingModel, DrivenModel
+from shinari.systems.failure.build import build_fabrics
+from shinari.systems.failure.plastic import FlowModel
+from shinari.systems.failure.tangles import TangleModel
+from shinari.systems.failure.tearing import TearingModel
+from shinari.systems.fluid.build import build_fluid
+from shinari.systems.grabs.system import GrabModel
+from shinari.systems.grains.model import GrainModel
+from shinari.systems.particle_contact.build import PairModel, pair_members
+from shinari.systems.rigid.model import build_bodies
+from shinari.systems.rods.build import build_rods
+from shinari.systems.rows.build import build_block
+from shinari.systems.rows.chebyshev import ChebyshevModel
+from shinari.systems.rows.scene_rows import scene_rows
+from shinari.systems.rows.system import RowsModel
+from shinari.systems.shape_matching.build import build_lumps
+from shinari.systems.surface_contact.system import SurfaceModel
+from shinari.systems.volume.build import build_volumes
+
+
+def build_model(scene: Contents, settings: Settings) -> Model:
+    """Build the model of a scene.
+
+    Raises:
+        SceneError: The scene is empty, or a row cannot be built.
+    """
+    n = scene.particle_count
+    if n == 0 and not scene.bodies:
+        raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, ...")
+    real = np.float32 if settings.precision == "float32" else np.float64
+    masses = np.concatenate([np.zeros(0), *(group.masses for group in scene.groups)])
+    masses[list(scene.pinned)] = 0.0
+    rows = scene_rows(scene)
+    tables = [row.indices for row in rows]
+    order = locality_order(scene.positions, tables)
+    slots = np.empty(n, np.uint32)
+    slots[order] = np.arange(n, dtype=np.uint32)
+    free = masses[order] > 0.0
+    groups, origins, anchored = _groups(scene, rows)
+
+    sizes = [len(group.positions) for group in scene.groups]
+    near = origins[np.repeat(groups, sizes)]
+    by_type: dict[str, list[Rows]] = {}
+    for row in rows:
+        by_type.setdefault(row.type, []).append(row)
+    blocks, drivers, breakables, tearings, flowings = {}, [], [], [], []
+    for name, added in by_type.items():
+        block = build_block(constraint_type(name), added, scene, slots, free, near, settings, real)
+        blocks[name] = block
+        _attach_motions(name, added, block, drivers, breakables)
+        _attach_failures(name, added, block, tearings, flowings)
+
+    def per_particle(values: list, dtype: type) -> np.ndarray:
+        return np.repeat(np.array(values, dtype), sizes)[order]
+
+    model = Model(
+        real=real,
+        slots=slots,
+        masses=masses,
+        radii=np.concatenate([np.zeros(0), *(group.radii for group in scene.groups)])[order].astype(real),
+        owners=per_particle(list(range(len(scene.groups))), np.uint16),
+        surfaces=surface_numbers(scene, real),
+        groups=per_particle(list(groups), np.uint16),
+        origins=origins,
+        anchored=anchored,
+        blocks=blocks,
+        drivers=tuple(drivers),
+        breakables=tuple(breakables),
+        colliders=tuple(scene.colliders),
+        air=air_surface(scene, slots, real),
+        wind=scene.wind,
+        force_fields=tuple(scene.force_fields),
+        gravity=scene.gravity,
+        damping=scene.damping,
+        things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
+        tearings=tuple(tearings),
+        fabrics=build_fabrics(scene, slots, blocks, tearings),
+        flowings=tuple(flowings),
+    )
+    model = replace(model, systems=_systems(scene, model, settings))
+    warn_of_starts_inside(scene, masses == 0.0)
+    return model
+
+
+def surface_numbers(scene: Contents, real: type) -> np.ndarray:
+    """What each thing is in contact, (T, 4); see `Surface.numbers`."""
+    return np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4)
+
+
+def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
+    """Models of all systems that the scene may need. A system finds those that stand before it when it is bound."""
+    slots, real = model.slots, model.real
+    found = (
+        RowsModel(),
+        build_rods(scene, slots, settings),
+        build_lumps(scene, slots, real),
+        build_volumes(scene, slots),
+        _attachments(scene, slots),
+        build_fluid(scene, slots, real),
+        build_bodies(scene),
+        ColliderModel(),
+        AirModel(),
+        BreakingModel(),
+        FlowModel(),
+        TangleModel(),
+        TearingModel(),
+        DrivenModel(),
+        HierarchyModel(),
+        ChebyshevModel(),
+        ForceFieldModel(),
+        GrabModel(),
+        _pairs(scene, model),
+        SurfaceModel(),
+        CouplingModel(),
+        ImpactModel(),
+    )
+    return tuple(system for system in found if system is not None)
+
+
+def _pairs(scene: Contents, model: Model) -> PairModel:
+    """Contacts between particles; with grains those that remember their forces."""
+    members = pair_members(scene, model)
+    grains = members is not None and members.grains.any()
+    return GrainModel(members) if grains else PairModel(members)
+
+
+def _attachments(scene: Contents, slots: np.ndarray) -> "SystemModel | None":
+    """What holds particles at bodies; loaded only where there is any."""
+    if not scene.body_rows:
+        return None
+    from shinari.systems.coupling.attachments import build_attachments
+
+    return build_attachments(scene, slots)
+
+
+def _attach_failures(
+    name: str, added: list[Rows], block: ConstraintBlock, tearings: list[Tearing], flowings: list[Flowing]
+) -> None:
+    where = np.empty(block.row_count, np.int64)
+    where[block.places] = np.arange(block.row_count)
+    start = 0
+    for row in added:
+        rows = where[start : start + len(row.indices)]
+        start += len(row.indices)
+        if row.failure is None or len(rows) == 0:
+            continue
+        if row.failure.tear_strain < np.inf:
+            tearings.append(Tearing(name, rows, row.failure.tear_strain))
+        if row.failure.yield_strain < np.inf:
+            width = block.type.parameters[0][1]
+            flowings.append(Flowing(name, rows, f"plastic/{name}_{len(flowings)}", width, row.failure))
+
+
+def _attach_motions(
+    name: str, added: list[Rows], block: ConstraintBlock, drivers: list[Driver], breakables: list[Breakable]
+) -> None:
+    where = np.empty(block.row_count, np.int64)
+    where[block.places] = np.arange(block.row_count)
+    start = 0
+    for row in added:
+        rows = where[start : start + len(row.indices)]
+        start += len(row.indices)
+        if row.motion is not None:
+            drivers.append(Driver(name, rows, row.motion))
+        if row.break_force is not None:
+            breakables.append(Breakable(name, rows, row.break_force))
+
+
+def _groups(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Group of each thing, origin of each group (G, 3), and which groups are anchored to the world's origin."""
+    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
+    parent = np.arange(len(scene.groups))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            k = parent[k]
+        return k
+
+    world = set()
+    for row in rows:
+        things = np.searchsorted(starts, row.indices, side="right") - 1
+        for column in things.T[1:]:
+            for a, b in np.unique(np.stack([things[:, 0], column], axis=1), axis=0):
+                parent[root(int(b))] = root(int(a))
+        kind = constraint_type(row.type)
+        if not kind.translation_invariant and not kind.places:
+            world.update(np.unique(things).tolist())
+    fluids = [k for k, group in enumerate(scene.groups) if group.kind == "fluid"]
+    for k in fluids[1:]:
+        parent[root(k)] = root(fluids[0])
+    roots = np.array([root(k) for k in range(len(scene.groups))])
+    names, groups = np.unique(roots, return_inverse=True)
+    if len(names) > np.iinfo(np.uint16).max:
+        raise SceneError(f"scene: {len(names)} separate objects; at most {np.iinfo(np.uint16).max} are possible")
+    origins, anchored = np.zeros((len(names), 3)), np.zeros(len(names), bool)
+    for g in range(len(names)):
+        members = np.flatnonzero(groups == g)
+        anchored[g] = any(int(k) in world for k in members)
+        points = np.concatenate([scene.groups[k].positions for k in members])
+        origins[g] = 0.0 if anchored[g] else np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
+    return groups, origins, anchored

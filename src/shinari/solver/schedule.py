@@ -1,0 +1,118 @@
+"""The systems of a simulation, in the order in which a step goes through them, and the program that they record."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from shinari.compute import Program
+from shinari.compute.kernels import CompileError
+from shinari.errors import SceneError
+from shinari.model.model import Model
+from shinari.model.particles import Clock, Groups, Particles, UserState
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.model.system import System
+from shinari.model.system_model import SystemModel
+from shinari.scene.contents import Contents
+from shinari.solver.particle_motion import ParticleMotion
+
+if TYPE_CHECKING:
+    from shinari.systems.grabs.queries import Grab
+
+Recorder = Callable[[Program, Sequence[System], Clock, Settings], None]
+T = TypeVar("T")
+
+
+class Workspace:
+    """The systems of one simulation.
+
+    Attributes:
+        scene: The scene.
+        model: Its model.
+        state: The state.
+        settings: The settings.
+        grabs: What is grabbed.
+        particles: The particles.
+        groups: Their groups.
+        clock: Where the step is.
+        systems: Systems that take part, in the order in which a step goes through them.
+    """
+
+    def __init__(self, scene: Contents, model: Model, state: State, settings: Settings, grabs: "list[Grab]") -> None:
+        real = model.real
+        self.scene, self.model, self.state, self.settings, self.grabs = scene, model, state, settings, grabs
+        predicted = np.zeros((model.particle_count, 3), real)
+        self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
+        self.groups, self.clock = Groups(real, origin=state.origins), Clock.zeros(1, real)
+        user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
+        motion = ParticleMotion(model, settings, user, self.particles, self.groups)
+        self._bound: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
+        for each in model.systems:
+            self._bound.append((each, each.bind(self)))
+        self._read = Program()
+        motion.record_read(self._read)
+        self._connect()
+
+    def all_bound(self, kind: type[T]) -> list[T]:
+        """The systems of a kind that are bound so far, whether they take part or not."""
+        return [system for _, systems in self._bound for system in systems if isinstance(system, kind)]
+
+    def find(self, kind: type[T]) -> T | None:
+        """The system of a kind, or None."""
+        return next(iter(self.all_bound(kind)), None)
+
+    def bound(self, kind: type[T]) -> T:
+        """The system of a kind, which there is."""
+        return self.all_bound(kind)[0]
+
+    def read(self, threads: int) -> None:
+        """Take over what the user wrote."""
+        self._read.run(threads)
+
+    def prepare(self, record: Recorder) -> Program:
+        """The program of a step, with all its kernels loaded or compiled."""
+        if self._program is None:
+            self._program = Program()
+            record(self._program, self.systems, self.clock, self.settings)
+            try:
+                self._program.prepare()
+                self._read.prepare()
+            except CompileError as error:
+                raise SceneError(str(error)) from error
+        return self._program
+
+    def advance(self, threads: int, record: Recorder) -> bool:
+        """Run a step; False when it was stopped."""
+        return self.prepare(record).run(threads)
+
+    def follow_changes(self) -> None:
+        """Bind contacts anew after constraint rows have been released; record anew where a system comes or goes."""
+        systems = self.all_bound(System)
+        released = [system.take_released() for system in systems]
+        if any(released):
+            for system in systems:
+                system.follow_release()
+            for k, (model, _) in enumerate(self._bound):
+                if model is not None and model.rebound:
+                    self._bound[k] = model, ()
+            for k, (model, _) in enumerate(self._bound):
+                if model is not None and model.rebound:
+                    self._bound[k] = model, model.bind(self)
+            self._connect()
+        elif self._active() != self.systems:
+            self.arrange()
+
+    def arrange(self) -> None:
+        """Put the systems in their order; the step is recorded anew."""
+        self.systems = self._active()
+        self._program: Program | None = None
+
+    def _connect(self) -> None:
+        for system in self.all_bound(System):
+            system.connect(self)
+        self.arrange()
+
+    def _active(self) -> list[System]:
+        """The systems that take part, in order."""
+        return sorted((s for s in self.all_bound(System) if s.active), key=lambda system: system.order)

@@ -1,0 +1,1 @@
+"""Everything that moves particles and bodies, one folder each."""

@@ -1,0 +1,1 @@
+"""Wind and drag on triangles."""

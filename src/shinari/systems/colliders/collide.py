@@ -1,0 +1,254 @@
+"""A point against a solid: stop at the surface, with Coulomb friction, compliance and restitution.
+
+A point moves in a substep from a to b, both in the frame of the solid at the start and at the end, so that a moving
+solid is a moving frame. Where b lies in the solid the point is put back to the surface; where the way from a to b
+enters a bounded solid, to the plane that touches it where it was entered, so that nothing comes out on the far side.
+What was inside already at the start comes out at a limited speed and gains no velocity by it.
+
+The push along the normal adds up over the iterations of a substep, and so does what friction takes from the slip of the
+substep: all of it while it stays below mu_s times the push, otherwise mu_k times the push (Macklin et al. 2014, Unified
+Particle Physics, eq. 24). A contact with a compliance is an XPBD row C + alpha lambda / h^2 = 0, lambda >= 0 (Macklin
+et al. 2016, eq. 18); it brings all of its velocity, since resting deep inside is what it is for.
+
+The velocity of a contact goes into the velocities at once, and the prediction moves with the position: far from the
+origin a position in single precision has no room for the mu g h^2 that friction takes in a substep.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from shinari.collision.law import combined_surface, friction, normal_response, recoil, recovery, tangential
+from shinari.compute import Kernel, kernel, real, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world, turn, turn_back
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model.particles import Particles
+from shinari.shapes.all_distances import Four, Vector, distances
+from shinari.shapes.box import CONTAINER
+from shinari.shapes.mesh_distance import MeshFields
+from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
+from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
+
+TRACES = 24
+SAME_SIDE = np.float32(0.7)
+TOUCH = np.float32(1e-3)
+TWO = np.float32(2.0)
+
+
+@steady
+def place(x, i):
+    """Position of a particle."""
+    return x[i, 0], x[i, 1], x[i, 2]
+
+
+@steady
+def start_of(x, predicted, velocities, h, i):
+    """Where a particle was when the substep began."""
+    return (
+        x[i, 0] - (x[i, 0] - predicted[i, 0] + h * velocities[i, 0]),
+        x[i, 1] - (x[i, 1] - predicted[i, 1] + h * velocities[i, 1]),
+        x[i, 2] - (x[i, 2] - predicted[i, 2] + h * velocities[i, 2]),
+    )
+
+
+@steady
+def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal_b):
+    """Normal of the contact, depth of b below its plane (negative above it) and depth of a in the solid, at least 0.
+
+    `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b.
+    """
+    way = sub(b, a)
+    length = norm(way)
+    # march along the way, each time to the plane that touches the solid where it is nearest: a convex solid lies behind
+    # it; one that is not convex is no nearer than its distance. What starts inside has entered where it is
+    convex = kind <= LAST_CONVEX
+    trace = kind > LAST_UNBOUNDED
+    t = length - length
+    gap_a, gap, n, hit = gap_b, gap_b, normal_b, b
+    for k in range(TRACES):
+        hit = add(a, scale(way, t * reciprocal(length)))
+        value, n = distance_and_normal(kind, hit, s, fields)
+        gap = value - radius
+        gap_a = gap if k == 0 else gap_a
+        if gap <= TOUCH * length or not trace:
+            break
+        closing = -dot(n, way)
+        ahead = gap * length / closing if closing > ZERO else length
+        t = t + (ahead if convex else gap)
+        if t >= length:
+            break
+    # the same distance, compiled at two places, may differ by a rounding that would look like a push
+    before = max(-gap_b if length == ZERO else -gap_a, ZERO)
+    if not trace or t >= length or length == ZERO or (gap_b < ZERO and dot(n, normal_b) > SAME_SIDE):
+        return normal_b, -gap_b, before
+    return n, -dot(n, sub(b, hit)) - gap, before
+
+
+@steady
+def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits):
+    """How a solid moves a point, all in the frame of the solid.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        kind: Kind of the solid.
+        size: Its numbers.
+        fields: Distance fields of meshes.
+        a: Point at the start of the substep.
+        b: Point now.
+        reach: Distance that it keeps [m].
+        w: Its inverse mass [1/kg].
+        law: Friction, static friction, restitution and compliance of the pair.
+        old_push: Push along the normal so far in this substep [m].
+        old_hold: What friction has moved so far in this substep [m].
+        limits: 1 / h^2, and how far what was inside comes out at most [m].
+
+    Returns:
+        Whether it touches, correction, part of it that brings no velocity, normal, push and hold so far, and the gap at
+        the start of the substep, or now when it does not touch.
+    """
+    zero = (b[0] - b[0], b[1] - b[1], b[2] - b[2])
+    # a ball in a container is a point in a smaller one: its corners are as sharp
+    margin = min(reach, min(size[0], min(size[1], size[2]))) if kind == CONTAINER else reach - reach
+    s, radius = (size[0] - margin, size[1] - margin, size[2] - margin, size[3]), reach - margin
+    value, normal = distance_and_normal(kind, b, s, fields)
+    gap_b = value - radius
+    way = sub(b, a)
+    if gap_b >= norm(way):
+        return False, zero, zero, zero, old_push, old_hold, gap_b
+    n, depth, before = touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
+    if depth <= ZERO and old_push <= ZERO:
+        return False, zero, zero, zero, old_push, old_hold, gap_b
+    inverse_h2, escape = limits
+    softness = law[3] * inverse_h2 / w
+    change = normal_response(depth, depth - before, old_push, softness, ONE, ZERO * depth)
+    out = ZERO * depth if softness > ZERO else recovery(min(depth, before), escape)
+    push = old_push + change
+    hold = friction(sub(old_hold, tangential(way, n)), push, law)
+    correction = add(scale(n, change + out), sub(hold, old_hold))
+    gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
+    return True, correction, scale(n, out), n, push, hold, gap_a
+
+
+@cache
+def response(meshes: bool) -> Shared:
+    """`respond` for scenes with or without meshes, compiled once; `fields` is a record."""
+    distance_and_normal = distances(meshes)
+
+    @shared(fastmath=STEADY)
+    def respond_to_solid(
+        kind: int,
+        size: Four,
+        fields: MeshFields,
+        a: Vector,
+        b: Vector,
+        reach: real,
+        w: real,
+        law: Four,
+        old_push: real,
+        old_hold: Vector,
+        limits: tuple[real, real],
+    ) -> tuple[bool, Vector, Vector, Vector, real, Vector, real]:
+        return respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits)
+
+    return respond_to_solid
+
+
+@cache
+def push_particles(meshes: bool) -> Kernel:
+    """Kernel that keeps a particle out of the colliders near it.
+
+    Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
+    """
+    respond_to_solid = response(meshes)
+
+    @kernel(fastmath=STEADY)
+    def push_particle(
+        p,
+        items: Items,
+        contacts: Contacts,
+        colliders: Colliders,
+        poses: Poses,
+        fields: MeshFields,
+        particles: Particles,
+        margins: Margins,
+        h: real,
+        speed: real,
+        first: int,
+    ):
+        rate = ONE / h
+        i = np.int64(items.item[p])
+        w, row = particles.x[i, 3], np.int64(particles.group[i]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
+            if first:
+                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+            if margins.gone[i] < contacts.bound[m]:
+                continue
+            pose = poses.after[row + k]
+            a = to_local(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
+            b = to_local(pose, place(particles.x, i))
+            law = combined_surface(margins.surface[i], colliders.surface[k])
+            touches, correction, silent, n, push, hold, gap = respond_to_solid(
+                colliders.kind[k], colliders.size[k], fields, a, b, margins.radius[i], w, law, contacts.push[m],
+                turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
+            )  # fmt: skip
+            contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.gone[i]
+            if not touches:
+                continue
+            remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+            correction, silent = turn(pose, correction), turn(pose, silent)
+            margins.gone[i] += TWO * norm(correction)
+            move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
+            record(contacts.impulse, m, sub(correction, silent), rate / w)
+
+    return push_particle
+
+
+@steady
+def remember(contacts, m, push, hold, n, gap):
+    """Write the state of a contact."""
+    contacts.push[m], contacts.hold[m], contacts.normal[m], contacts.gap[m] = push, hold, n, gap
+
+
+@steady
+def move(x, predicted, velocities, i, share, correction, silent, rate):
+    """Move a particle by a share of a correction; the silent part of it brings no velocity."""
+    moved = x[i, 0] + share * correction[0], x[i, 1] + share * correction[1], x[i, 2] + share * correction[2]
+    predicted[i, 0] += moved[0] - x[i, 0]
+    predicted[i, 1] += moved[1] - x[i, 1]
+    predicted[i, 2] += moved[2] - x[i, 2]
+    x[i, 0], x[i, 1], x[i, 2] = moved
+    velocities[i, 0] += share * (correction[0] - silent[0]) * rate
+    velocities[i, 1] += share * (correction[1] - silent[1]) * rate
+    velocities[i, 2] += share * (correction[2] - silent[2]) * rate
+
+
+@steady
+def record(impulses, m, change, mass):
+    """Add an impulse."""
+    impulses[m, 0] += mass * change[0]
+    impulses[m, 1] += mass * change[1]
+    impulses[m, 2] += mass * change[2]
+
+
+@kernel(fastmath=STEADY)
+def bounce_particle(
+    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
+    gx: real, gy: real, gz: real, slow: real, h: real
+):  # fmt: skip
+    """Restitution of a particle; g is the acceleration of gravity [m/s^2]; slower than `slow` [m/s] nothing bounces."""
+    i = np.int64(items.item[p])
+    row = np.int64(particles.group[i]) * len(colliders)
+    for m in range(items.first[p], items.end[p]):
+        k = np.int64(contacts.solid[m])
+        law = combined_surface(margins.surface[i], colliders.surface[k])
+        if contacts.push[m] <= ZERO or law[2] <= ZERO:
+            continue
+        here = place(particles.x, i)
+        carried = scale(sub(here, to_world(poses.before[row + k], to_local(poses.after[row + k], here))), ONE / h)
+        start, now = sub(margins.start_velocity[i], carried), sub(particles.v[i], carried)
+        change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
+        particles.v[i] = add(particles.v[i], change)
+        record(contacts.impulse, m, change, ONE / particles.x[i, 3])

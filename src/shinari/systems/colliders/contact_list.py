@@ -1,0 +1,193 @@
+"""The list of contacts of particles, or of elements, with the colliders near them.
+
+A detection marks the colliders near each item as bits. Then the items with a mark and their contacts are counted,
+written compactly, and take over the state of the contacts that were in the list before.
+"""
+
+import numpy as np
+
+from shinari.collision.report import Touches
+from shinari.compute import Program, kernel
+from shinari.compute.scan import Offsets, Scan
+from shinari.maths.vec3 import ZERO
+from shinari.systems.colliders.records import Colours, Contacts, Counts, Elements, Items, Marks
+
+WORD = 64
+ONE_BIT = np.uint64(1)
+NO_BIT = np.uint64(0)
+THIRD = np.float32(1.0 / 3.0)
+
+
+class ContactList:
+    """Contacts of items with colliders, compact, colour after colour.
+
+    Attributes:
+        elements: Particles of all items.
+        marks: Bits of the colliders near each item; a detection writes them.
+        words: Words of bits for each item.
+        items: Items that are near a collider.
+        contacts: Their contacts.
+        counts: How many of both there are.
+        colours: Where each colour starts.
+    """
+
+    def __init__(self, elements: np.ndarray, colours: np.ndarray, colliders: int, precision: type) -> None:
+        """Make an empty list.
+
+        Args:
+            elements: Particles of each item, (I, 3) uint32.
+            colours: Where each colour starts among the items, (C + 1,).
+            colliders: Number of colliders.
+            precision: Floating point type.
+        """
+        self._is_particles = bool((elements[:, 0] == elements[:, 2]).all())
+        self.elements, self.words = Elements(points=elements), -(-colliders // WORD)
+        self.marks = Marks.zeros(len(elements) * self.words)
+        self.items, self.contacts, self._old, self._kept = (
+            Items.zeros(0),
+            *(Contacts.zeros(0, precision) for _ in range(3)),
+        )
+        self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
+        self.colours.whole[...] = colours
+        self._starts, self._rows = Offsets.zeros(len(elements) + 1), Offsets.zeros(len(elements) + 1)
+        self._scans = Scan(self._starts), Scan(self._rows)
+
+    def forget(self) -> None:
+        """Empty the list at the start of a step."""
+        for array in self.counts.arrays.values():
+            array[...] = 0
+        self.colours.start[...] = 0
+
+    def record_renew(self, p: Program) -> None:
+        """Make the list from the marks; contacts that were in it keep their state."""
+        counts, count = self.counts, len(self.elements)
+        p.copy((counts.contacts, 0), (counts.old, 0))
+        p.require(self._old, (counts.old, 0))
+        p.launch(set_aside, self.contacts, self._old, count=(counts.old, 0))
+        p.launch(count_marks, self.marks, self._starts, self._rows, self.words, count=count)
+        for scan in self._scans:
+            scan.record(p, count)
+        p.copy(self._scans[0].total, (counts.contacts, 0))
+        p.copy(self._scans[1].total, (counts.items, 0))
+        p.require(self.contacts, (counts.contacts, 0))
+        p.require(self.items, (counts.items, 0))
+        lists = self.elements, self.items, self.contacts
+        p.launch(fill_lists, self.marks, self._starts, self._rows, *lists, self.words, count=count)
+        p.launch(carry_over, self._old, self.contacts, self._starts, count=(counts.old, 0))
+        p.serial(count_departed, self._old, counts)
+        p.require(self._kept, (counts.needed, 0))
+        p.serial(keep_departed, self._old, self._kept, counts)
+        p.launch(start_colours, self.colours, self._rows, count=len(self.colours))
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in this step, each once."""
+        now = self._pushed(self.contacts, int(self.counts.contacts[0]))
+        if not self.counts.kept[0]:
+            return now
+        found = Touches.joined([self._pushed(self._kept, int(self.counts.kept[0])), now])
+        keys = np.concatenate([found.particles, found.colliders[:, None]], axis=1)
+        _, last, contact = np.unique(keys[::-1], axis=0, return_index=True, return_inverse=True)
+        last = len(keys) - 1 - last
+        impulses = np.zeros((len(last), 3))
+        np.add.at(impulses, contact.ravel()[::-1], found.impulses)
+        return Touches(found.particles[last], found.weights[last], found.colliders[last], found.normals[last], impulses)
+
+    def _pushed(self, contacts: Contacts, count: int) -> Touches:
+        on = np.flatnonzero((contacts.impulse[:count] != 0.0).any(axis=1))
+        particles = self.elements.points[contacts.item[on]][:, [0, 1, 2, 0]]
+        weights = np.zeros((len(on), 4))
+        if self._is_particles:
+            weights[:, 0] = 1.0
+        else:
+            weights[:, :3] = contacts.weights[on]
+        normals = contacts.normal[on].astype(np.float64)
+        return Touches(particles, weights, contacts.solid[on].astype(np.int64), normals, contacts.impulse[on])
+
+
+@kernel
+def set_aside(m, contacts: Contacts, old: Contacts):
+    """Copy a contact."""
+    old.item[m], old.solid[m] = contacts.item[m], contacts.solid[m]
+    old.push[m], old.hold[m] = contacts.push[m], contacts.hold[m]
+    old.normal[m], old.gap[m] = contacts.normal[m], contacts.gap[m]
+    old.weights[m], old.impulse[m] = contacts.weights[m], contacts.impulse[m]
+    old.carried[m] = False
+
+
+@kernel
+def count_marks(i, marks: Marks, starts: Offsets, rows: Offsets, words: int):
+    """Number of contacts of an item, and whether it has one."""
+    found = 0
+    for w in range(words):
+        rest = marks.word[i * words + w]
+        while rest != NO_BIT:
+            rest &= rest - ONE_BIT
+            found += 1
+    starts.start[i] = found
+    rows.start[i] = found > 0
+
+
+@kernel
+def fill_lists(
+    i, marks: Marks, starts: Offsets, rows: Offsets, elements: Elements, items: Items, contacts: Contacts, words: int
+):
+    """Write an item that has a mark, and its contacts, ascending by collider."""
+    m, end = starts.start[i], starts.start[i + 1]
+    if end == m:
+        return
+    row = rows.start[i]
+    items.item[row], items.points[row] = i, elements.points[i]
+    items.first[row], items.end[row] = m, end
+    for w in range(words):
+        rest, k = marks.word[i * words + w], w * WORD
+        while rest != NO_BIT:
+            if rest & ONE_BIT != NO_BIT:
+                contacts.item[m], contacts.solid[m] = i, k
+                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+                contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
+                contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), np.float32(-1.0)
+                contacts.impulse[m] = ZERO, ZERO, ZERO
+                m += 1
+            rest >>= ONE_BIT
+            k += 1
+
+
+@kernel
+def carry_over(m, old: Contacts, contacts: Contacts, starts: Offsets):
+    """Give the state of an old contact to the same one in the new list."""
+    item = np.int64(old.item[m])
+    for n in range(starts.start[item], starts.start[item + 1]):
+        if contacts.solid[n] == old.solid[m]:
+            contacts.push[n], contacts.hold[n] = old.push[m], old.hold[m]
+            contacts.normal[n], contacts.gap[n] = old.normal[m], old.gap[m]
+            contacts.weights[n], contacts.impulse[n] = old.weights[m], old.impulse[m]
+            old.carried[m] = True
+
+
+@kernel
+def count_departed(_, old: Contacts, counts: Counts):
+    """Room for the contacts that pushed and are not in the new list."""
+    needed = counts.kept[0]
+    for m in range(counts.old[0]):
+        p = old.impulse[m]
+        needed += not old.carried[m] and (p[0] != ZERO or p[1] != ZERO or p[2] != ZERO)
+    counts.needed[0] = needed
+
+
+@kernel
+def keep_departed(_, old: Contacts, kept: Contacts, counts: Counts):
+    """Keep these contacts for the report of the step."""
+    at = counts.kept[0]
+    for m in range(counts.old[0]):
+        p = old.impulse[m]
+        if not old.carried[m] and (p[0] != ZERO or p[1] != ZERO or p[2] != ZERO):
+            kept.item[at], kept.solid[at] = old.item[m], old.solid[m]
+            kept.normal[at], kept.weights[at], kept.impulse[at] = old.normal[m], old.weights[m], old.impulse[m]
+            at += 1
+    counts.kept[0] = at
+
+
+@kernel
+def start_colours(c, colours: Colours, rows: Offsets):
+    """Where a colour starts among the items that have a contact."""
+    colours.start[c] = rows.start[colours.whole[c]]

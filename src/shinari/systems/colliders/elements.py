@@ -1,0 +1,420 @@
+"""Triangles and segments against bounded solids: the deepest point of each is a contact of its own.
+
+A solid can press into a triangle between its vertices. The deepest point of the triangle is found by local optimisation
+of the signed distance over it, as in Macklin et al. 2020, Local Optimization for Robust Signed Distance Field
+Collision. Where the solid is locally a point, a line or a plane (a corner, an edge, a face; the centre of a ball, the
+axis of a capsule), the step goes to the point of the triangle that is nearest to it, which is the deepest one as long
+as the feature stays the same; where it fails, to where two planes meet that touch the solid (Kelley's cutting planes):
+a convex solid lies behind them, so that they also tell when the search is done.
+
+The deepest point then is a particle: weights b, inverse mass sum w b^2, way and response as in
+`shinari.systems.colliders.collide`. A segment is a triangle whose last two vertices are one.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from shinari.collision.law import combined_surface, recoil
+from shinari.compute import Kernel, function, kernel, real, shared
+from shinari.compute.colouring import colour
+from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world, turn, turn_back
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model.model import Model
+from shinari.model.particles import Particles
+from shinari.scene.contents import Contents
+from shinari.shapes.all_distances import Four, Vector, distances
+from shinari.shapes.kernels import dispatch
+from shinari.shapes.kernels.dispatch import feature
+from shinari.shapes.mesh_distance import MeshFields
+from shinari.shapes.registry import LAST_CONVEX
+from shinari.systems.colliders.collide import TWO, move, place, record, remember, response, start_of
+from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
+
+LOOKS = 24
+# A triangle that was pushed away at one point may lie deeper at another.
+ROUNDS = 6
+# Tries where two planes that touch the solid meet, before the search goes halfway back.
+CUTS = 2
+HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
+CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
+
+
+def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles of cloth and segments of ropes that keep a distance, in solver order, colour after colour.
+
+    Returns:
+        Particles, (E, 3) uint32, those of a segment with the last one twice; and where each colour starts, (C + 1,).
+    """
+    parts, start = [], 0
+    for group in scene.groups:
+        count = len(group.positions)
+        if group.faces is not None and (group.radii > 0.0).any():
+            parts.append(group.faces + start)
+        elif group.kind in ("rope", "rod") and (group.radii > 0.0).any():
+            first = np.arange(start, start + count - 1)
+            parts.append(np.stack([first, first + 1, first + 1], axis=1))
+        start += count
+    if not parts:
+        return np.zeros((0, 3), np.uint32), np.zeros(1, np.int64)
+    rows = model.slots[np.concatenate(parts)]
+    order, offsets = colour(rows, model.particle_count, free=model.inverse_masses > 0.0)
+    return np.ascontiguousarray(rows[order]), offsets
+
+
+@steady
+def blend(weights, a, b, c):
+    """Point of a triangle."""
+    return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
+
+
+@steady
+def nearest_weights(y, a, b, c):
+    """Weights of the point of a triangle nearest to y; for a degenerate one it lies on an edge."""
+    ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
+    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
+    pb, pc = dot(ap, ab), dot(ap, ac)
+    over = reciprocal(bb * cc - bc * bc)
+    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
+    r = min(max(pb * reciprocal(bb), ZERO), ONE)
+    s = min(max(pc * reciprocal(cc), ZERO), ONE)
+    t = min(max((bb - bc + pc - pb) * reciprocal(bb + cc - bc - bc), ZERO), ONE)
+    on_ab, on_ac = sub(ap, scale(ab, r)), sub(ap, scale(ac, s))
+    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
+    d1, d2, d3 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc)
+    inside = over > ZERO and u >= ZERO and v >= ZERO and u + v <= ONE
+    along_ab, along_ac = d1 <= d2 and d1 <= d3, d2 <= d3
+    wb = u if inside else (r if along_ab else (ZERO if along_ac else ONE - t))
+    wc = v if inside else (ZERO if along_ab else (s if along_ac else t))
+    return ONE - wb - wc, wb, wc
+
+
+@steady
+def lowest_weights(n, a, b, c):
+    """Weights of the vertex that lies lowest along a normal."""
+    da, db, dc = dot(n, a), dot(n, b), dot(n, c)
+    first, second = da <= db and da <= dc, db <= dc
+    return ONE if first else ZERO * da, ZERO * da if first or not second else ONE, ZERO * da if first or second else ONE
+
+
+@steady
+def lowest_of_two(p, q):
+    """Weights of the lowest point of the greater of two linear functions given at the vertices, and the value there.
+
+    It is a vertex, or lies on an edge where both are equal.
+    """
+    one, zero = ONE + ZERO * p[0], ZERO * p[0]
+    v0, v1, v2 = max(p[0], q[0]), max(p[1], q[1]), max(p[2], q[2])
+    least, weights = v0, (one, zero, zero)
+    if v1 < least:
+        least, weights = v1, (zero, one, zero)
+    if v2 < least:
+        least, weights = v2, (zero, zero, one)
+    d0, d1, d2 = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    t = d0 / (d0 - d1) if d0 * d1 < ZERO else zero
+    u = p[0] + t * (p[1] - p[0])
+    if t > ZERO and u < least:
+        least, weights = u, (one - t, t, zero)
+    t = d1 / (d1 - d2) if d1 * d2 < ZERO else zero
+    u = p[1] + t * (p[2] - p[1])
+    if t > ZERO and u < least:
+        least, weights = u, (zero, one - t, t)
+    t = d2 / (d2 - d0) if d2 * d0 < ZERO else zero
+    u = p[2] + t * (p[0] - p[2])
+    if t > ZERO and u < least:
+        least, weights = u, (t, zero, one - t)
+    return weights, least
+
+
+@steady
+def tangent(value, n, x, a, b, c):
+    """The plane that touches a solid, as distances of three points from it."""
+    return value + dot(n, sub(a, x)), value + dot(n, sub(b, x)), value + dot(n, sub(c, x))
+
+
+@steady
+def step_to(kind, s, q, gap, n, size, a, b, c):
+    """Weights of the point of a triangle that is deepest if the solid is as it is nearest to q."""
+    target, keep, flat = feature(kind, s, q, gap, n, size)
+    ka = (keep[0] * a[0], keep[1] * a[1], keep[2] * a[2])
+    kb = (keep[0] * b[0], keep[1] * b[1], keep[2] * b[2])
+    kc = (keep[0] * c[0], keep[1] * c[1], keep[2] * c[2])
+    near = nearest_weights((keep[0] * target[0], keep[1] * target[1], keep[2] * target[2]), ka, kb, kc)
+    low = lowest_weights(n, a, b, c)
+    return low if flat else near
+
+
+@steady
+def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins):
+    """Weights of the point that a solid meets first.
+
+    Looks at the triangle at the end of the substep; where its way is longer than the distance at which it ends, it may
+    have gone through, and the start is looked at instead.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        kind: Kind of the solid.
+        s: Its numbers.
+        fields: Distance fields of meshes.
+        start: Weights to start from.
+        radius: Least distance that the triangle keeps [m].
+        way: The longest way of its vertices [m].
+        back: Whether to look at the start too.
+        ends: Its three vertices at the end of the substep, in the frame of the solid.
+        begins: The same at the start.
+
+    Returns:
+        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
+        the weights.
+    """
+    a, b, c = ends
+    best, trial = start, start
+    nothing = way - way
+    gap = low = nothing
+    size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
+    close = CLOSE * (radius + CLOSE * size)
+    stretch, plane = size, (nothing, nothing, nothing)
+    touches, looks, fresh, late, misses = True, 0, True, False, 0
+    while looks < LOOKS:
+        looks += 1
+        x = blend(trial, a, b, c)
+        value, n = distance_and_normal(kind, x, s, fields)
+        # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
+        touching = tangent(value, n, x, a, b, c)
+        bound = min(touching[0], min(touching[1], touching[2]))
+        if fresh and not late:
+            low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
+            if low >= (way if back else nothing):
+                touches = False
+                break
+        done = looks == LOOKS
+        if fresh or value < gap:
+            best, gap, fresh, misses = trial, value, False, 0
+            plane = touching
+            done |= kind <= LAST_CONVEX and value - bound <= close
+            trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
+            stretch = stretch + stretch
+        else:
+            misses += 1
+            cut, bound = lowest_of_two(plane, touching)
+            cuts = kind <= LAST_CONVEX and misses <= CUTS
+            done |= cuts and gap - bound <= close
+            # to where both planes meet, or halfway back
+            trial = (
+                cut[0] if cuts else HALF * (trial[0] + best[0]),
+                cut[1] if cuts else HALF * (trial[1] + best[1]),
+                cut[2] if cuts else HALF * (trial[2] + best[2]),
+            )
+            stretch = HALF * HALF * stretch
+        moved = max(abs(trial[0] - best[0]), max(abs(trial[1] - best[1]), abs(trial[2] - best[2])))
+        if done or moved < CLOSE:
+            if late or gap > way or not back:
+                break
+            a, b, c = begins
+            trial, fresh, late, looks, stretch = best, True, True, 0, size
+    return touches and (late or gap - radius < way), late, low, best
+
+
+Corners = tuple[Vector, Vector, Vector]
+
+
+@cache
+def search(meshes: bool) -> Function | Shared:
+    """`deepest` for scenes with or without meshes; `fields` is a record.
+
+    With analytic shapes it becomes part of its caller: calls cost a tenth of a sweep there.
+    """
+    distance_and_normal = distances(True) if meshes else dispatch.distance_and_normal
+
+    def deepest_point(
+        kind: int,
+        s: Four,
+        fields: MeshFields,
+        start: Vector,
+        radius: real,
+        way: real,
+        back: bool,
+        ends: Corners,
+        begins: Corners,
+    ) -> tuple[bool, bool, real, Vector]:
+        return deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins)
+
+    return shared(deepest_point, fastmath=STEADY) if meshes else function(deepest_point, fastmath=STEADY)
+
+
+@cache
+def push_elements(meshes: bool) -> Kernel:
+    """Kernel that keeps the deepest points of an element out of the colliders near it; as `push_particles`.
+
+    A contact keeps the weights of the point, from which the next search in the same substep starts.
+    """
+    respond_to_solid, deepest_point = response(meshes), search(meshes)
+
+    @kernel(fastmath=STEADY)
+    def push_element(
+        p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
+        particles: Particles, margins: Margins, h: real, speed: real, first: int,
+    ):  # fmt: skip
+        rate = ONE / h
+        i = vertices(items.points[p])
+        row = np.int64(particles.group[i[0]]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
+            if first:
+                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+                # what comes out must not depend on when an element was listed or passed over
+                contacts.weights[m] = THIRD, THIRD, THIRD
+            far = largest_of(margins.gone, i)
+            if far < contacts.bound[m]:
+                continue
+            pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
+            law = combined_surface(margins.surface[i[0]], colliders.surface[k])
+            for again in range(ROUNDS):
+                ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
+                way = longest_path(ends, begins) if moves else largest_of(margins.displacement, i)
+                near, late, low, b = deepest_point(
+                    kind, s, fields, contacts.weights[m], least_of(margins.radius, i), way, again == 0, ends, begins
+                )
+                contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
+                share = vertex_weights(b, i)
+                w = inverse_mass_at(particles.x, i, share)
+                if again == 0:
+                    contacts.weights[m] = b
+                if not near or w <= ZERO:
+                    break
+                # what touches at a vertex is left to the vertex
+                touches = max(share[0], max(share[1], share[2])) <= AT_VERTEX
+                if touches:
+                    contacts.weights[m] = b
+                    reach = blend_of(margins.radius, i, share)
+                    touches, correction, silent, n, push, hold, gap = respond_to_solid(
+                        kind, s, fields, blend(b, begins[0], begins[1], begins[2]), blend(b, ends[0], ends[1], ends[2]),
+                        reach, w, law, contacts.push[m], turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
+                    )  # fmt: skip
+                if touches:
+                    remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+                    correction, silent = turn(pose, correction), turn(pose, silent)
+                    record(contacts.impulse, m, sub(correction, silent), rate / w)
+                    move_vertices(margins, particles, i, share, w, correction, silent, rate)
+                if not late and (not touches or norm(correction) <= SMALL * reach):
+                    break
+
+    return push_element
+
+
+@steady
+def vertices(points):
+    """Indices of the particles of an element."""
+    return np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+
+
+@steady
+def largest_of(values, i):
+    """Largest of the values of three particles."""
+    return max(values[i[0]], max(values[i[1]], values[i[2]]))
+
+
+@steady
+def least_of(values, i):
+    """Least of the values of three particles."""
+    return min(values[i[0]], min(values[i[1]], values[i[2]]))
+
+
+@steady
+def blend_of(values, i, share):
+    """Value at a point of an element."""
+    return share[0] * values[i[0]] + share[1] * values[i[1]] + share[2] * values[i[2]]
+
+
+@steady
+def vertex_weights(weights, i):
+    """Weights of the vertices of an element; the last two of a segment are one, and have their sum once."""
+    segment = i[1] == i[2]
+    zero = ZERO * weights[2]
+    return weights[0], weights[1] + weights[2] if segment else weights[1], zero if segment else weights[2]
+
+
+@steady
+def inverse_mass_at(x, i, share):
+    """Inverse mass of a point of an element, sum w b^2 [1/kg]."""
+    b0, b1, b2 = share
+    return x[i[0], 3] * b0 * b0 + x[i[1], 3] * b1 * b1 + x[i[2], 3] * b2 * b2
+
+
+@steady
+def local_path(before, after, particles, i, h):
+    """Vertices of an element in the axes of a collider: now, and at the start of the substep."""
+    x, predicted, v = particles.x, particles.predicted, particles.v
+    ends = to_local(after, place(x, i[0])), to_local(after, place(x, i[1])), to_local(after, place(x, i[2]))
+    begins = (
+        to_local(before, start_of(x, predicted, v, h, i[0])),
+        to_local(before, start_of(x, predicted, v, h, i[1])),
+        to_local(before, start_of(x, predicted, v, h, i[2])),
+    )
+    return ends, begins
+
+
+@steady
+def longest_path(ends, begins):
+    """Largest displacement of three points."""
+    first, second, third = norm(sub(ends[0], begins[0])), norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2]))
+    return max(first, max(second, third))
+
+
+@steady
+def move_vertices(margins, particles, i, share, w, correction, silent, rate):
+    """Move the vertices of an element by their shares of the correction of a point."""
+    move_vertex(margins, particles, i[0], share[0], w, correction, silent, rate)
+    move_vertex(margins, particles, i[1], share[1], w, correction, silent, rate)
+    move_vertex(margins, particles, i[2], share[2], w, correction, silent, rate)
+
+
+@steady
+def move_vertex(margins, particles, i, b, w, correction, silent, rate):
+    """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
+    x = particles.x
+    if x[i, 3] > ZERO and b > ZERO:
+        part = x[i, 3] * b / w
+        stride = part * norm(correction)
+        margins.gone[i] += TWO * stride
+        margins.displacement[i] += stride
+        move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
+
+
+@kernel(fastmath=STEADY)
+def bounce_element(
+    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
+    gx: real, gy: real, gz: real, slow: real, h: real
+):  # fmt: skip
+    """Restitution of an element; as `bounce_particle`."""
+    x, velocities, starts = particles.x, particles.v, margins.start_velocity
+    i = vertices(items.points[p])
+    row = np.int64(particles.group[i[0]]) * len(colliders)
+    for m in range(items.first[p], items.end[p]):
+        k = np.int64(contacts.solid[m])
+        law = combined_surface(margins.surface[i[0]], colliders.surface[k])
+        b = contacts.weights[m]
+        share = vertex_weights(b, i)
+        w = inverse_mass_at(x, i, share)
+        if contacts.push[m] <= ZERO or law[2] <= ZERO or w <= ZERO:
+            continue
+        point = blend(b, place(x, i[0]), place(x, i[1]), place(x, i[2]))
+        carried = scale(sub(point, to_world(poses.before[row + k], to_local(poses.after[row + k], point))), ONE / h)
+        start = sub(blend(b, starts[i[0]], starts[i[1]], starts[i[2]]), carried)
+        now = sub(blend(b, velocities[i[0]], velocities[i[1]], velocities[i[2]]), carried)
+        change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
+        record(contacts.impulse, m, change, ONE / w)
+        kick(velocities, i[0], x[i[0], 3] * share[0] / w, change)
+        kick(velocities, i[1], x[i[1], 3] * share[1] / w, change)
+        kick(velocities, i[2], x[i[2], 3] * share[2] / w, change)
+
+
+@steady
+def kick(velocities, i, share, change):
+    """Change the velocity of a vertex; one that is fixed is not written."""
+    if share > ZERO:
+        velocities[i, 0] += share * change[0]
+        velocities[i, 1] += share * change[1]
+        velocities[i, 2] += share * change[2]

@@ -1,0 +1,75 @@
+"""What starts inside a solid: a scene that was probably not meant so."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shinari.errors import ContactWarning, warn
+from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.scene.contents import Contents
+from shinari.scene.things import Collider, Particles
+from shinari.shapes.plane import Plane
+
+# Part of its radius that a particle may start inside, and part of a coordinate that is rounding in single precision.
+ALLOWED, ROUNDING = 0.05, 1e-6
+
+
+def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
+    """Warn of particles that start inside a collider, and of fluids and grains that start inside a rigid body.
+
+    They are pushed out at the depenetration speed.
+
+    Args:
+        scene: The scene.
+        pinned: Which particles cannot move, as added, (N,) bool.
+
+    Warns:
+        ContactWarning: A particle is deeper than 5 % of its radius: once for each thing and solid.
+    """
+    start, pieces = 0, list(_pieces(scene))
+    for group in scene.groups:
+        end = start + len(group.positions)
+        free = ~pinned[start:end]
+        if group.emitter is not None:  # those behind the first layer wait in the same places
+            free[len(group.emitter.places) :] = False
+        solids = [("collider", collider) for collider in scene.colliders]
+        solids += [("body", piece) for piece in pieces if group.kind in ("fluid", "grains")]
+        for what, solid in solids:
+            if (min(group.name, solid.name), max(group.name, solid.name)) not in scene.ignored:
+                _warn_of_pair(group, what, solid, free)
+        start = end
+
+
+def _pieces(scene: Contents) -> Iterator[Collider]:
+    """The shapes of the rigid bodies, where they start."""
+    for body in scene.bodies:
+        turn = rotation_matrix(body.rotation)
+        for piece in body.pieces:
+            rotation = quaternion_product(body.rotation, piece.rotation)
+            yield Collider(body.name, piece.shape, body.position + turn @ piece.position, rotation, body.surface)
+
+
+def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndarray) -> None:
+    from shinari.shapes.encode import signed_distance
+
+    low, high = collider.shape.bounds()
+    local = (group.positions - collider.position) @ rotation_matrix(collider.rotation)
+    reach = group.radii[:, None]
+    near = np.flatnonzero(free & ((local > low - reach) & (local < high + reach)).all(axis=1))
+    if len(near) == 0:
+        return
+    shape = collider.shape
+    if isinstance(shape, Plane):  # most scenes have one: nothing to compile
+        gaps = local[near] @ np.array(shape.normal) - shape.offset
+    else:
+        gaps = signed_distance(shape, local[near])
+    depth = group.radii[near] - gaps
+    size = np.abs(group.positions[near]).max(axis=1) + np.abs(local[near]).max(axis=1)
+    deep = depth > np.maximum(ALLOWED * group.radii[near], ROUNDING * size)
+    if deep.any():
+        worst = int(np.argmax(np.where(deep, depth, -np.inf)))
+        warn(
+            f"{group.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
+            f"particle {int(near[worst])} with {depth[worst]:.3g} m; they are pushed out at the depenetration speed",
+            ContactWarning,
+        )

@@ -1,0 +1,222 @@
+"""Colliders: their poses over a substep, and the contacts of particles, triangles and segments with them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shinari.collision.law import slow_approach
+from shinari.collision.report import Touches
+from shinari.compute import Program
+from shinari.geometry.motion import pose_at, rotation_matrix
+from shinari.model.model import Model
+from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.model.system import System
+from shinari.model.system_model import Binding, SystemModel
+from shinari.scene.contents import Contents
+from shinari.scene.things import Collider
+from shinari.shapes.encode import encode_shapes
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.mesh_distance import mesh_fields
+from shinari.shapes.registry import LAST_UNBOUNDED
+from shinari.systems.colliders.collide import bounce_particle, push_particles
+from shinari.systems.colliders.contact_list import ContactList
+from shinari.systems.colliders.detection import (
+    BLOCK,
+    advance_poses,
+    begin_search,
+    check_margin,
+    check_moving,
+    finish_search,
+    look_ahead,
+    mark_element,
+    mark_particle,
+    store_velocity,
+    sum_squares,
+)
+from shinari.systems.colliders.elements import bounce_element, elements_of, push_elements
+from shinari.systems.colliders.records import Colliders, Ignored, Margins, Motion, Poses, Search, Sums
+
+# A margin, in displacements of a particle in a step.
+AHEAD = 2.0
+# Items below which a part is not worth sharing.
+FEW, MANY = 64, 512
+
+
+class ColliderModel(SystemModel):
+    """Contacts of particles with colliders; these stand in the model."""
+
+    def bind(self, work: Binding) -> "list[Solids]":
+        """The colliders of a simulation."""
+        if not work.model.colliders or work.model.particle_count == 0:
+            return []
+        records = work.particles, work.groups, work.clock
+        return [Solids(work.scene, work.model, work.state, work.settings, *records)]
+
+
+class Solids(System):
+    """Colliders of one simulation, with their poses at both ends of the substep, and the contacts with them.
+
+    Attributes:
+        colliders: The colliders.
+        fields: Distance fields of the meshes among them.
+        pose_table: Their poses at both ends of the substep.
+        particle_list: Contacts of particles.
+        element_list: Contacts of triangles and segments, or None.
+    """
+
+    order = 12
+    touching = True
+
+    def __init__(
+        self,
+        scene: Contents,
+        model: Model,
+        state: State,
+        settings: Settings,
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
+    ) -> None:
+        self._model, self._state, self._settings = model, state, settings
+        self._particles, self._groups, self._clock = particles, groups, clock
+        precision, colliders, count = model.real, model.colliders, model.particle_count
+        shapes = [collider.shape for collider in colliders]
+        kinds, sizes, fields = encode_shapes(shapes, precision)
+        corners = [shape.bounds() for shape in shapes]
+        moves = np.array([c.motion is not None for c in colliders], bool)
+        self.colliders = Colliders(
+            precision,
+            kind=kinds,
+            size=sizes,
+            surface=np.array([collider.surface.numbers for collider in colliders], precision),
+            low=np.array([low for low, _ in corners], precision),
+            high=np.array([high for _, high in corners], precision),
+            moves=moves,
+        )
+        self.fields = mesh_fields(fields, precision)
+        names = [group.name for group in scene.groups]
+        passes = [(min(n, c.name), max(n, c.name)) in scene.ignored for n in names for c in colliders]
+        self._ignored = Ignored(passes=np.array(passes, bool))
+        self._movers = np.flatnonzero(moves)
+        self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
+        self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
+        self._margins = Margins.zeros(count, precision)
+        self._margins.bind(radius=model.radii, thing=model.owners)
+        self._margins.surface[...] = model.surfaces[model.owners]
+        self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // BLOCK))
+        self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
+        self._weight = float(np.linalg.norm(model.gravity))
+        meshes = len(self.fields) > 0
+        points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
+        self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
+        # particles first: what is deep at a vertex does not hide what is deep beside it
+        self._push = [for_kinds(push_particles(meshes), kinds)]
+        self.element_list: ContactList | None = None
+        elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
+        if len(elements):
+            self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
+            self._push.append(for_kinds(push_elements(meshes), kinds))
+        self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
+
+    @property
+    def detections(self) -> int:
+        """How often the lists were made in the last step."""
+        return int(self._search.detections[0])
+
+    @property
+    def after(self) -> np.ndarray:
+        """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
+        return self.pose_table.after.reshape(-1, len(self.colliders), 12)
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
+        count = len(self.colliders)
+        table = self._motion.pose.reshape(-1, count, 12)
+        positions, rotations = poses_at(self._model.colliders, time)
+        _write(table[0], positions, rotations)
+        self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._groups), 1))
+        self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
+        self.pose_table.before[...] = self.pose_table.after
+        if len(self._movers):
+            for substep, end in enumerate(ends):
+                _write(table[substep + 1], *poses_at(self._model.colliders, end))
+        self._search.stale[0], self._search.factor[0], self._search.detections[0] = 1, AHEAD, 0
+        for each in self._lists:
+            each.forget()
+
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: poses at both of its ends."""
+        if len(self._movers):
+            records = self.pose_table, self._motion, self.colliders, self._groups, self._clock
+            p.launch(advance_poses, *records, count=len(self.pose_table))
+        if self._bounces:
+            p.launch(store_velocity, self._margins, self._particles, count=len(self._particles), grain=4096)
+
+    def record_contacts(self, p: Program, first: bool) -> None:
+        """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
+        settings, count = self._settings, len(self._particles)
+        h, speed = settings.substep, settings.depenetration_speed if first else 0.0
+        moving = self._margins, self._particles
+        p.launch(check_margin, *moving, self._search, h, count=count, grain=2048)
+        if len(self._movers):
+            p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
+        with p.when((self._search.stale, 0)):
+            self._record_search(p)
+        for each, push in zip(self._lists, self._push, strict=True):
+            solids = self.colliders, self.pose_table, self.fields
+            arguments = each.items, each.contacts, *solids, self._particles, self._margins, h, speed, first
+            p.launch(push, *arguments, colours=each.colours.start, grain=FEW)
+
+    def _record_search(self, p: Program) -> None:
+        """List the colliders near particles and elements; contacts keep their state."""
+        settings, count = self._settings, len(self._particles)
+        h, dt = settings.substep, settings.dt
+        p.launch(look_ahead, self.pose_table, self._motion, self.colliders, self._groups, count=len(self.pose_table))
+        p.launch(sum_squares, self._sums, self._particles, count=len(self._sums), grain=8)
+        p.serial(begin_search, self._search, self._sums, self._particles, self._weight * dt)
+        solids = self._margins, self._particles, self.colliders, self.pose_table, self._ignored
+        p.launch(mark_particle, self.particle_list.marks, *solids, self._search, h, dt, count=count)
+        if self.element_list is not None:
+            elements = self.element_list.elements
+            p.launch(mark_element, self.element_list.marks, elements, *solids, h, count=len(elements))
+        for each in self._lists:
+            each.record_renew(p)
+        p.serial(finish_search, self._search)
+
+    def record_restitution(self, p: Program) -> None:
+        """Change velocities after impacts."""
+        if not self._bounces:
+            return
+        gravity = *self._model.gravity, slow_approach(self._model.gravity, self._settings.substep)
+        for each, bounce in zip(self._lists, (bounce_particle, bounce_element), strict=False):
+            arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
+            p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step."""
+        return Touches.joined([each.touches() for each in self._lists])
+
+
+def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (K, 3) [m] and rotations (K, 4), w x y z, of colliders at a time [s].
+
+    Raises:
+        SceneError: The motion of a collider returns something else than a finite pose.
+    """
+    poses = [
+        (c.position, c.rotation)
+        if c.motion is None
+        else pose_at(c.motion, time, c.rotation, f"collider {c.name!r}: motion")
+        for c in colliders
+    ]
+    positions, rotations = [p for p, _ in poses], [q for _, q in poses]
+    return np.array(positions).reshape(-1, 3), np.array(rotations).reshape(-1, 4)
+
+
+def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:
+    """Write poses as matrices and positions, (K, 12)."""
+    for k, q in enumerate(rotations):
+        table[k, :9] = rotation_matrix(q).ravel()
+    table[:, 9:] = positions

@@ -1,0 +1,303 @@
+"""Which pieces of bodies are near which particles and elements, found once a step and again when one leaves its margin.
+
+As in `shinari.systems.colliders.detection`, but a body has a margin of its own: what a particle and a body have gone
+since the detection adds up to more than the distance that two points on them can have come nearer.
+
+A contact that has pushed in the step stays in the list until the step ends, so that its impulse is reported.
+"""
+
+import numpy as np
+
+from shinari.collision.broad.pairs import Keys, contains, first_from
+from shinari.collision.narrow.poses import Vector
+from shinari.compute import kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
+from shinari.maths.function import steady
+from shinari.maths.quaternion import rotate
+from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.model.particles import Groups, Particles
+from shinari.systems.colliders.collide import place, start_of
+from shinari.systems.coupling.records import (
+    Boxes,
+    Candidates,
+    Contacts,
+    Counts,
+    Items,
+    Margins,
+    Passes,
+    PieceTable,
+    Progress,
+    Sums,
+    Turns,
+)
+from shinari.systems.coupling.response import into_piece
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.motion import turn_between
+
+BLOCK = 1024
+THIRD = 1.0 / 3.0
+
+
+@kernel(fastmath=STEADY)
+def measure_piece(k, pieces: PieceTable, frames: Frames, turns: Turns):
+    """How far any point of a piece has gone since the detection, with its displacement in this substep, at most."""
+    b = pieces.frame[k]
+    here, turned = frames.x[b], frames.q[b]
+    far = norm(sub(here, turns.reference_x[b])) + norm(sub(here, frames.x0[b]))
+    angle = norm(turn_between(turns.reference_q[b], turned)) + norm(turn_between(frames.q0[b], turned))
+    pieces.travel[k] = far + angle * pieces.reach[k]
+
+
+@kernel
+def check_pieces(_, pieces: PieceTable, progress: Progress):
+    """Whether a piece has left its margin."""
+    for k in range(len(pieces)):
+        if not (pieces.travel[k] <= pieces.margin[k]):
+            progress.stale[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def check_particle(i, margins: Margins, particles: Particles, progress: Progress, h: float):
+    """Measure how far a particle has gone, with its displacement in the substep; whether it has left its margin."""
+    now = place(particles.x, i)
+    start = start_of(particles.x, particles.predicted, particles.v, h, i)
+    displacement = norm(sub(now, start))
+    gone = norm(sub(now, margins.place[i])) + displacement
+    margins.displacement[i], margins.gone[i] = displacement, gone
+    if not (gone <= margins.margin[i]):
+        # whoever writes it, it is a one
+        progress.stale[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def sum_squares(k, particles: Particles, sums: Sums):
+    """Sum of the squares of the speeds of a block of particles."""
+    total = 0.0
+    for i in range(k * BLOCK, min((k + 1) * BLOCK, len(particles))):
+        v = particles.v[i]
+        total += np.float64(v[0]) * v[0] + np.float64(v[1]) * v[1] + np.float64(v[2]) * v[2]
+    sums.squares[k] = total
+
+
+@kernel(fastmath=STEADY)
+def begin_detection(_, progress: Progress, sums: Sums, count: np.int64, fall: float):
+    """By how much speeds may change in a step: the fall, and a quarter of what they are in the mean.
+
+    Args:
+        _: 0.
+        progress: Receives it.
+        sums: Sums of the squares of speeds.
+        count: Particles.
+        fall: What gravity adds to a speed in a step [m/s].
+    """
+    total = 0.0
+    for k in range(len(sums)):
+        total += sums.squares[k]
+    progress.drop[0] = fall + 0.25 * np.sqrt(total / count)
+
+
+@kernel(fastmath=STEADY)
+def set_margin(i, margins: Margins, particles: Particles, progress: Progress, dt: float, h: float):
+    """Margin of a particle, and where it is."""
+    now = place(particles.x, i)
+    stride = norm(sub(now, start_of(particles.x, particles.predicted, particles.v, h, i)))
+    speed = max(norm(place(particles.v, i)), stride / h)
+    margins.margin[i] = max(progress.factor[0] * dt * (speed + progress.drop[0]) + margins.radius[i], stride)
+    margins.gone[i], margins.displacement[i], margins.place[i] = stride, stride, now
+
+
+@kernel(fastmath=STEADY)
+def set_piece_margin(k, pieces: PieceTable, frames: Frames, progress: Progress, dt: float):
+    """Margin of a piece, and where its middle is; it was measured from the pose of now."""
+    b = pieces.frame[k]
+    speed = norm(frames.v[b]) + norm(frames.w[b]) * pieces.reach[k] + progress.drop[0]
+    pieces.margin[k] = max(progress.factor[0] * dt * speed, pieces.travel[k])
+    pieces.middle[k] = add(frames.x[b], rotate(frames.q[b], pieces.centre[k]))
+
+
+@kernel
+def set_reference(b, frames: Frames, turns: Turns):
+    """Keep the pose of a frame at a detection."""
+    turns.reference_x[b], turns.reference_q[b] = frames.x[b], frames.q[b]
+
+
+@kernel(fastmath=STEADY)
+def set_boxes(_, boxes: Boxes, margins: Margins, particles: Particles, groups: Groups):
+    """Boxes around the margins of all particles of each object in the world."""
+    for t in range(len(boxes)):
+        boxes.low[t], boxes.high[t] = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
+    for i in range(len(particles)):
+        t, reach = np.int64(margins.object[i]), np.float64(margins.margin[i] + margins.radius[i])
+        at = add(groups.origin[particles.group[i]], place(particles.x, i))
+        low, high = boxes.low[t], boxes.high[t]
+        boxes.low[t] = min(low[0], at[0] - reach), min(low[1], at[1] - reach), min(low[2], at[2] - reach)
+        boxes.high[t] = max(high[0], at[0] + reach), max(high[1], at[1] + reach), max(high[2], at[2] + reach)
+
+
+@steady
+def list_object(t, at, boxes, passes, pieces, candidates):
+    """List the pieces that may be near an object from row `at` on, or count them (-1)."""
+    low, high, n = boxes.low[t], boxes.high[t], 0
+    for k in range(len(pieces)):
+        reach, c = pieces.radius[k] + pieces.margin[k], pieces.middle[k]
+        near = low[0] <= c[0] + reach and low[1] <= c[1] + reach and low[2] <= c[2] + reach
+        near = near and c[0] - reach <= high[0] and c[1] - reach <= high[1] and c[2] - reach <= high[2]
+        if near and not passes.passes[t * len(pieces) + k]:
+            if at >= 0:
+                candidates.piece[at + n] = k
+            n += 1
+    return n
+
+
+@kernel
+def count_candidates(
+    _, boxes: Boxes, passes: Passes, pieces: PieceTable, candidates: Candidates, progress: Progress
+):  # fmt: skip
+    """Count the pieces that may be near each object."""
+    total = 0
+    for t in range(len(boxes)):
+        boxes.start[t] = total
+        total += list_object(t, -1, boxes, passes, pieces, candidates)
+        boxes.end[t] = total
+    progress.candidates[0] = total
+
+
+@kernel
+def list_candidates(t, boxes: Boxes, passes: Passes, pieces: PieceTable, candidates: Candidates):
+    """List the pieces that may be near an object."""
+    list_object(t, boxes.start[t], boxes, passes, pieces, candidates)
+
+
+@shared(fastmath=STEADY)
+def is_near(point: Vector, reach: float, k: int, pieces: PieceTable, frames: Frames) -> bool:
+    """Whether a point is nearer than `reach` to the box of piece k."""
+    away, most, b = sub(point, pieces.middle[k]), reach + pieces.radius[k], pieces.frame[k]
+    if dot(away, away) > most * most:
+        return False
+    q, low, high = into_piece(pieces, k, frames.x[b], frames.q[b], point), pieces.low[k], pieces.high[k]
+    x = max(max(low[0] - q[0], q[0] - high[0]), 0.0)
+    y = max(max(low[1] - q[1], q[1] - high[1]), 0.0)
+    z = max(max(low[2] - q[2], q[2] - high[2]), 0.0)
+    return np.sqrt(x * x + y * y + z * z) <= reach
+
+
+@kernel
+def keep_contact(m, contacts: Contacts, old: Contacts):
+    """Copy a contact before the list is made anew."""
+    old.item[m], old.piece[m], old.push[m], old.hold[m] = (
+        contacts.item[m], contacts.piece[m], contacts.push[m], contacts.hold[m]
+    )  # fmt: skip
+    old.normal[m], old.gap[m], old.weights[m] = contacts.normal[m], contacts.gap[m], contacts.weights[m]
+    old.impulse[m] = contacts.impulse[m]
+
+
+@steady
+def has_pushed(contacts, m):
+    """Whether a contact has pushed in this step."""
+    p = contacts.impulse[m]
+    return p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
+
+
+@kernel(fastmath=STEADY)
+def measure_item(e, items: Items, margins: Margins, particles: Particles, groups: Groups):
+    """Where an item is, and how far pieces are near it."""
+    i0, i1, i2 = items.points[e]
+    x0, x1, x2 = place(particles.x, i0), place(particles.x, i1), place(particles.x, i2)
+    centre = scale(add(x0, add(x1, x2)), np.float32(THIRD))
+    extent = max(norm(sub(x0, centre)), max(norm(sub(x1, centre)), norm(sub(x2, centre))))
+    margin = max(margins.margin[i0], max(margins.margin[i1], margins.margin[i2]))
+    radius = max(margins.radius[i0], max(margins.radius[i1], margins.radius[i2]))
+    items.middle[e] = add(groups.origin[particles.group[i0]], centre)
+    items.free[e] = max(particles.x[i0, 3], max(particles.x[i1, 3], particles.x[i2, 3])) > ZERO
+    items.reach[e] = np.float64(margin) + radius + extent if margins.active[i0] else -1.0
+
+
+@shared(fastmath=STEADY)
+def list_item(
+    e: int,
+    at: int,
+    items: Items,
+    boxes: Boxes,
+    candidates: Candidates,
+    held: Keys,
+    pieces: PieceTable,
+    frames: Frames,
+    contacts: Contacts,
+    old: Contacts,
+    counts: Counts,
+) -> int:
+    """List the pieces near an item, and those that it has touched in this step, ascending.
+
+    Args:
+        e: The item.
+        at: Row of the first contact; -1 to count only.
+        items: The items.
+        boxes: Candidates of each object.
+        candidates: Pieces that may be near.
+        held: Keys item * pieces + piece of items that are attached to the bodies of pieces.
+        pieces: The pieces.
+        frames: The frames.
+        contacts: Receives the contacts.
+        old: The contacts before.
+        counts: How many of these there are.
+
+    Returns:
+        The number of contacts.
+    """
+    n, t, reach, point, free = 0, items.object[e], items.reach[e], items.middle[e], items.free[e]
+    o = first_from(e, old.item, counts.old[0])
+    c, end = boxes.start[t], boxes.end[t]
+    while True:
+        k = candidates.piece[c] if c < end and reach >= ZERO else len(pieces)
+        was = old.piece[o] if o < counts.old[0] and old.item[o] == e else len(pieces)
+        here = min(k, was)
+        if here == len(pieces):
+            break
+        near, known = False, was == here
+        if k == here and (free or frames.inverse_mass[pieces.frame[k]] > ZERO):
+            near = is_near(point, reach + pieces.margin[k], k, pieces, frames)
+            near = near and not contains(held, e * len(pieces) + k)
+        if near or (known and has_pushed(old, o)):
+            if at >= 0:
+                m = at + n
+                contacts.item[m], contacts.piece[m], contacts.bound[m], contacts.settled[m] = e, here, -1.0, True
+                if known:
+                    contacts.push[m], contacts.hold[m], contacts.normal[m] = old.push[o], old.hold[o], old.normal[o]
+                    contacts.gap[m], contacts.weights[m] = old.gap[o], old.weights[o]
+                    contacts.impulse[m] = old.impulse[o]
+                else:
+                    contacts.push[m], contacts.gap[m] = 0.0, 0.0
+                    contacts.hold[m] = contacts.normal[m] = contacts.impulse[m] = 0.0, 0.0, 0.0
+                    contacts.weights[m] = 1.0, 0.0, 0.0
+            n += 1
+        c += 1 if k == here else 0
+        o += 1 if known else 0
+    return n
+
+
+@kernel
+def count_item(
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
+    frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
+):  # fmt: skip
+    """Count the contacts of an item."""
+    offsets.start[e] = list_item(e, -1, items, boxes, candidates, held, pieces, frames, contacts, old, counts)
+
+
+@kernel
+def fill_item(
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
+    frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
+):  # fmt: skip
+    """List the contacts of an item."""
+    at = offsets.start[e]
+    if offsets.start[e + 1] > at:
+        list_item(e, at, items, boxes, candidates, held, pieces, frames, contacts, old, counts)
+
+
+@kernel
+def end_detection(_, progress: Progress):
+    """The lists are made; if they have to be made again in the step, margins are twice as wide."""
+    progress.stale[0], progress.factor[0] = 0, 2.0 * progress.factor[0]
+    progress.detections[0] += 1

@@ -1,0 +1,185 @@
+"""A point of particles against a piece of a body: the push that stops the point at the surface, shared by both.
+
+All as in `shinari.systems.colliders.collide`, with the body as a solid that gives way. A push P [kg m] at an arm r from
+its centre moves the body by P / m and turns it by I^-1 (r x P), so along a direction n the two yield by
+
+    w = w_point + 1/m + (r x n) . I^-1 (r x n)
+
+for each unit of P. The push along the normal adds up over a substep and never pulls; friction takes the slip away as
+far as its share of that push allows (Coulomb, as a limit on the tangential push of the substep).
+
+The arm is that of the point at the start of the substep. Velocities are (x - x0) / h, so what a push gives to the
+angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
+"""
+
+from functools import cache
+
+from shinari.collision.law import friction, normal_response, recovery, tangential
+from shinari.collision.narrow.fields import BodyFields, Four, distances
+from shinari.collision.narrow.poses import Vector
+from shinari.compute import kernel, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.maths.function import steady
+from shinari.maths.poses import to_local, turn
+from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
+from shinari.systems.colliders.collide import touching_plane
+from shinari.systems.coupling.records import PieceTable, Turns
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.motion import symmetric_times, turned_by, turned_by_moment
+
+
+@steady
+def effective_inverse_mass(frames, b, r, n):
+    """How far a body gives way along n at an arm r for each unit of push along n [1/kg]."""
+    moment = cross(r, n)
+    return frames.inverse_mass[b] + dot(moment, symmetric_times(frames.inverse_inertia, b, moment))
+
+
+@steady
+def into_piece(pieces, k, x, q, point):
+    """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
+    return to_local(pieces.place[k], rotate_back(q, sub(point, x)))
+
+
+@cache
+def response(meshes: bool) -> Shared:
+    """The push of a piece on a point, in the world, for scenes with or without meshes; compiled once."""
+    distance_and_normal = distances(meshes)
+
+    @shared(fastmath=STEADY)
+    def respond_to_piece(
+        pieces: PieceTable,
+        fields: BodyFields,
+        frames: Frames,
+        k: int,
+        start: Vector,
+        now: Vector,
+        reach: float,
+        w: float,
+        law: Four,
+        push: float,
+        hold: Vector,
+        limits: tuple[float, float],
+    ) -> tuple[bool, Vector, Vector, Vector, float, Vector, float]:
+        """The push of a piece on a point.
+
+        Args:
+            pieces: The pieces.
+            fields: Distance fields of meshes.
+            frames: The frames.
+            k: The piece.
+            start: The point at the start of the substep [m].
+            now: The point now [m].
+            reach: Distance that it keeps [m].
+            w: Its inverse mass [1/kg].
+            law: Friction, static friction, restitution and compliance of the pair.
+            push: Push along the normal so far in this substep [kg m].
+            hold: Push of friction so far [kg m].
+            limits: 1 / h^2, and how far what was inside comes out at most [m].
+
+        Returns:
+            Whether it touches, the further push on the point [kg m], how far the two come apart without velocity [m],
+            the normal, both pushes so far, and the gap at the start of the substep, or now when it does not touch.
+        """
+        zero, b, kind, s = (0.0, 0.0, 0.0), pieces.frame[k], pieces.kind[k], pieces.size[k]
+        ease, escape = limits
+        first = into_piece(pieces, k, frames.x0[b], frames.q0[b], start)
+        last = into_piece(pieces, k, frames.x[b], frames.q[b], now)
+        value, normal = distance_and_normal(kind, last, s, fields)
+        gap_b = value - reach
+        way = sub(last, first)
+        if gap_b >= norm(way) and push <= ZERO:
+            return False, zero, zero, zero, push, hold, gap_b
+        n, depth, before = touching_plane(distance_and_normal, kind, s, fields, first, last, reach, gap_b, normal)
+        if depth <= ZERO and push <= ZERO:
+            return False, zero, zero, zero, push, hold, gap_b
+        gap = max(dot(n, sub(first, last)) - depth, 0.0)
+        q = frames.q[b]
+        n, way = rotate(q, turn(pieces.place[k], n)), rotate(q, turn(pieces.place[k], way))
+        arm = sub(start, frames.x0[b])
+        give = w + effective_inverse_mass(frames, b, arm, n)
+        if not give > ZERO:
+            return False, zero, zero, zero, push, hold, gap_b
+        soft = law[3] * ease
+        # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
+        push, hold = push + dot(n, hold), tangential(hold, n)
+        # the substep begins with the push of the last one, which is taken back where it was too much
+        change = normal_response(depth, depth - before, push, soft, give, -push)
+        pushed = push + change
+        out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
+        slip = tangential(way, n)
+        along, _ = direction_and_length(slip)
+        wanted = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
+        held = friction(wanted, pushed, law)
+        return True, add(scale(n, change), sub(held, hold)), scale(n, out), n, pushed, held, gap
+
+    return respond_to_piece
+
+
+@shared(fastmath=STEADY)
+def apply_reaction(
+    frames: Frames, turns: Turns, b: int, arm: Vector, push: Vector, silent: Vector, rate: float
+) -> None:
+    """Apply the opposite of a push to a body at once.
+
+    Args:
+        frames: The frames; `x0` moves along with what brings no velocity.
+        turns: Receives moments and displacements of the sweep.
+        b: The frame.
+        arm: From its origin to the point [m].
+        push: Push on the point [kg m].
+        silent: How far the body moves without velocity [m].
+        rate: 1 / h.
+    """
+    w = frames.inverse_mass[b]
+    if w <= ZERO:
+        return
+    moment = cross(push, arm)
+    turned = symmetric_times(frames.inverse_inertia, b, moment)
+    frames.x[b] = add(frames.x[b], sub(silent, scale(push, w)))
+    frames.x0[b] = add(frames.x0[b], silent)
+    for c in range(3):
+        frames.impulses[b, c] -= rate * (push[0] if c == 0 else (push[1] if c == 1 else push[2]))
+        frames.impulses[b, 3 + c] += rate * (moment[0] if c == 0 else (moment[1] if c == 1 else moment[2]))
+    turns.torque[b] = add(turns.torque[b], scale(moment, rate))
+    frames.q[b] = turned_by(frames.q[b], turned)
+    turns.moved[b, 0] += norm(silent) + w * norm(push)
+    turns.moved[b, 1] += norm(turned)
+
+
+@steady
+def balance(frames, turns, b, silent, speed, rate):
+    """Take from the spin of a body the angular momentum that comes in where an overlap goes out without velocity.
+
+    What moves by s without velocity takes its momentum along, m s cross v. With S = m s of the point, and the opposite
+    of the body, both together gain S cross (v - v_b).
+
+    Args:
+        frames: The frames.
+        turns: Moments of the impulses of this sweep; changed.
+        b: The frame.
+        silent: S of the point [kg m].
+        speed: Its velocity after the push [m/s].
+        rate: 1 / h.
+    """
+    if frames.inverse_mass[b] > ZERO and max(abs(silent[0]), max(abs(silent[1]), abs(silent[2]))) > ZERO:
+        gained = cross(silent, sub(speed, scale(sub(frames.x[b], frames.x0[b]), rate)))
+        turns.torque[b] = sub(turns.torque[b], gained)
+
+
+@kernel
+def begin_turn(b, frames: Frames, turns: Turns):
+    """Keep the quaternion of a frame before a sweep, and clear its sums."""
+    turns.before[b], turns.moved[b], turns.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@kernel(fastmath=STEADY)
+def end_turn(b, frames: Frames, turns: Turns, h: float):
+    """Turn a body by exactly what the moments of a sweep give to its angular momentum.
+
+    In the sweep turns add up to first order.
+    """
+    moment = turns.torque[b]
+    if dot(moment, moment) > ZERO:
+        frames.q[b] = turned_by_moment(frames, b, turns.before[b], moment, h)

@@ -1,0 +1,1 @@
+"""Rows that break, tear and yield."""

@@ -1,0 +1,283 @@
+"""Tearing: rows that are strained beyond their limit let go for good, and what they held goes with them.
+
+Distance rows are judged by (|x0 - x1| - L) / L, tetrahedra by their largest principal strain s - 1, where s^2 is the
+largest eigenvalue of F^T F: what they are strained by at the end of a substep. Where a sheet is so stiff and light that
+one iteration does not solve it, neighbouring rows differ, and the first tears too early; substeps help.
+
+A triangle that has lost an edge, and a tetrahedron that has let go, is removed: it is no longer drawn, feels no air and
+keeps nothing off; no particle is removed. Edges without a triangle left and rows that bend two triangles go with them.
+"""
+
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from shinari.compute import Field, Kernel, Program, Record, function, kernel, real, scratch
+from shinari.compute.kernels import STEADY
+from shinari.geometry.tetrahedra.check import boundary_faces
+from shinari.maths.eigen import eigen
+from shinari.model.model import Fabric, Followers, Model, Tearing
+from shinari.model.particles import Particles
+from shinari.model.state import State
+from shinari.model.system import System
+from shinari.model.system_model import Binding, SystemModel
+from shinari.scene.contents import Contents
+from shinari.scene.materials import ClothMaterial
+from shinari.scene.things import Particles as ParticleObject
+from shinari.systems.rows.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
+
+if TYPE_CHECKING:
+    from shinari.systems.rows.system import BlockSolver
+
+
+def elements_left(model: Model, state: State, thing: int) -> np.ndarray | None:
+    """Which triangles, segments or tetrahedra of a thing are still there, (E,); None: it cannot tear."""
+    for fabric in model.fabrics:
+        if fabric.thing == thing:
+            return fabric.present(state.broken[fabric.block])
+    return None
+
+
+def faces_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
+    """Active triangles of an object, (F, 3), local indices; of a soft body its boundary now."""
+    assert group.faces is not None
+    if left is None or left.all():
+        return group.faces
+    if group.tetrahedra is not None:
+        return boundary_faces(np.asarray(group.tetrahedra)[left])
+    return group.faces[left]
+
+
+def shown_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
+    """Triangles of a visual surface that are still there, (F, 3): no vertex is in a tetrahedron that is gone."""
+    visual, tetrahedra = group.visual, group.tetrahedra
+    assert visual is not None
+    corners = getattr(visual, "corners", None)
+    if left is None or left.all() or corners is None or tetrahedra is None:
+        return np.array(visual.faces)
+    gone = {tuple(row) for row in np.sort(tetrahedra[~left], axis=1).tolist()}
+    lost = np.array([tuple(row) in gone for row in np.sort(corners, axis=1).tolist()])
+    return visual.faces[~lost[visual.faces].any(axis=1)]
+
+
+def air_left(scene: Contents, model: Model, state: State) -> np.ndarray:
+    """Which triangles in the air are still there, (F,)."""
+    found = []
+    for thing, group in enumerate(scene.groups):
+        if isinstance(group.material, ClothMaterial) and group.faces is not None:
+            left = elements_left(model, state, thing)
+            found.append(np.ones(len(group.faces), np.bool_) if left is None else left)
+    return np.concatenate(found)
+
+
+class Edges(Record):
+    """Particles of the distance rows of a block, M rows."""
+
+    points = Field(np.uint32, 2)
+
+
+class Tetrahedra(Record):
+    """Particles of the tetrahedra of a block, M rows."""
+
+    points = Field(np.uint32, 4)
+
+
+class Tearable(Record):
+    """Rows of a block that can tear."""
+
+    row = Field(np.uint32)
+
+
+class Torn(Record):
+    """One row for each object that can tear, and one for all of them at the end."""
+
+    flag = Field(np.int64, doc="whether rows have been released since it was last reset")
+
+
+class Elements(Record):
+    """Elements of an object, and one at the end that never goes."""
+
+    gone = Field(np.bool_)
+
+
+class FollowerRows(Record):
+    """Rows that go with elements."""
+
+    row = Field(np.uint32)
+    elements = Field(np.int64, 2, doc="elements that it follows")
+    needed = Field(np.int64, doc="how many of them have to be gone")
+
+
+@kernel(fastmath=STEADY)
+def tear_edge(
+    k, tearable: Tearable, edges: Edges, particles: Particles, broken: Broken, cells: Cells, softness: Softness,
+    parameters: Parameters, layout: Layout, torn: Torn, thing: int, limit: real,
+):  # fmt: skip
+    """Release a distance row that is longer than `limit` times its rest length."""
+    r = np.int64(tearable.row[k])
+    if broken.flag[r]:
+        return
+    i, j = edges.points[r]
+    p, q = particles.x[i], particles.x[j]
+    a, b, c = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    most = limit * parameter(r, 0, cells, parameters, layout)
+    if a * a + b * b + c * c > most * most:
+        release_row(r, broken, cells, softness, layout)
+        torn.flag[thing] = 1
+
+
+@function(fastmath=STEADY)
+def deformation_gradient(r, tetrahedra, particles, cells, parameters, layout, f):
+    """F of a tetrahedron into f, float64, with the inverse rest shape as the first nine parameters."""
+    corner = particles.x[tetrahedra.points[r, 0]]
+    for j in range(3):
+        f[0, j] = f[1, j] = f[2, j] = 0.0
+    for k in range(3):
+        other = particles.x[tetrahedra.points[r, k + 1]]
+        a, b, d = other[0] - corner[0], other[1] - corner[1], other[2] - corner[2]
+        for j in range(3):
+            inverse = np.float64(parameter(r, 3 * k + j, cells, parameters, layout))
+            f[0, j] += np.float64(a) * inverse
+            f[1, j] += np.float64(b) * inverse
+            f[2, j] += np.float64(d) * inverse
+
+
+@function(fastmath=STEADY)
+def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
+    """F^T F of a tetrahedron into c, float64."""
+    f = scratch((3, 3), c[0, 0])
+    deformation_gradient(r, tetrahedra, particles, cells, parameters, layout, f)
+    for i in range(3):
+        for j in range(i, 3):
+            c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
+            c[j, i] = c[i, j]
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def tear_tetrahedron(
+    k, tearable: Tearable, tetrahedra: Tetrahedra, particles: Particles, broken: Broken, cells: Cells,
+    softness: Softness, parameters: Parameters, layout: Layout, torn: Torn, thing: int, limit: real,
+):  # fmt: skip
+    """Release a tetrahedron that is stretched beyond `limit`."""
+    r = np.int64(tearable.row[k])
+    if broken.flag[r]:
+        return
+    c, v = scratch((3, 3), np.float64(0.0)), scratch((3, 3), np.float64(0.0))
+    right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c)
+    most = np.float64(limit) * np.float64(limit)
+    # no eigenvalue is larger than the largest sum over a row (Gershgorin)
+    bound = 0.0
+    for i in range(3):
+        bound = max(bound, abs(c[i, 0]) + abs(c[i, 1]) + abs(c[i, 2]))
+    if bound > most:
+        eigen(c, v)
+        if max(c[0, 0], max(c[1, 1], c[2, 2])) > most:
+            release_row(r, broken, cells, softness, layout)
+            torn.flag[thing] = 1
+
+
+@cache
+def holders_record(rows: int) -> type[Record]:
+    """Record of the rows that hold each element, E rows."""
+    return type("Holders", (Record,), {"row": Field(np.uint32, rows)})
+
+
+@cache
+def mark_elements(rows: int) -> Kernel:
+    """Kernel that marks the elements that have lost one of so many rows."""
+
+    @kernel
+    def mark_element(e, holders: Annotated[Any, holders_record(rows)], broken: Broken, elements: Elements):
+        for k in range(rows):
+            if broken.flag[holders.row[e, k]]:
+                elements.gone[e] = True
+
+    return mark_element
+
+
+@kernel
+def follow_elements(
+    k, followers: FollowerRows, elements: Elements, broken: Broken, cells: Cells, softness: Softness, layout: Layout
+):
+    """Release a row whose elements are gone."""
+    i, j = followers.elements[k]
+    r = np.int64(followers.row[k])
+    if np.int64(elements.gone[i]) + np.int64(elements.gone[j]) >= followers.needed[k] and not broken.flag[r]:
+        release_row(r, broken, cells, softness, layout)
+
+
+@kernel
+def note(_, torn: Torn, thing: int):
+    """Tell all that an object has torn, and reset its own mark."""
+    torn.flag[thing] = 0
+    torn.flag[len(torn) - 1] = 1
+
+
+class TearingModel(SystemModel):
+    """Rows that tear; they stand in the model."""
+
+    def bind(self, work: Binding) -> "list[Tears]":
+        """The rows of a simulation."""
+        from shinari.systems.rows.system import block_solvers
+
+        return [Tears(work.model, block_solvers(work), work.particles)] if work.model.tearings else []
+
+
+class Tears(System):
+    """Rows of one simulation that tear."""
+
+    order = 82
+
+    def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:
+        self._model, self._solvers, self._particles = model, solvers, particles
+        self._things = sorted({self._thing(tearing) for tearing in model.tearings})
+        self._torn = Torn.zeros(len(self._things) + 1)
+        self._tearable = [Tearable(row=tearing.rows.astype(np.uint32)) for tearing in model.tearings]
+        self._fabrics = [fabric for fabric in model.fabrics if fabric.thing in self._things]
+        self._elements = [Elements.zeros(len(fabric.rows) + 1) for fabric in self._fabrics]
+
+    def take_released(self) -> bool:
+        """Whether an element has been released since this was last asked."""
+        released = bool(self._torn.flag[-1])
+        self._torn.flag[-1] = 0
+        return released
+
+    def record_finish(self, p: Program) -> None:
+        """Release all rows that are strained beyond their limit, and what goes with their elements."""
+        for tearing, tearable in zip(self._model.tearings, self._tearable, strict=True):
+            solver = self._solvers[tearing.block]
+            tear, kind = (tear_edge, Edges) if solver.block.type.points == 2 else (tear_tetrahedron, Tetrahedra)
+            access, points = solver.access, kind(points=solver.block.indices)
+            records = solver.broken, access.cells, access.softness, access.parameters, access.layout, self._torn
+            thing, limit = self._things.index(self._thing(tearing)), 1.0 + tearing.strain
+            p.launch(tear, tearable, points, self._particles, *records, thing, limit, count=len(tearable))
+        for fabric, elements in zip(self._fabrics, self._elements, strict=True):
+            thing = self._things.index(fabric.thing)
+            with p.when((self._torn.flag, thing)):
+                self._record_fabric(p, fabric, elements)
+        for thing in range(len(self._things)):
+            with p.when((self._torn.flag, thing)):
+                p.serial(note, self._torn, thing)
+
+    def _record_fabric(self, p: Program, fabric: Fabric, elements: Elements) -> None:
+        held = fabric.rows.shape[1]
+        holders = holders_record(held)(row=np.ascontiguousarray(fabric.rows, np.uint32))
+        p.launch(mark_elements(held), holders, self._solvers[fabric.block].broken, elements, count=len(holders))
+        for follower in fabric.followers:
+            solver, rows = self._solvers[follower.block], _follower_rows(follower, len(elements))
+            access = solver.access
+            records = solver.broken, access.cells, access.softness, access.layout
+            p.launch(follow_elements, rows, elements, *records, count=len(rows))
+
+    def _thing(self, tearing: Tearing) -> int:
+        """The object that rows belong to; those of one record are of one object."""
+        first = self._solvers[tearing.block].block.indices[tearing.rows[0], 0]
+        return int(self._model.owners[first])
+
+
+def _follower_rows(follower: Followers, elements: int) -> FollowerRows:
+    """Records of rows that go with elements; the element -1 is the last, which never goes."""
+    which = np.where(follower.elements < 0, elements - 1, follower.elements)
+    needed = np.broadcast_to(follower.needed, len(follower.rows))
+    return FollowerRows(row=follower.rows.astype(np.uint32), elements=which, needed=needed.astype(np.int64))

@@ -1,0 +1,247 @@
+"""Points of solids, and particles that are no fluid, as boundaries of the fluids of a simulation.
+
+Akinci et al. 2012 for solids; Macklin et al. 2014, section 7, for particles of others, which enter the density with the
+volume that they have: wood floats and stones sink. See `boundary_kernels` for the equations.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.collision.report import Touches
+from shinari.compute import Program
+from shinari.errors import SceneError
+from shinari.geometry.nearest_points import nearest
+from shinari.model.model import Model
+from shinari.scene.contents import Contents
+from shinari.scene.grain_material import GrainMaterial
+from shinari.scene.lump_material import LumpMaterial
+from shinari.scene.things import Particles
+from shinari.systems.colliders.system import Solids
+from shinari.systems.fluid.boundary_carriers import Carrier, Colliders, Others, has_points
+from shinari.systems.fluid.boundary_kernels import (
+    add_points,
+    add_push,
+    add_responses,
+    check_order,
+    check_point,
+    clear_owner,
+    count_pushes,
+    find_push,
+    finish_lists,
+    log_pushes,
+    stiffen,
+)
+from shinari.systems.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
+from shinari.systems.fluid.kernels import Smoothing
+from shinari.systems.fluid.records import Impulses, Log, logged
+
+if TYPE_CHECKING:
+    from shinari.systems.fluid.system import Fluid
+    from shinari.systems.rigid.frames import Frames
+
+# Kinds of things whose particles lie in a fluid as points.
+SOLID_KINDS = ("particles", "lump", "grains")
+# Points move so far before they are looked for again, as part of the support.
+STRAY = 0.05
+
+
+class PointBoundary:
+    """Points of one kind of carrier; a boundary, see `shinari.systems.fluid.system.Boundary`."""
+
+    def __init__(self, carrier: Carrier, ignored: np.ndarray, fluid: "Fluid") -> None:
+        """Bind the points.
+
+        Args:
+            carrier: The points and what carries them.
+            ignored: Which of the carrier's kinds each fluid passes through, (F, kinds) bool.
+            fluid: The fluids.
+        """
+        real, count = fluid.scene_model.real, len(carrier.volumes)
+        self._carrier, self._fluid = carrier, fluid
+        self._points: BoundaryPoints = BoundaryPoints.zeros(count, real)
+        points = self._points
+        points.volume[...], points.owner[...], points.kind[...] = carrier.volumes, carrier.owners, carrier.kinds
+        self._owners = Owners(real, other=carrier.others.astype(np.int64), whole=np.zeros(len(carrier.others), real))
+        self.lists = PointLists(points, fluid.rows, fluid.solve, ignored, fluid.reach, carrier.single)
+        self.lists.state.allowed[0] = STRAY / math.sqrt(3.0) * fluid.model.smoothing.support
+        self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
+
+    def begin(self) -> None:
+        """A step begins: forget the lists and impulses of the step before."""
+        state = self.lists.state
+        self._log.count[0], state.pairs[0], state.stale[0] = 0, 0, 1
+        if self._carrier.begin(self._fluid, self._points):
+            state.unsorted[0] = 1
+
+    def check(self) -> None:
+        """Raise an error if the points could not be sorted.
+
+        Raises:
+            ShinariError: They are spread over more cells than can be numbered.
+        """
+        self.lists.grid.check()
+
+    def record_find(self, p: Program) -> None:
+        """List the pairs anew when the order has changed or a point has gone too far."""
+        fluid, lists, carrier = self._fluid, self.lists, self._carrier
+        carrier.record_place(p, fluid, self._points)
+        p.serial(check_order, lists.state, fluid.solve)
+        if carrier.moves:
+            p.launch(check_point, self._points, lists.state, count=len(self._points), grain=4096)
+        with p.when((lists.state.stale, 0)):
+            p.serial(count_pushes, lists.pairs, lists.state, self._log)
+            p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of points")
+            p.serial(log_pushes, lists.pairs, self._owners, lists.state, self._log, self._impulses)
+            if carrier.moves:
+                lists.record_sort(p)
+            else:
+                with p.when((lists.state.unsorted, 0)):
+                    lists.record_sort(p)
+            lists.record_find(p)
+            p.serial(finish_lists, lists.state)
+
+    def record_gather(self, p: Program, first: bool) -> None:
+        """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
+        fluid, lists, carrier = self._fluid, self.lists, self._carrier
+        carrier.record_place(p, fluid, self._points)
+        smoothing = fluid.model.smoothing
+        records = fluid.rows, self._points, lists.offsets, lists.entries, lists.starts, lists.pairs
+        scales = fluid.inverse2, smoothing.weight_scale, smoothing.slope_scale
+        p.launch(add_points(smoothing.kernel), *records, *scales, count=fluid.count)
+        if first and carrier.gives_way:
+            carrier.record_responses(p, fluid, lists)
+            p.launch(clear_owner, self._owners, 0.0, count=len(self._owners))
+            p.serial(add_responses, lists.pairs, self._owners, lists.state)
+            p.launch(stiffen, fluid.rows, lists.starts, lists.pairs, self._owners, count=fluid.count)
+
+    def record_response(self, p: Program) -> None:
+        """How far the carriers give way to the direction of the multipliers."""
+        self._record_total(p)
+        if self._carrier.gives_way:
+            self._carrier.record_response(p, self._fluid)
+
+    def record_impulses(self, p: Program, searched: bool) -> None:
+        """Push the carriers back: along the direction of the search; before the search, by the gradients."""
+        lists, carrier = self.lists, self._carrier
+        if not searched:
+            self._record_total(p)
+        p.launch(add_push, lists.pairs, self._fluid.solve, searched, count=(lists.state.pairs, 0))
+        if carrier.gives_way:
+            carrier.record_follow(p, self._fluid, searched)
+
+    def _record_total(self, p: Program) -> None:
+        lists = self.lists
+        p.launch(find_push, self._fluid.rows, lists.pairs, count=(lists.state.pairs, 0))
+        if self._carrier.gives_way:
+            self._carrier.record_total(p, self._fluid, lists)
+
+    def touches(self) -> Touches:
+        """The pairs that pushed in the last step."""
+        pairs, count = self.lists.pairs, int(self.lists.state.pairs[0])
+        first, second, _, pushes = logged(self._log, self._impulses)
+        first = np.concatenate([first, pairs.particle[:count]]).astype(np.int64)
+        second = np.concatenate([second, self._owners.other[pairs.owner[:count]]])
+        pushes = np.concatenate([pushes, pairs.impulse[:count]]) / self._fluid.h
+        if not len(first):
+            return Touches.none()
+        keys, where = np.unique(np.stack([first, second], axis=1), axis=0, return_inverse=True)
+        impulses = np.zeros((len(keys), 3))
+        np.add.at(impulses, where.ravel(), pushes)
+        sizes = np.linalg.norm(impulses, axis=1)
+        pushed = sizes > 0.0
+        keys, impulses, sizes = keys[pushed], impulses[pushed], sizes[pushed]
+        particles, weights = np.zeros((len(keys), 4), np.uint32), np.zeros((len(keys), 4))
+        particles[:, 0], weights[:, 0] = keys[:, 0], 1.0
+        colliders = np.full(len(keys), -1)
+        if self._carrier.single:
+            particles[:, 1], weights[:, 1] = keys[:, 1], -1.0
+        else:
+            colliders = keys[:, 1]
+        return Touches(particles, weights, colliders, impulses / sizes[:, None], impulses)
+
+
+def bind_points(
+    scene: Contents, model: Model, fluid: "Fluid", solids: Solids | None, frames: "Frames | None"
+) -> list[PointBoundary]:
+    """What lies in the fluids as points: with `boundary="particles"` solids that have an end, and particles of others.
+
+    Args:
+        scene: The scene.
+        model: Its model.
+        fluid: The fluids in it.
+        solids: The colliders.
+        frames: The frames of bodies.
+
+    Raises:
+        SceneError: The fluid has two dimensions and solids are to be particles.
+    """
+    fluids = fluid.model
+    names = [model.things[k][0] for k in fluids.things]
+    smoothing = fluids.smoothing
+    carriers: list[tuple[Carrier, np.ndarray]] = []
+    if fluids.boundary == "particles" and smoothing.dimensions == 2:
+        raise SceneError(
+            f'fluid {names[0]!r}: boundary: "particles" covers surfaces in space; a fluid of 2 dimensions takes "walls"'
+        )
+    if fluids.boundary == "particles" and solids is not None:
+        ignored = _ignored(scene, names, [c.name for c in model.colliders])
+        for moving in (False, True):
+            which = [k for k, c in enumerate(model.colliders) if (c.motion is not None) == moving]
+            which = [k for k in which if has_points(model.colliders[k].shape)]
+            if which:
+                carriers.append((Colliders(which, model, solids, smoothing), ignored))
+    if fluids.boundary == "particles" and frames is not None and any(body.pieces for body in scene.bodies):
+        # loaded only for a scene with bodies
+        from shinari.systems.fluid.boundary_frames import OnBodies
+        from shinari.systems.rigid.pieces import pieces_of
+
+        bodies = [body.name for body in scene.bodies]
+        shapes = [piece.shape for body in scene.bodies for piece in body.pieces]
+        on_bodies = OnBodies(bodies, pieces_of(scene.bodies), shapes, frames, len(model.colliders), smoothing)
+        carriers.append((on_bodies, _ignored(scene, names, bodies)))
+    others = _others(scene, model, smoothing)
+    if others is not None:
+        carriers.append((others, _ignored(scene, names, [group.name for group in scene.groups])))
+    return [PointBoundary(carrier, ignored, fluid) for carrier, ignored in carriers if len(carrier.volumes)]
+
+
+def _ignored(scene: Contents, fluids: list[str], others: list[str]) -> np.ndarray:
+    """Which of the others each fluid passes through, (F, others)."""
+    pairs = [[(min(a, b), max(a, b)) in scene.ignored for b in others] for a in fluids]
+    return np.array(pairs, bool).reshape(len(fluids), len(others))
+
+
+def _others(scene: Contents, model: Model, smoothing: Smoothing) -> Others | None:
+    """The particles that lie in the fluids."""
+    start, particles, things, volumes = 0, [], [], []
+    for k, group in enumerate(scene.groups):
+        slots = model.slots[start : start + len(group.positions)].astype(np.int64)
+        start += len(group.positions)
+        if group.kind in SOLID_KINDS:
+            sizes = _volumes(group, smoothing.dimensions) / smoothing.spacing**smoothing.dimensions
+            there = sizes > 0.0
+            particles.append(slots[there])
+            things.append(np.full(int(there.sum()), k))
+            volumes.append(sizes[there])
+    if not particles or not sum(len(p) for p in particles):
+        return None
+    return Others(np.concatenate(particles), np.concatenate(things), np.concatenate(volumes), model)
+
+
+def _volumes(group: Particles, dimensions: int) -> np.ndarray:
+    """Volume, or area, that each particle of a thing fills, (N,): that of its material; else a cube, or a square."""
+    edges = 2.0 * group.radii
+    material = group.material
+    if isinstance(material, GrainMaterial):
+        return math.pi * (edges**3 / 6.0 if dimensions == 3 else edges**2 / 4.0)
+    if isinstance(material, LumpMaterial):
+        if group.visual is not None:
+            # it fills a mesh, and has its mass
+            edges = np.cbrt(group.masses / material.density)
+        elif len(group.positions) > 1:
+            two = nearest(group.positions, group.positions, 2)[0]
+            between = np.linalg.norm(group.positions[two[:, 1]] - group.positions[two[:, 0]], axis=1)
+            edges = np.full(len(edges), np.median(between))
+    return edges**dimensions

@@ -1,0 +1,99 @@
+"""Gather and scatter between the particles of the solver and those of the fluids, which have an order of their own."""
+
+import numpy as np
+
+from shinari.collision.broad.grid import Points, SortedPoints
+from shinari.compute import kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.model.particles import Particles
+from shinari.systems.fluid.records import FluidParticles, Members, Parts, Phases, Solve, difference, part_of
+
+ZERO = np.float32(0.0)
+
+
+@kernel
+def copy_positions(i, fluid: FluidParticles, particles: Particles):
+    """Take the position of a particle from the solver."""
+    x = particles.x[fluid.particle[i]]
+    fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
+
+
+@kernel
+def move(i, fluid: FluidParticles, particles: Particles):
+    """Move a particle by its displacement, here and in the solver."""
+    s, by = fluid.particle[i], fluid.displacement[i]
+    x = particles.x[s]
+    moved = x[0] + by[0], x[1] + by[1], x[2] + by[2]
+    particles.x[s] = moved[0], moved[1], moved[2], x[3]
+    fluid.x[i] = moved[0], moved[1], moved[2], fluid.x[i, 3]
+
+
+@kernel
+def read_velocities(i, fluid: FluidParticles, particles: Particles):
+    """Take position and velocity of a particle from the solver."""
+    s = fluid.particle[i]
+    x = particles.x[s]
+    fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
+    fluid.v[i] = particles.v[s]
+
+
+@kernel
+def write_velocities(i, fluid: FluidParticles, particles: Particles):
+    """Give the velocity of a particle to the solver."""
+    particles.v[fluid.particle[i]] = fluid.v[i]
+
+
+@kernel
+def publish(i, fluid: FluidParticles, members: Members, scale: real):
+    """Write pressure and relative density; `scale` makes a pressure [Pa] of a multiplier."""
+    m = fluid.member[i]
+    members.pressure[m] = scale * fluid.multiplier[i]
+    members.density[m] = fluid.density[i]
+
+
+@kernel
+def place_points(i, members: Members, particles: Particles, points: Points):
+    """Give the position of an active particle to the grid."""
+    x = particles.x[members.particle[members.active[i]]]
+    points.at[i] = x[0], x[1], x[2], ZERO * x[3]
+
+
+@kernel
+def arrange(i, fluid: FluidParticles, members: Members, phases: Phases, particles: Particles, ordered: SortedPoints):
+    """Take over all that belongs to the member that has got this place in the grid."""
+    m = members.active[ordered.index[i]]
+    s, phase = members.particle[m], members.phase[m]
+    members.place[m] = i
+    fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
+    fluid.inverse_mass[i] = members.inverse_mass[m]
+    fluid.floor[i], fluid.softness[i] = phases.floor[phase], phases.softness[phase]
+    x = particles.x[s]
+    fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
+    fluid.found_at[i] = x[0], x[1], x[2]
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def farthest_of_part(c, fluid: FluidParticles, parts: Parts, solve: Solve):
+    """Square of the longest displacement since the last detection [m^2]."""
+    most = 0.0
+    begin, end = part_of(c, solve.count[0])
+    for i in range(begin, end):
+        _, square = difference(fluid.x[i], fluid.found_at[i])
+        # what is no number counts as far
+        most = np.float64(square) if not square <= most else most
+    parts.sum[c, 0] = most
+
+
+@kernel(fastmath=STEADY)
+def check_distances(_, parts: Parts, solve: Solve, allowed: np.float64):
+    """Ask for a detection where a particle has gone farther than the square root of `allowed` [m]."""
+    for c in range(solve.parts[0]):
+        if not parts.sum[c, 0] <= allowed:
+            solve.stale[0] = 1
+
+
+@kernel
+def count_detection(_, solve: Solve):
+    """The neighbours are up to date."""
+    solve.stale[0] = 0
+    solve.detections[0] += 1

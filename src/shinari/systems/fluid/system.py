@@ -1,0 +1,296 @@
+"""The fluids of one simulation: the order of a density solve."""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from shinari.collision.broad.grid import Grid, Points
+from shinari.collision.broad.neighbours import NeighbourSearch
+from shinari.collision.report import Touches
+from shinari.compute import Program
+from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.system import System
+from shinari.model.system_model import Binding
+from shinari.systems.colliders.system import Solids
+from shinari.systems.fluid.effects import effects_of, forces_of
+from shinari.systems.fluid.gather import (
+    arrange,
+    check_distances,
+    copy_positions,
+    count_detection,
+    farthest_of_part,
+    place_points,
+    publish,
+    read_velocities,
+    write_velocities,
+)
+from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
+from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
+from shinari.systems.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
+from shinari.systems.fluid.search import Search
+from shinari.systems.rigid.model import frames_of
+from shinari.systems.surface_contact.system import Surfaces
+
+if TYPE_CHECKING:
+    from shinari.model.model import Model
+    from shinari.model.settings import Settings
+    from shinari.model.state import State
+
+# Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
+SOFTENED = 0.1
+# An iteration of the solver goes on while the fluid is compressed, see `search.TOLERATED`, up to so many times: what a
+# substep leaves compressed flies apart in a later one.
+MOST_ITERATIONS = 8
+# Room around the support in which neighbours are looked for, as part of it: lists last until a particle has gone half.
+MARGIN = 0.1
+
+
+class Boundary(Protocol):
+    """Solids that a fluid lies against."""
+
+    def begin(self) -> None:
+        """A step begins: forget the lists and impulses of the step before."""
+        ...
+
+    def check(self) -> None:
+        """Raise an error where what was recorded has stopped."""
+        ...
+
+    def record_find(self, p: Program) -> None:
+        """A substep begins: list what is near which particle, where particles or solids have gone too far since."""
+        ...
+
+    def record_gather(self, p: Program, first: bool) -> None:
+        """Add the solids where they are now to densities and gradients; `first`: to the stiffness, too."""
+        ...
+
+    def record_response(self, p: Program) -> None:
+        """The direction stands in the last column of x: add the sum of F w F of its loads F to `Solve.response`."""
+        ...
+
+    def record_impulses(self, p: Program, searched: bool) -> None:
+        """The multipliers have changed by the last column of x: give the solids the opposite of what particles get.
+
+        `searched` says that `record_response` came before, with the change over `Solve.length`.
+        """
+        ...
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step."""
+        ...
+
+
+class Fluid(System):
+    """The fluids of one simulation.
+
+    Attributes:
+        model: What never changes.
+        h: Substep [s].
+        rows: The active particles in the order of the grid.
+        members: All particles.
+        offsets: Where the neighbours of each active particle start.
+        neighbours: Their neighbours.
+        solve: Where the solver is.
+        particles: Particles of the solver.
+        groups: Origins of the groups of particles.
+        clock: Where the step is.
+        group: Group of the fluids.
+        boundaries: Solids, in the order in which they are asked.
+        forces: What moves the particles at the start of a substep, beside the pressure.
+        effects: What changes velocities at the end of a substep.
+    """
+
+    order = 50
+
+    def __init__(
+        self,
+        fluids: FluidModel,
+        model: "Model",
+        state: "State",
+        settings: "Settings",
+        particles: Particles,
+        groups: Groups,
+        clock: Clock,
+    ) -> None:
+        self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
+        self.particles, self.groups, self.clock = particles, groups, clock
+        real, count = model.real, len(fluids.particles)
+        smoothing = fluids.smoothing
+        self.h = settings.substep
+        self.group = int(model.groups[fluids.particles[0]]) if count else 0
+        self.inverse2 = 1.0 / smoothing.support**2
+        mean = smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean()
+        least = SOFTENED * smoothing.gradient_sum * (1.0 / mean)
+        # multiplier to energy per volume [Pa / (kg m^2)]; compressed by c the density sum grows by c times the moment
+        unit, moment = 1.0 / (smoothing.spacing**3 * self.h**2), smoothing.moment
+        self.pressure_scale = unit * moment
+        self.rows: FluidParticles = FluidParticles.zeros(count, real)
+        self.members = Members(
+            real, particle=fluids.particles.astype(np.uint32), phase=fluids.phases, pressure=state.parts[PRESSURES],
+            inverse_mass=model.inverse_masses[fluids.particles].astype(real), density=state.parts[DENSITIES],
+            active=np.zeros(count, np.uint32), place=np.zeros(count, np.uint32),
+        )  # fmt: skip
+        self.phases: Phases = Phases.zeros(len(fluids.materials), real)
+        self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
+        self.phases.softness[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
+        self.solve: Solve = Solve.zeros(1)
+        self.parts: Parts = Parts.zeros(count // PART + 1)
+        self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
+        self._grid = Grid(Points.zeros(count, real))
+        self._lists = NeighbourSearch(self._grid)
+        self._lists.set_reach(self.reach)
+        self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
+        self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
+        self.forces = forces_of(fluids, self.h, real)
+        self.effects = effects_of(fluids, self.h, real, model.wind is not None)
+        self.boundaries: list[Boundary] = []
+
+    def connect(self, work: Binding) -> None:
+        """Find the solids that the fluids lie against; what was recorded is forgotten."""
+        from shinari.systems.fluid.boundary_points import bind_points
+        from shinari.systems.fluid.sheets import Sheets
+        from shinari.systems.fluid.walls import Walls
+
+        solids, frames, surfaces = work.find(Solids), frames_of(work), work.find(Surfaces)
+        self.boundaries = []
+        if solids is not None or frames is not None:
+            self.boundaries.append(Walls(work.scene, self, solids, frames))
+        self.boundaries += bind_points(work.scene, work.model, self, solids, frames)
+        if surfaces is not None and len(surfaces.who.triangles):
+            self.boundaries.append(Sheets(self, surfaces.who))
+        self._measures: Program | None = None
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step."""
+        return Touches.joined([boundary.touches() for boundary in self.boundaries])
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Origin of the group of the fluids [m], (3,)."""
+        return self.state.origins[self.group]
+
+    @property
+    def count(self) -> tuple[np.ndarray, int]:
+        """Where the number of active particles stands."""
+        return self.solve.count, 0
+
+    @property
+    def records(self) -> tuple[FluidParticles, Neighbours, Offsets]:
+        """What kernels read that sum over neighbours."""
+        return self.rows, self.neighbours, self.offsets
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins at a time [s]; its substeps have these ends [s]."""
+        self.solve.stale[0] = 1
+        self.solve.moving[0] = len(ends) > 0
+        active = np.flatnonzero(self.state.parts[ACTIVE])
+        self.members.active[: len(active)] = active
+        self.solve.count[0], self.solve.parts[0] = len(active), -(-len(active) // PART)
+        for boundary in self.boundaries:
+            boundary.begin()
+        for effect in self.effects:
+            effect.begin(self, ends)
+
+    # ---- phases ----
+
+    def record_project(self, p: Program, first: bool) -> None:
+        """An iteration of all density constraints, or more where it is needed."""
+        if first:
+            self._record_distances(p)
+            self._record_lists(p)
+            self._record_stiffness(p)
+            for force in self.forces:
+                force.record(p, self)
+        else:
+            p.launch(copy_positions, self.rows, self.particles, count=self.count)
+        with p.repeat(MOST_ITERATIONS, until=(self.solve.done, 0)):
+            self._record_iteration(p)
+
+    def record_velocities(self, p: Program) -> None:
+        """Keep pressures and densities; let viscosity and the like change the velocities."""
+        p.launch(publish, self.rows, self.members, self.pressure_scale, count=self.count)
+        if self.effects:
+            p.launch(read_velocities, self.rows, self.particles, count=self.count)
+            for effect in self.effects:
+                effect.record(p, self)
+            p.launch(write_velocities, self.rows, self.particles, count=self.count)
+
+    def _record_stiffness(self, p: Program) -> None:
+        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
+        smoothing = self.model.smoothing
+        p.launch(clear_solve, self.rows, 0.0, count=self.count)
+        for boundary in self.boundaries:
+            boundary.record_gather(p, True)
+        scales = self.inverse2, smoothing.slope_scale
+        p.launch(stiffnesses(smoothing.kernel), *self.records, *scales, count=self.count)
+        self.search.record_begin(p)
+
+    def _record_iteration(self, p: Program) -> None:
+        """One iteration."""
+        self._record_density(p)
+        self.search.record_direction(p)
+        self._record_displacement(p)
+        for boundary in self.boundaries:
+            boundary.record_response(p)
+        self.search.record_advance(p, self.particles)
+        for boundary in self.boundaries:
+            boundary.record_impulses(p, True)
+
+    def _record_density(self, p: Program) -> None:
+        """Densities and the gradients of solids where the particles are."""
+        smoothing = self.model.smoothing
+        scales = self.inverse2, smoothing.weight_scale
+        p.launch(densities(smoothing.kernel), *self.records, *scales, count=self.count)
+        for boundary in self.boundaries:
+            boundary.record_gather(p, False)
+
+    def _record_displacement(self, p: Program) -> None:
+        smoothing = self.model.smoothing
+        scales = self.inverse2, smoothing.slope_scale
+        p.launch(displacements(smoothing.kernel), *self.records, *scales, count=self.count)
+
+    def _record_distances(self, p: Program) -> None:
+        """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
+        p.launch(copy_positions, self.rows, self.particles, count=self.count)
+        p.launch(farthest_of_part, self.rows, self.parts, self.solve, count=(self.solve.parts, 0), grain=1)
+        allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
+        p.serial(check_distances, self.parts, self.solve, allowed)
+
+    def _record_lists(self, p: Program) -> None:
+        """Bring the active particles into the order of the grid and list their neighbours, if that is needed."""
+        with p.when((self.solve.stale, 0)):
+            p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
+            self._grid.record_build(p, self.count)
+            self._lists.record_find(p)
+            records = self.rows, self.members, self.phases, self.particles, self._grid.ordered
+            p.launch(arrange, *records, count=self.count)
+            p.serial(count_detection, self.solve)
+        for boundary in self.boundaries:
+            boundary.record_find(p)
+
+    def _record_densities(self, p: Program) -> None:
+        self._record_lists(p)
+        self._record_density(p)
+
+    def check(self) -> None:
+        """Raise an error if the particles could not be brought into the order of a grid.
+
+        Raises:
+            ShinariError: They are spread over more cells than can be numbered.
+        """
+        self._grid.check()
+        for boundary in self.boundaries:
+            boundary.check()
+
+    def measured(self, threads: int) -> np.ndarray:
+        """Relative densities where the particles are before the first step, (P,); the state stays as it is."""
+        self.begin(0.0, np.zeros(0))
+        if self._measures is None:
+            self._measures = Program()
+            self._record_densities(self._measures)
+        if not self._measures.run(threads):
+            self.check()
+        result = np.zeros(len(self.model.particles))
+        count = self.solve.count[0]
+        result[self.rows.member[:count]] = self.rows.density[:count]
+        return result

@@ -1,0 +1,1 @@
+"""Grabs: particles and places on bodies held at a target."""

@@ -1,0 +1,1 @@
+"""Contacts of grains, which keep their impulses from substep to substep."""

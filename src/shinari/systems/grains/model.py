@@ -1,0 +1,35 @@
+"""Contacts between particles of which some are grains, as a system of the model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.model.model import Model
+from shinari.model.system_model import Binding
+from shinari.systems.particle_contact.build import PairModel
+from shinari.systems.particle_contact.system import Pairs
+
+# Names in the state of the pairs of the last step that push, (K, 2), and of their multipliers and friction, (K, 4).
+PAIRS, PUSHES = "grains/pairs", "grains/pushes"
+
+
+@dataclass(frozen=True)
+class GrainModel(PairModel):
+    """Contacts between balls of which some are grains: their forces last from step to step."""
+
+    growing = (PAIRS, PUSHES)
+
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """Pairs that push, and their forces."""
+        if self.members is None:
+            return {}
+        return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), model.real)}
+
+    def bind(self, work: Binding) -> list[Pairs]:
+        """The contacts of a simulation; loaded only for a scene with grains."""
+        from shinari.systems.grains.system import GrainPairs
+
+        if self.members is None:
+            return []
+        records = work.model, work.settings, work.particles, work.groups, work.clock, self.members
+        return [GrainPairs(*records, work.state)]

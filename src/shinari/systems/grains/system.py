@@ -1,0 +1,131 @@
+"""Particles against particles where some of them are grains: what each row did last is its first guess in a substep.
+
+Between steps pairs and multipliers are part of the state, so that a run goes on from a checkpoint with the same bits.
+"""
+
+import numpy as np
+
+from shinari.compute import Program
+from shinari.errors import SceneError
+from shinari.model.model import Model
+from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.systems.grains.model import PAIRS, PUSHES
+from shinari.systems.grains.rows import (
+    MOST_SCALING,
+    add_impulse,
+    find_exponents,
+    join_exponents,
+    set_factor,
+    start_grains,
+    sweep_grains,
+)
+from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.systems.particle_contact.system import Pairs
+
+
+class GrainPairs(Pairs):
+    """Contacts between particles with a memory."""
+
+    remembers = True
+
+    def __init__(
+        self, model: Model, settings: Settings, particles: Particles, groups: Groups, clock: Clock, table: MemberTable,
+        state: State,
+    ) -> None:  # fmt: skip
+        super().__init__(model, settings, particles, groups, clock, table)
+        self._state = state
+        self._scales = bool((table.scaling > 0.0).any())
+        self._up = tuple(-model.gravity / (float(np.linalg.norm(model.gravity)) or 1.0))
+        self._written: np.ndarray | None = None
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins: what is known of the pairs is in the state."""
+        super().begin(time, ends)
+        pairs, pushes = self._state.parts[PAIRS], self._state.parts[PUSHES]
+        if pairs is not self._written and len(pairs):
+            # those of a particle stand together in what a step has written
+            order = np.argsort(pairs[:, 0], kind="stable") if not _grouped(pairs[:, 0]) else slice(None)
+            pairs, pushes = pairs[order], pushes[order]
+        known, count = self.detection.memory.known, len(pairs)
+        if len(known) < count:
+            known.grow(count * 3 // 2)
+        known.particles[:count], known.push[:count], known.normal[:count] = pairs, pushes, 0.0
+        self.control.known[0] = count
+
+    def record_begin(self, p: Program) -> None:
+        """Record how to find what is known of a pair."""
+        self.detection.memory.record_index(p)
+
+    def end(self) -> None:
+        """A step has ended: the memory goes to the state."""
+        known, count = self.detection.memory.known, int(self.control.known[0])
+        self._state.parts[PAIRS] = self._written = known.particles[:count].copy()
+        self._state.parts[PUSHES] = known.push[:count].copy()
+
+    def check(self) -> None:
+        """Raise the error that ended a run.
+
+        Raises:
+            ShinariError: The balls are spread too far.
+            SceneError: Masses that are scaled by height differ by too much.
+        """
+        super().check()
+        if self.control.too_strong[0]:
+            raise SceneError(
+                f"grains: mass_scaling: over the height of this scene it makes masses differ by exp"
+                f"({self.control.spread[0]:.3g}), more than {MOST_SCALING:g}; take less"
+            )
+
+    def record_contacts(self, p: Program, first: bool) -> None:
+        """Record that every row is solved once; in the first turn of a substep it repeats the last one.
+
+        So what is below can answer: a sweep without that would take the push back, since the lowest grains have nothing
+        to stand on yet.
+        """
+        if not first:
+            super().record_contacts(p, first)
+            return
+        found, settings = self.detection, self._settings
+        self._record_gather(p)
+        with p.when((self.control.rows, 0)):
+            found.colours.record_sweep(
+                p, start_grains, found.row_bodies, found.rows, found.bodies, found.shifts,
+                settings.substep * settings.depenetration_speed,
+            )  # fmt: skip
+            self._record_scatter(p)
+
+    def record_restitution(self, p: Program) -> None:
+        """Record the impulses of the substep, and restitution; at the end of a step the rows are remembered."""
+        control, h = self.control, self._settings.substep
+        p.launch(add_impulse, self.detection.rows, 1.0 / h, count=(control.rows, 0), grain=4096)
+        super().record_restitution(p)
+        with p.when((control.last, 0)):
+            self.detection.memory.record_remember(p, resumes=True, keeps=False)
+
+    def _record_find(self, p: Program, resume: bool) -> None:
+        super()._record_find(p, resume)
+        if self._scales:
+            found, control = self.detection, self.control
+            records = found.bodies, self._objects, self._groups, control
+            p.launch(find_exponents, *records, self._chunks, *self._up, count=len(self._chunks), grain=2)
+            p.serial(join_exponents, control, self._chunks, float(np.log(MOST_SCALING)))
+            p.stop_if((control.too_strong, 0))
+            p.launch(set_factor, *records, *self._up, count=(control.bodies, 0))
+
+    def _record_renew(self, p: Program) -> None:
+        """A substep begins with the multipliers of the last one."""
+
+    def _record_sweep(self, p: Program) -> None:
+        found = self.detection
+        found.colours.record_sweep(
+            p, sweep_grains, found.row_bodies, found.rows, found.bodies, found.shifts,
+            1.0 / self._settings.substep,
+        )  # fmt: skip
+
+
+def _grouped(particles: np.ndarray) -> bool:
+    """Whether equal numbers stand together."""
+    begins = np.append(True, particles[1:] != particles[:-1])
+    return len(np.unique(particles[begins])) == int(begins.sum())

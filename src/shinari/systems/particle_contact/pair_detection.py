@@ -1,0 +1,321 @@
+"""Detection of the pairs of balls that may touch before the next detection.
+
+Each ball may stray from where the mean motion of all takes it by a margin of its own, which follows from its speed, so
+that a fast one does not fill the lists of the others. Two balls are a row when they may come to touch within their
+margins. A ball that goes too far in a substep for that has a small margin around its path, see `fast_pairs`. Balls are
+numbered cell by cell, about sixteen in one: consecutive rows then lie close together.
+"""
+
+import numpy as np
+
+from shinari.collision.broad.blocks import BlockColours, Claims
+from shinari.collision.broad.grid import Grid, Points
+from shinari.collision.broad.pairs import BallPairs, Keys, PairSearch, contains
+from shinari.collision.law import combined_surface
+from shinari.compute import Program, convert, function, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets, Scan
+from shinari.maths.vec3 import ZERO, add, norm, scale, sub
+from shinari.model.particles import Groups, Particles
+from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.systems.particle_contact.fast_pairs import Paths, PathSearch
+from shinari.systems.particle_contact.pair_rows import BLOCK
+from shinari.systems.particle_contact.records import (
+    CHUNK,
+    Bodies,
+    Chunks,
+    Control,
+    Known,
+    KnownRanges,
+    MemberPoints,
+    Members,
+    Objects,
+    Order,
+    PairDistances,
+    RowBodies,
+    Rows,
+    Shifts,
+    SpecialPairs,
+)
+from shinari.systems.particle_contact.warm_start import Memory, recall
+
+# A margin is this much more than what a speed covers in the time ahead.
+SPARE = 1.2
+# No margin is below this part of the radius: contacts change speeds.
+LEAST = 0.2
+MOST = 0.8
+# The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
+AHEAD = 1.0
+# A ball is fast when its margin would be this many mean radii; less where most balls move by more than a radius in a
+# substep: their memory would grow with the cube of the speed.
+LONE, CROWD = 16.0, 4.0
+# Side of the cells of the numbering in mean radii; no less than this part of the extent of all.
+CELL, FINEST = 5.0, 1e-6
+# Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
+# particle has so many rows.
+MOST_GROWTH, CROWDED = 16.0, 4
+# Bodies for which it is worth waking one more thread.
+SHARE = 512
+INFINITY = np.float32(np.inf)
+
+
+@function
+def mean_velocity(control, like):
+    """Mean velocity of the members in the precision of the simulation."""
+    mean = control.mean[0]
+    return convert(mean[0], like), convert(mean[1], like), convert(mean[2], like)
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def measure_members(c, members: Members, particles: Particles, control: Control, chunks: Chunks):
+    """Sum of the squared speeds of a chunk of members, its largest coordinate, and whether one is not finite."""
+    square, largest, lost = 0.0, 0.0, False
+    for m in range(c * CHUNK, min((c + 1) * CHUNK, len(members))):
+        x, v = particles.x[members.particle[m]], particles.v[members.particle[m]]
+        speed = np.float64(norm(sub(v, mean_velocity(control, v[0]))))
+        square += speed * speed
+        extent = np.float64(max(abs(x[0]), max(abs(x[1]), abs(x[2]))))
+        largest = max(largest, extent)
+        # a NaN may hide in the maximum
+        lost = lost or not abs(np.float64(x[0]) + np.float64(x[1]) + np.float64(x[2])) < np.inf
+    chunks.square[c], chunks.largest[c], chunks.flag[c] = square, largest, lost
+
+
+@kernel(fastmath=STEADY)
+def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.float64, radius: np.float64,
+                   epsilon: np.float64):  # fmt: skip
+    """Choose how far the margins look ahead; without finite positions there is nothing to find."""
+    if control.detections[0] > 0 and (control.resume[0] != 0 or control.fast[0] == 0):
+        most = 2.0 if control.rows[0] > CROWDED * count else MOST_GROWTH
+        control.growth[0] = max(control.growth[0], min(2.0 * control.growth[0], most))
+    square, largest, lost = 0.0, 0.0, False
+    for c in range(len(chunks)):
+        square += chunks.square[c]
+        largest = max(largest, chunks.largest[c])
+        lost = lost or chunks.flag[c] != 0
+    typical, ahead = np.sqrt(square / count), control.left[0] * h
+    if typical * ahead > AHEAD * radius:
+        ahead = min(ahead, max(AHEAD * radius / typical, 1.5 * h))
+    control.ahead[0] = ahead
+    control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
+    control.least[0] = min(2.0 * typical * ahead, MOST * radius)
+    # positions stray by their rounding
+    control.rounding[0] = 4.0 * epsilon * largest
+    # a state that has left the finite numbers ends the step; until then there is nothing to find
+    control.bodies[0] = 0 if lost or not (square < np.inf and largest < np.inf) else count
+
+
+@function(fastmath=STEADY)
+def origin_of(i, particles, groups):
+    """Origin of the group of a particle."""
+    return groups.origin[particles.group[i]]
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def place_members(m, members: Members, points: MemberPoints, particles: Particles, groups: Groups, control: Control,
+                  h: real):  # fmt: skip
+    """Margin of a member, and where it is in the world."""
+    i = members.particle[m]
+    x, v, radius = particles.x[i], particles.v[i], members.radius[m]
+    mean = mean_velocity(control, radius)
+    relative = sub(v, mean)
+    smallest = max(convert(LEAST * control.growth[0], radius) * radius, convert(control.least[0], radius))
+    margin, path = max(convert(SPARE * control.ahead[0], radius) * norm(relative), smallest), scale(relative, h)
+    if control.resume[0] != 0:
+        # what it has moved in this substep beside the mean motion
+        p = particles.predicted[i]
+        path = sub(add(sub((x[0], x[1], x[2]), p), scale(v, h)), scale(mean, h))
+        margin = max(margin, convert(SPARE, radius) * norm(path))
+    fast = margin > convert(control.fast_margin[0], radius)
+    path = path if fast else scale(path, ZERO)
+    members.margin[m], members.path[m], members.fast[m] = smallest if fast else margin, path, fast
+    at = origin_of(i, particles, groups)
+    at = at[0] + x[0], at[1] + x[1], at[2] + x[2]
+    # as the substep begins the path lies ahead
+    ahead = np.float64(control.resume[0] == 0)
+    points.at[m] = at[0] + ahead * path[0], at[1] + ahead * path[1], at[2] + ahead * path[2], ZERO
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def number_bodies(b, bodies: Bodies, claims: Claims, members: Members, order: Order, points: MemberPoints,
+                  paths: Paths, particles: Particles, control: Control):  # fmt: skip
+    """Take over a member as a body, and the path of its ball with the margin."""
+    m = order.index[b]
+    i, at = members.particle[m], points.at[m]
+    x, margin, path = particles.x[i], members.margin[m], members.path[m]
+    bodies.member[b], bodies.particle[b], bodies.owner[b], bodies.group[b] = m, i, members.owner[m], particles.group[i]
+    bodies.margin[b], bodies.origin[b], bodies.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
+    if control.resume[0] == 0:
+        bodies.origin[b] = add((x[0], x[1], x[2]), path)
+    claims.free[b] = members.free[m]
+    paths.end[b], paths.displacement[b], paths.fast[b] = (at[0], at[1], at[2]), path, members.fast[m]
+    paths.reach[b] = np.float64(members.radius[m]) + np.float64(margin) + control.rounding[0]
+
+
+@function
+def distance_to_keep(a, b, bodies, claims, members, objects, ignored, starts, special):
+    """Distance that two bodies keep: the sum of the radii, or their own; 0 where they are left out."""
+    one, other = np.int64(bodies.owner[a]), np.int64(bodies.owner[b])
+    i, j = bodies.member[a], bodies.member[b]
+    keep = members.radius[i] + members.radius[j]
+    meet = claims.free[a] or claims.free[b]
+    if one == other:
+        meet = meet and not objects.alone[one]
+    else:
+        meet = meet and not contains(ignored, min(one, other) * len(objects) + max(one, other))
+    low, high = min(i, j), max(i, j)
+    for k in range(starts.start[low], starts.start[np.int64(low) + 1]):
+        keep = special.distance[k] if special.partner[k] == high else keep
+    return keep if meet else ZERO * keep
+
+
+@kernel(fastmath=STEADY)
+def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
+                bodies: Bodies, claims: Claims, members: Members, objects: Objects, ignored: Keys,
+                starts: Offsets, special: SpecialPairs):  # fmt: skip
+    """Which pairs of a body become rows, and how many."""
+    count = 0
+    for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
+        _, other = pairs.balls[k]
+        keep = distance_to_keep(b, np.int64(other), bodies, claims, members, objects, ignored, starts, special)
+        distances.keep[k] = keep
+        count += np.int64(keep > ZERO)
+    row_offsets.start[b] = count
+
+
+@function(fastmath=STEADY)
+def law_between(one, other, objects):
+    """Friction, static friction and compliance of the surfaces of two objects together."""
+    sliding, sticking, _, compliance = combined_surface(objects.surface[one], objects.surface[other])
+    return sliding, sticking, compliance
+
+
+@kernel(fastmath=STEADY)
+def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
+              row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, known: Known, ranges: KnownRanges,
+              control: Control):  # fmt: skip
+    """Write the rows of a body, with what is known of them."""
+    at = row_offsets.start[b]
+    for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
+        keep = distances.keep[k]
+        if keep > ZERO:
+            zero = ZERO * keep
+            none = zero, zero, zero
+            other = pairs.balls[k, 1]
+            row_bodies.points[at] = b, other
+            rows.law[at] = law_between(bodies.owner[b], bodies.owner[other], objects)
+            rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
+            rows.hold[at], rows.impulse[at], rows.normal[at] = none, none, none
+            if control.known[0] > 0:
+                found, sign = recall(b, np.int64(other), bodies, known, ranges)
+                if found >= 0:
+                    push = known.push[found]
+                    rows.push[at] = push[0]
+                    rows.hold[at] = scale((push[1], push[2], push[3]), sign)
+                    rows.normal[at] = scale(known.normal[found], sign)
+            at += 1
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def shift_groups(_, groups: Groups, shifts: Shifts):
+    """Origins of the groups relative to a place near all of them, which has few digits."""
+    count = len(groups)
+    x, y, z = 0.0, 0.0, 0.0
+    for g in range(count):
+        origin = groups.origin[g]
+        x, y, z = x + origin[0], y + origin[1], z + origin[2]
+    x, y, z = np.rint(x / count), np.rint(y / count), np.rint(z / count)
+    for g in range(count):
+        origin = groups.origin[g]
+        shifts.shift[g] = origin[0] - x, origin[1] - y, origin[2] - z
+
+
+@kernel
+def end_detection(_, control: Control, offsets: Offsets):
+    """There are rows now."""
+    control.rows[0] = offsets.start[control.bodies[0]]
+    control.detections[0] += 1
+    control.found[0] = 1
+
+
+class Detection:
+    """Finds the rows, and holds them.
+
+    Args:
+        table: Balls that take part.
+        members: Their record.
+        objects: Objects of the scene.
+        particles: Particles.
+        groups: Groups of particles.
+        control: Decisions of the step.
+        h: Substep [s].
+
+    Attributes:
+        bodies: Members in the order of the rows.
+        row_bodies: Bodies of each row.
+        rows: The rows.
+        colours: Blocks of rows by colour.
+        memory: What is known of rows that were forgotten.
+    """
+
+    def __init__(
+        self, table: MemberTable, members: Members, objects: Objects, particles: Particles, groups: Groups,
+        control: Control, h: float,
+    ) -> None:  # fmt: skip
+        real, count = particles.precision, len(members)
+        self._members, self._objects, self._particles, self._groups = members, objects, particles, groups
+        self._control, self._h, self._radius = control, h, float(table.radii.mean())
+        self._ignored = Keys(real, key=table.ignored)
+        self._starts = Offsets(real, start=table.offsets)
+        self._special = SpecialPairs(real, partner=table.partners, distance=table.distances.astype(real))
+        # points and balls are in double precision, as the world is
+        points, centres = Points.zeros(count, np.float64), Points.zeros(count, np.float64)
+        self._points = MemberPoints(real, at=points.at)
+        self._grid, self._search = Grid(points), PairSearch(centres)
+        self._path_search = PathSearch(self._search, MemberPoints(real, at=centres.at), control)
+        self._grid.levels.reach[0], self._grid.extent.least[0] = CELL * self._radius, FINEST
+        self._order = Order(real, index=self._grid.ordered.index)
+        self._distances = PairDistances.zeros(len(self._search.pairs), real)
+        self.bodies, self._claims = Bodies.zeros(count, real), Claims.zeros(count, real)
+        self.row_bodies, self.rows = RowBodies.zeros(8 * count, real), Rows.zeros(8 * count, real)
+        self.row_offsets = Offsets.zeros(count + 1, real)
+        self._scan = Scan(self.row_offsets)
+        self.colours = BlockColours(self.row_bodies, self._claims, BLOCK)
+        self.shifts = Shifts.zeros(len(groups), real)
+        self.chunks = Chunks.zeros(-(-count // CHUNK), real)
+        self.memory = Memory(self, members, control, len(particles))
+
+    def record_find(self, p: Program) -> None:
+        """Record that the rows are found."""
+        control, members, particles = self._control, self._members, self._particles
+        bodies, claims, count = self.bodies, self._claims, len(self._members)
+        real, search, number = particles.precision, self._search, (self._control.bodies, 0)
+        p.launch(measure_members, members, particles, control, self.chunks, count=len(self.chunks), grain=1)
+        p.serial(plan_detection, control, self.chunks, count, self._h, self._radius, float(np.finfo(real).eps))
+        p.launch(place_members, members, self._points, particles, self._groups, control, self._h, count=count,
+                 grain=SHARE)  # fmt: skip
+        self._grid.record_build(p, number)
+        p.launch(number_bodies, bodies, claims, members, self._order, self._points, self._path_search.paths, particles,
+                 control, count=number, grain=SHARE)  # fmt: skip
+        self._path_search.record_find(p)
+        p.require(self._distances, self._path_search.total)
+        pairs = search.pairs, search.offsets, self._distances, self.row_offsets
+        p.launch(choose_rows, *pairs, bodies, claims, members, self._objects, self._ignored, self._starts,
+                 self._special, count=number, grain=SHARE)  # fmt: skip
+        self._scan.record(p, number)
+        p.serial(end_detection, control, self.row_offsets)
+        p.require(self.row_bodies, (control.rows, 0))
+        p.require(self.rows, (control.rows, 0))
+        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.known,
+                 self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
+        self.colours.record_colour(p, (control.rows, 0))
+        p.serial(shift_groups, self._groups, self.shifts)
+
+    def check(self) -> None:
+        """Raise the error that ended a run.
+
+        Raises:
+            ShinariError: The balls are spread too far.
+        """
+        self._grid.check()
+        self._search.grid.check()

@@ -1,0 +1,35 @@
+"""The points of pairs of which one is a mesh, found by distance fields."""
+
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.features import Features
+from shinari.collision.narrow.field_points import POOL, mesh_points
+from shinari.collision.narrow.fields import BodyFields
+from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.reduction import choose
+from shinari.compute import kernel, scratch
+from shinari.compute.kernels import STEADY
+from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.pairs import FEATURE, MESHES, SLOTS, Pairs, keep_all
+
+
+@kernel(fastmath=STEADY)
+def find_mesh_points(
+    p,
+    pairs: Pairs,
+    geoms: GeomArrays,
+    shapes: Shapes,
+    frame_poses: Poses,
+    poses: Poses,
+    features: Features,
+    fields: BodyFields,
+):
+    """Points of a pair with a mesh; see `shinari.systems.rigid.contact.pairs.FINDERS`."""
+    if pairs.renew[p] and pairs.kind[p] == MESHES:
+        a, b = pairs.geoms[p]
+        margin = pairs.margin[p]
+        pool, found, before = scratch((POOL, 14), margin), scratch((SLOTS, 14), margin), scratch(SLOTS, margin)
+        count = mesh_points(a, b, margin, poses, geoms, features, shapes, fields, pool)
+        for k in range(SLOTS):
+            before[k] = pairs.slots[p, k, FEATURE] if k < pairs.count[p] else -1.0
+        count = choose(pool, count, SLOTS, min(geoms.size[a], geoms.size[b]), margin, before, found)
+        keep_all(p, count, pairs, geoms, frame_poses, found)

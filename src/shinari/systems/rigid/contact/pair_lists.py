@@ -1,0 +1,113 @@
+"""Lists of pairs of geoms that may touch, made anew by a detection: what was known of a pair that stays is kept."""
+
+import numpy as np
+
+from shinari.collision.broad.pairs import first_from
+from shinari.collision.narrow.convex import Shapes
+from shinari.compute import Field, Record, kernel
+from shinari.compute.scan import Offsets
+from shinari.maths.function import steady
+from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.margins import Detection, Motion
+from shinari.systems.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pair
+
+
+class Found(Record):
+    """Geoms that may touch each geom and have a larger number, geom by geom."""
+
+    geom = Field(np.int64)
+
+
+class OldPairs(Record):
+    """The pairs before a detection."""
+
+    key = Field(np.int64, doc="a * geoms + b, ascending")
+    row = Field(np.int64, doc="row of what is kept of it; -1: nothing")
+
+
+@kernel
+def note_pair(p, pairs: Pairs, old: OldPairs, geoms: GeomArrays, motion: Motion):
+    """Note a pair before the list is made anew, and whether its points are kept: not those of swept frames."""
+    a, b = pairs.geoms[p]
+    old.key[p] = a * len(geoms) + b
+    old.row[p] = 0 if motion.swept[geoms.frame[a]] or motion.swept[geoms.frame[b]] else 1
+
+
+@kernel
+def number_kept(_, detection: Detection, old: OldPairs):
+    """Rows of the pairs whose points are kept."""
+    n = 0
+    for p in range(detection.old_pairs[0]):
+        keep = old.row[p] != 0
+        old.row[p] = n if keep else -1
+        n += 1 if keep else 0
+    detection.kept[0] = n
+
+
+@kernel
+def keep_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
+    """Keep the points of a pair."""
+    row = old.row[p]
+    if row >= 0:
+        kept.valid[row], kept.count[row], kept.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
+        kept.margin[row], kept.place[row] = pairs.margin[p], pairs.place[p]
+        for k in range(pairs.count[p]):
+            for c in range(COLUMNS):
+                kept.slots[row, k, c] = pairs.slots[p, k, c]
+
+
+@steady
+def merge(g, at, offsets, found, old, detection, pairs, geoms):
+    """Write the pairs of a geom from row `at` on, or count them (-1): those found, and the old ones if they stay."""
+    i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
+    if detection.extend[0] != 0:
+        k = first_from(g * len(geoms), old.key, detection.old_pairs[0])
+        last = first_from((g + 1) * len(geoms), old.key, detection.old_pairs[0])
+    n = 0
+    while i < end or k < last:
+        one = found.geom[i] if i < end else len(geoms)
+        two = old.key[k] - g * len(geoms) if k < last else len(geoms)
+        if at >= 0:
+            pairs.geoms[at + n] = g, min(one, two)
+        n += 1
+        i += 1 if one <= two else 0
+        k += 1 if two <= one else 0
+    return n
+
+
+@kernel
+def count_pairs(
+    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
+    geoms: GeomArrays
+):  # fmt: skip
+    """Count the pairs of a geom with those of larger numbers."""
+    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, geoms)
+
+
+@kernel
+def list_pairs(
+    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
+    geoms: GeomArrays
+):  # fmt: skip
+    """List the pairs of a geom with those of larger numbers."""
+    merge(g, merged.start[g], offsets, found, old, detection, pairs, geoms)
+
+
+@kernel
+def begin_pair(
+    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, geoms: GeomArrays, shapes: Shapes
+):  # fmt: skip
+    """A pair that was in the list has its points, another one has none."""
+    a, b = pairs.geoms[p]
+    pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
+    pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
+    if detection.old_pairs[0] > 0:
+        key = a * len(geoms) + b
+        at = first_from(key, old.key, detection.old_pairs[0])
+        row = old.row[at] if at < detection.old_pairs[0] and old.key[at] == key else -1
+        if row >= 0:
+            pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
+            pairs.margin[p], pairs.place[p] = kept.margin[row], kept.place[row]
+            for k in range(kept.count[row]):
+                for c in range(COLUMNS):
+                    pairs.slots[p, k, c] = kept.slots[row, k, c]

@@ -1,0 +1,318 @@
+"""The points of a pair of geoms: found anew, or moved along with the frames since they were found.
+
+What a pair keeps of a point is fixed to the frames: the core point of each side and the normal, which turns with the
+frame whose face it belongs to. While the frames have hardly moved against each other the points of two polytopes are
+only carried along; beyond `MOST_TURN` and `MOST_SLIDE` they are found anew. Each kind of pair has a kernel of its own,
+and only the kinds that occur in a scene are compiled.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
+from shinari.collision.narrow.planes import plane_manifold
+from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.reduction import SLOTS
+from shinari.collision.narrow.round import ball_manifold, capsules_manifold
+from shinari.collision.narrow.rows import Rows, mirror
+from shinari.compute import Field, Record, kernel, scratch, shared
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.poses import origin, turn, turn_back
+from shinari.maths.quaternion import conjugate, multiply, rotation_rows
+from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.shapes.box import BOX
+from shinari.shapes.capsule import CAPSULE
+from shinari.shapes.mesh import MESH, MESH_SHEET
+from shinari.shapes.plane import PLANE
+from shinari.shapes.sphere import SPHERE
+from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.margins import SLACK, TWO, Motion
+from shinari.systems.rigid.frames import Frames
+
+# Turn [rad] and slide [of the smaller size] after which the points of a pair are found anew.
+MOST_TURN = np.float32(0.01)
+MOST_SLIDE = np.float32(0.01)
+# The same for pairs with a mesh, which is not even.
+MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
+
+# Columns of a slot.
+CORE_A, CORE_B, NORMAL, RADIUS_A, RADIUS_B, SIDE, GAP, FEATURE, NOW_A, NOW_B, NOW_NORMAL = (
+    0,
+    3,
+    6,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+    17,
+    20,
+)
+COLUMNS = 23
+
+# Kinds of pairs, by the shapes of the two.
+PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
+
+
+class Pairs(Record):
+    """Pairs of geoms that may touch, K rows: what is kept from substep to substep."""
+
+    geoms = Field(np.int64, 2, doc="geoms a < b; the pairs are sorted")
+    kind = Field(np.int64, doc="kind of the pair, by the shapes")
+    valid = Field(np.bool_, doc="whether the points may be carried along")
+    renew = Field(np.bool_, doc="whether the points are found anew in this substep")
+    changed = Field(np.bool_, doc="whether other points are near than in the last substep, or they were found anew")
+    count = Field(np.int64, doc="points found")
+    mask = Field(np.int64, doc="bits of those that are near enough now")
+    start = Field(np.int64, doc="first row in the table of points")
+    rows = Field(np.int64, doc="rows in it")
+    old_start = Field(np.int64, doc="first row in the table before")
+    old_rows = Field(np.int64, doc="rows in it")
+    place = Field(np.float64, 7, doc="where a was in the axes of b, and its turn, when the points were found")
+    now = Field(np.float64, 7, doc="the same now")
+    margin = Field(np.float64, unit="m", doc="up to which gap the points were found")
+    reach = Field(np.float64, unit="m", doc="up to which gap points matter now")
+    slots = Field(
+        np.float64,
+        (SLOTS, COLUMNS),
+        doc="points: core points in the axes of both frames; normal in the axes of the frame it turns with; radii; 1 "
+        "where that is a, 0 where it is b; gap; feature; core points and normal (world) now",
+    )
+
+
+class Kept(Record):
+    """What is kept of pairs while the list is made anew; fields as of `Pairs`."""
+
+    valid = Field(np.bool_)
+    count = Field(np.int64)
+    mask = Field(np.int64)
+    margin = Field(np.float64, unit="m")
+    place = Field(np.float64, 7)
+    slots = Field(np.float64, (SLOTS, COLUMNS))
+
+
+@steady
+def kind_of_pair(one, other):
+    """Kind of a pair of shapes."""
+    first, second = min(one, other), max(one, other)
+    if first in (MESH, MESH_SHEET) or second in (MESH, MESH_SHEET):
+        return MESHES
+    if first == PLANE:
+        return PLANES
+    if first == SPHERE:
+        return BALLS
+    if first == CAPSULE and second == CAPSULE:
+        return CAPSULES
+    return BOXES if first == BOX and second == BOX else CONVEX
+
+
+@steady
+def multiplied(pose, local):
+    """Pose in the world of what has a local pose in a frame."""
+    x = turn(pose, (local[0], local[3], local[6]))
+    y = turn(pose, (local[1], local[4], local[7]))
+    z = turn(pose, (local[2], local[5], local[8]))
+    p = add(turn(pose, (local[9], local[10], local[11])), origin(pose))
+    return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2], p[0], p[1], p[2]
+
+
+@kernel(fastmath=STEADY)
+def set_frame_pose(f, frames: Frames, poses: Poses):
+    """Pose of a frame at the start of the substep."""
+    m0, m1, m2 = rotation_rows(frames.q0[f])
+    x = frames.x0[f]
+    poses.pose[f] = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
+
+
+@kernel(fastmath=STEADY)
+def set_geom_pose(g, geoms: GeomArrays, frame_poses: Poses, poses: Poses):
+    """Pose of a geom."""
+    poses.pose[g] = multiplied(frame_poses.pose[geoms.frame[g]], geoms.local[g])
+
+
+@steady
+def reach_of(a, b, f, e, geoms, frames, motion, fall, h):
+    """Up to which gap [m] points of geoms a and b, of frames f and e, matter: twice what they approach, and a bit."""
+    apart = norm(sub(frames.x0[f], frames.x0[e]))
+    radius_a, radius_b = geoms.radius[a], geoms.radius[b]
+    spin = norm(frames.w[f]) * min(radius_a, apart + radius_b)
+    spin += norm(frames.w[e]) * min(radius_b, apart + radius_a)
+    approach = norm(sub(motion.velocity[f], motion.velocity[e])) + spin + fall
+    return TWO * h * approach + SLACK * min(geoms.size[a], geoms.size[b])
+
+
+@steady
+def place_of(f, e, poses, frames):
+    """Where frame f is in the axes of frame e, and how it is turned against it."""
+    at = turn_back(poses.pose[e], sub(origin(poses.pose[f]), origin(poses.pose[e])))
+    against = multiply(conjugate(frames.q0[e]), frames.q0[f])
+    return at[0], at[1], at[2], against[0], against[1], against[2], against[3]
+
+
+@steady
+def moved_since(now, place):
+    """How far a frame has moved against another since the points of a pair were found, and turned [rad]."""
+    way = norm((now[0] - place[0], now[1] - place[1], now[2] - place[2]))
+    along = now[3] * place[3] + now[4] * place[4] + now[5] * place[5] + now[6] * place[6]
+    sign = 1.0 if along >= ZERO else -1.0
+    w, x = now[3] - sign * place[3], now[4] - sign * place[4]
+    y, z = now[5] - sign * place[5], now[6] - sign * place[6]
+    return way, TWO * np.sqrt(w * w + x * x + y * y + z * z)
+
+
+@steady
+def put_vector(slots, p, k, column, v):
+    """Write three numbers of a slot."""
+    slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2] = v[0], v[1], v[2]
+
+
+@steady
+def vector_of(slots, p, k, column):
+    """Three numbers of a slot."""
+    return slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2]
+
+
+@steady
+def carry_along(p, f, e, poses, slots, k):
+    """Move point k of pair p to where its frames are now.
+
+    The point of the frame that has the face follows the other on the face: both stay opposite to each other.
+    """
+    pose_f, pose_e = poses.pose[f], poses.pose[e]
+    side = slots[p, k, SIDE] > ZERO
+    n = turn(poses.pose[f if side else e], vector_of(slots, p, k, NORMAL))
+    radii = slots[p, k, RADIUS_A] + slots[p, k, RADIUS_B]
+    xf, xe = origin(pose_f), origin(pose_e)
+    a = add(turn(pose_f, vector_of(slots, p, k, CORE_A)), xf)
+    b = add(turn(pose_e, vector_of(slots, p, k, CORE_B)), xe)
+    height = dot(n, sub(a, b))
+    a_now = add(b, scale(n, height)) if side else a
+    b_now = b if side else sub(a, scale(n, height))
+    slots[p, k, GAP] = height - radii
+    put_vector(slots, p, k, NOW_A, turn_back(pose_f, sub(a_now, xf)))
+    put_vector(slots, p, k, NOW_B, turn_back(pose_e, sub(b_now, xe)))
+    put_vector(slots, p, k, NOW_NORMAL, n)
+
+
+@steady
+def keep(p, k, f, e, poses, slots, rows, i):
+    """Write row i of what was found as slot k of pair p."""
+    pose_f, pose_e = poses.pose[f], poses.pose[e]
+    n = (rows[i, 8], rows[i, 9], rows[i, 10])
+    core_a = turn_back(pose_f, sub((rows[i, 0], rows[i, 1], rows[i, 2]), origin(pose_f)))
+    core_b = turn_back(pose_e, sub((rows[i, 4], rows[i, 5], rows[i, 6]), origin(pose_e)))
+    put_vector(slots, p, k, CORE_A, core_a)
+    put_vector(slots, p, k, CORE_B, core_b)
+    put_vector(slots, p, k, NORMAL, turn_back(poses.pose[f if rows[i, 13] > ZERO else e], n))
+    slots[p, k, RADIUS_A], slots[p, k, RADIUS_B], slots[p, k, SIDE] = rows[i, 3], rows[i, 7], rows[i, 13]
+    slots[p, k, GAP], slots[p, k, FEATURE] = rows[i, 11], rows[i, 12]
+    put_vector(slots, p, k, NOW_A, core_a)
+    put_vector(slots, p, k, NOW_B, core_b)
+    put_vector(slots, p, k, NOW_NORMAL, n)
+
+
+@shared(fastmath=STEADY)
+def keep_all(p: int, count: int, pairs: Pairs, geoms: GeomArrays, poses: Poses, rows: Rows) -> None:
+    """Write the points that were found as slots of pair p, sorted by feature.
+
+    Args:
+        p: The pair.
+        count: Points found.
+        pairs: The pairs.
+        geoms: The geoms.
+        poses: Poses of the frames.
+        rows: The points.
+    """
+    f, e = geoms.frame[pairs.geoms[p, 0]], geoms.frame[pairs.geoms[p, 1]]
+    for i in range(count):
+        rank = 0
+        for j in range(count):
+            rank += 1 if rows[j, 12] < rows[i, 12] or (rows[j, 12] == rows[i, 12] and j < i) else 0
+        keep(p, rank, f, e, poses, pairs.slots, rows, i)
+    pairs.count[p] = count
+    pairs.place[p] = pairs.now[p]
+
+
+@kernel(fastmath=STEADY)
+def examine(
+    p, pairs: Pairs, geoms: GeomArrays, frames: Frames, poses: Poses, motion: Motion, fall: float, h: float
+):  # fmt: skip
+    """Carry the points of a pair along where that is good enough, else mark it to be found anew.
+
+    Args:
+        p: The pair.
+        pairs: The pairs.
+        geoms: The geoms.
+        frames: The frames.
+        poses: Poses of the frames.
+        motion: Velocities of the frames.
+        fall: Speed that gravity adds in a substep [m/s].
+        h: Substep [s].
+    """
+    a, b = pairs.geoms[p]
+    f, e = geoms.frame[a], geoms.frame[b]
+    reach = reach_of(a, b, f, e, geoms, frames, motion, fall, h)
+    now = place_of(f, e, poses, frames)
+    mesh = pairs.kind[p] == MESHES
+    most_turn = MOST_MESH_TURN if mesh else np.float64(MOST_TURN)
+    bound = (MOST_MESH_SLIDE if mesh else np.float64(MOST_SLIDE)) * min(geoms.size[a], geoms.size[b])
+    way, angle = moved_since(now, pairs.place[p])
+    way += angle * geoms.radius[a]
+    good = pairs.valid[p] and angle <= most_turn and way <= bound and way + reach <= pairs.margin[p]
+    pairs.renew[p], pairs.reach[p], pairs.now[p] = not good, reach, now
+    if good:
+        for k in range(pairs.count[p]):
+            carry_along(p, f, e, poses, pairs.slots, k)
+    else:
+        pairs.margin[p] = reach + bound
+
+
+@kernel(fastmath=STEADY)
+def find_near(p, pairs: Pairs, shapes: Shapes):
+    """Which points of a pair are near enough."""
+    mask = 0
+    for k in range(pairs.count[p]):
+        mask |= (1 if pairs.slots[p, k, GAP] < pairs.reach[p] else 0) << k
+    pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
+    pairs.mask[p] = mask
+    if pairs.renew[p]:
+        a, b = pairs.geoms[p]
+        if pairs.kind[p] == MESHES:
+            pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
+        else:
+            # a single point may be where two edges cross: its normal turns with neither
+            pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
+
+
+def _finder(wanted: int, manifold: Any, name: str) -> Any:
+    """Kernel that finds the points of the pairs of a kind."""
+
+    def find(p, pairs: Pairs, geoms: GeomArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
+        """Points of a pair of the kind."""
+        if pairs.renew[p] and pairs.kind[p] == wanted:
+            a, b = pairs.geoms[p]
+            rows = scratch((ROOM, 14), pairs.margin[p])
+            swapped = shapes.kind[a] > shapes.kind[b]
+            first, second = (b, a) if swapped else (a, b)
+            count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
+            if swapped:
+                mirror(rows, count)
+            keep_all(p, count, pairs, geoms, frame_poses, rows)
+
+    find.__name__ = name
+    return kernel(find, fastmath=STEADY)
+
+
+FINDERS = {
+    PLANES: _finder(PLANES, plane_manifold, "find_plane_points"),
+    BALLS: _finder(BALLS, ball_manifold, "find_ball_points"),
+    CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_points"),
+    BOXES: _finder(BOXES, boxes_manifold, "find_box_points"),
+    CONVEX: _finder(CONVEX, convex_manifold, "find_convex_points"),
+}
+"""Kernels by the kind of pair; that of meshes is in `mesh_pairs`."""

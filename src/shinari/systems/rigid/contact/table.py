@@ -1,0 +1,324 @@
+"""The table of contact points between bodies, and with colliders, that the solver of the bodies reads.
+
+The points of a substep are those at its start, up to a gap that the substep may close. They are sorted by key, so that
+the table does not depend on the threads; the force that a point carries from the last substep finds it by its key.
+"""
+
+import itertools
+
+import numpy as np
+
+from shinari.collision.broad.pairs import first_from
+from shinari.collision.law import combined_surface
+from shinari.collision.narrow.features import features_of
+from shinari.collision.narrow.poses import Poses
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.systems.rigid.contact.broad import BroadPhase
+from shinari.systems.rigid.contact.geoms import GeomArrays, Geoms
+from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pairs import (
+    FEATURE,
+    FINDERS,
+    MESHES,
+    NOW_A,
+    NOW_B,
+    NOW_NORMAL,
+    RADIUS_A,
+    RADIUS_B,
+    SLOTS,
+    Pairs,
+    examine,
+    find_near,
+    kind_of_pair,
+    set_frame_pose,
+    set_geom_pose,
+)
+from shinari.systems.rigid.frames import Frames
+
+# A key is the number of the pair, a * G + b, times this, plus the number of the feature.
+FEATURES = 1 << 28
+# Part of the size of the smaller geom within which a point with another key counts as the same.
+CLOSE = 0.1
+# Pairs for which it is worth waking one more thread.
+SHARE = 64
+# Memory of a point with the work arrays of the solver, which have room for more points [bytes].
+POINT_BYTES = 1500
+POINTS = "rigid bodies: contacts: {count} points"
+
+
+class Counts(Record):
+    """One row: cells of the detection of contacts."""
+
+    points = Field(np.int64, doc="points of contact in the table")
+
+
+class Points(Record):
+    """Points of contact between frames a and b; the first `counts.points[0]` rows count, the record has room for more.
+
+    Attributes:
+        counts: Where the number of points stands.
+    """
+
+    frames = Field(np.int64, 2, doc="frames a and b")
+    core = Field(np.float64, 6, unit="m", doc="core point of a in the axes of frame a, of b in those of frame b")
+    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
+    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
+    law = Field(
+        np.float64,
+        6,
+        unit="1, 1, 1, m/N, m, m",
+        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
+    )
+    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
+    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
+    geoms = Field(np.int64, 2, doc="geoms a and b")
+
+    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
+        super().__init__(precision, **arrays)
+        self.counts: Counts = Counts.zeros(1)
+
+    @property
+    def count(self) -> int:
+        """Points, P."""
+        return int(self.counts.points[0])
+
+
+class OldPoints(Record):
+    """The points of the table before."""
+
+    key = Field(np.int64)
+    core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a")
+    force = Field(np.float64, 3, unit="N", doc="force on a")
+
+
+class BodyContacts:
+    """Finds the points of contact of bodies in each substep.
+
+    Args:
+        geoms: The geoms of the scene.
+        frames: The frames: poses at the start of the substep and velocities are read.
+        dt: Step [s].
+        h: Substep [s].
+        weight: Size of gravity [m/s^2].
+        detection: When pairs are found: `"frame"`, once a step and when something leaves its margin, or `"substep"`.
+
+    Attributes:
+        table: The points.
+        pairs: The pairs of geoms that may touch in this step, and what is kept of them.
+    """
+
+    def __init__(
+        self, geoms: Geoms, frames: Frames, dt: float, h: float, weight: float, detection: str = "frame"
+    ) -> None:
+        self._geoms, self._frames, self._h, self._weight = geoms, frames, h, weight
+        self.poses, self._geom_poses = Poses.zeros(geoms.frame_count), Poses.zeros(len(geoms))
+        self._broad = BroadPhase(geoms, frames, self._geom_poses, dt, h, weight)
+        self.pairs, self._detection = self._broad.pairs, self._broad.detection
+        self._detection.every[0] = detection == "substep"
+        self.table: Points = Points.zeros(0, np.float64)
+        self._old = OldPoints.zeros(0, np.float64)
+        self._kinds = kinds_of(geoms)
+
+    @property
+    def detections(self) -> int:
+        """How often the pairs were found in the last step."""
+        return int(self._detection.detections[0])
+
+    @property
+    def pair_count(self) -> int:
+        """Pairs in the list."""
+        return int(self._detection.pairs[0])
+
+    @property
+    def fast(self) -> bool:
+        """Whether a frame moves farther in this substep than its size allows; then `find_left` has to be asked."""
+        return bool(self._detection.fast[0])
+
+    @property
+    def fast_cell(self) -> tuple[np.ndarray, int]:
+        """Where `fast` stands."""
+        return self._detection.fast, 0
+
+    @property
+    def thrown_cell(self) -> tuple[np.ndarray, int]:
+        """Where the result of `record_find_left` stands."""
+        return self._detection.thrown, 0
+
+    def begin(self) -> None:
+        """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
+        self._broad.begin()
+
+    def carried(self) -> tuple[np.ndarray, np.ndarray]:
+        """Keys (P,), and core points of a and forces (P, 6), of the last substep: what the next one starts from."""
+        table, n = self.table, self.table.count
+        return table.key[:n].copy(), np.concatenate([table.core[:n, :3], table.force[:n]], axis=1)
+
+    def recall(self, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Take what `carried` gave for the points of the last substep."""
+        n, table = len(keys), self.table
+        if n > len(table):
+            table.grow(n)
+        table.counts.points[0] = n
+        table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
+        self._detection.found[0] = 0
+
+    def record_find(self, p: Program) -> None:
+        """Record that the table is filled with the points at the start of a substep."""
+        if len(self._geoms) == 0:
+            return
+        frames, arrays = self._frames, self._geoms.arrays
+        p.launch(set_frame_pose, frames, self.poses, count=len(self.poses))
+        p.launch(set_geom_pose, arrays, self.poses, self._geom_poses, count=len(arrays))
+        self._broad.record_decide(p)
+        with p.when((self._detection.renew, 0)):
+            self._broad.record_find(p)
+        self._record_points(p)
+
+    def record_find_left(self, p: Program) -> None:
+        """Record that points are added of frames that the solution has thrown off their paths; see `thrown_cell`."""
+        if len(self._geoms) == 0:
+            return
+        self._broad.record_extend(p)
+        with p.when((self._detection.thrown, 0)):
+            p.copy(1, (self._detection.renew, 0))
+            self._record_points(p)
+
+    def _record_points(self, p: Program) -> None:
+        """Points of the pairs."""
+        arrays, pairs, d, old, table = self._geoms.arrays, self.pairs, self._detection, self._old, self.table
+        count, fall = (d.pairs, 0), self._weight * self._h
+        p.launch(examine, pairs, arrays, self._frames, self.poses, self._broad.motion, fall, self._h, count=count)
+        for kind in self._kinds:
+            self._record_finder(p, kind)
+        p.launch(find_near, pairs, self._geoms.shapes, count=count)
+        p.serial(number_points, pairs, d)
+        with p.when((d.write, 0)):
+            p.require(old, (table.counts.points, 0))
+            p.copy((table.counts.points, 0), (d.old_points, 0))
+            p.launch(keep_point, table, old, count=(d.old_points, 0))
+            p.require(table, (d.points, 0), POINTS, POINT_BYTES)
+            p.copy((d.points, 0), (table.counts.points, 0))
+            p.launch(write_points, pairs, arrays, table, old, d, count=count, grain=SHARE)
+        with p.when((d.move, 0)):
+            p.launch(move_points, pairs, table, count=count)
+
+    def _record_finder(self, p: Program, kind: int) -> None:
+        arrays, count = self._geoms.arrays, (self._detection.pairs, 0)
+        poses, kinds = (self._geoms.shapes, self.poses, self._geom_poses), self._geoms.shapes.kind
+        if kind != MESHES:
+            p.launch(for_kinds(FINDERS[kind], kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
+            return
+        # imported here: a scene without meshes does not wait for their kernels
+        from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
+
+        features = features_of(self._geoms.meshes)
+        finder = for_kinds(find_mesh_points, kinds)
+        p.launch(finder, self.pairs, arrays, *poses, features, self._geoms.fields, count=count, grain=1)
+
+
+def kinds_of(geoms: Geoms) -> list[int]:
+    """Kinds of the pairs that can occur: at least one of the two is a geom of a body."""
+    shapes = geoms.shapes.kind.tolist()
+    bodies = {shape for g, shape in enumerate(shapes) if geoms.arrays.frame[g] < geoms.body_count}
+    return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
+
+
+@kernel
+def number_points(_, pairs: Pairs, detection: Detection):
+    """Where the points of each pair start in the table, and whether the table is written anew."""
+    total = 0
+    write = detection.renew[0] != 0
+    for p in range(detection.pairs[0]):
+        rows = 0
+        for k in range(SLOTS):
+            rows += (pairs.mask[p] >> k) & 1
+        pairs.old_start[p], pairs.old_rows[p] = pairs.start[p], pairs.rows[p]
+        pairs.start[p], pairs.rows[p] = total, rows
+        total += rows
+        write |= pairs.changed[p]
+    detection.points[0] = total
+    detection.write[0], detection.move[0] = 1 if write else 0, 0 if write else 1
+
+
+@kernel
+def keep_point(i, points: Points, old: OldPoints):
+    """Keep key, place and force of a point."""
+    old.key[i], old.force[i] = points.key[i], points.force[i]
+    core = points.core[i]
+    old.core[i] = core[0], core[1], core[2]
+
+
+@kernel
+def move_points(p, pairs: Pairs, points: Points):
+    """Write where the points of a pair are now."""
+    at = pairs.start[p]
+    for k in range(pairs.count[p]):
+        if (pairs.mask[p] >> k) & 1:
+            write_place(pairs.slots, p, k, at, points)
+            at += 1
+
+
+@steady
+def write_place(slots, p, k, at, points):
+    """Core points and normal of a point."""
+    for c in range(3):
+        points.core[at, c], points.core[at, 3 + c] = slots[p, k, NOW_A + c], slots[p, k, NOW_B + c]
+        points.normal[at, c] = slots[p, k, NOW_NORMAL + c]
+
+
+@steady
+def law_of(a, b, surface):
+    """Friction, static friction, restitution, compliance, rolling and torsional friction of two geoms."""
+    first, second = surface[a], surface[b]
+    return *combined_surface(first, second), max(first[4], second[4]), max(first[5], second[5])
+
+
+@steady
+def carry_forces(begin, end, first, last, close, points, old):
+    """Give the rows of a pair the forces of its old rows: those of the same key, then what is left by place.
+
+    Where equal faces lie on each other, or a choice of points changes, a point has another feature than before.
+    """
+    taken = given = 0
+    for at in range(begin, end):
+        points.force[at] = 0.0, 0.0, 0.0
+        for i in range(first, last):
+            if old.key[i] == points.key[at]:
+                points.force[at] = old.force[i]
+                taken |= 1 << (i - first)
+                given |= 1 << (at - begin)
+    for at in range(begin, end):
+        best, least = -1, close * close
+        for i in range(first, last):
+            x = points.core[at, 0] - old.core[i, 0]
+            y, z = points.core[at, 1] - old.core[i, 1], points.core[at, 2] - old.core[i, 2]
+            square = x * x + y * y + z * z
+            nearer = square < least and not (taken >> (i - first)) & 1 and not (given >> (at - begin)) & 1
+            best, least = (i, square) if nearer else (best, least)
+        if best >= 0:
+            points.force[at] = old.force[best]
+            taken |= 1 << (best - first)
+
+
+@kernel(fastmath=STEADY)
+def write_points(p, pairs: Pairs, geoms: GeomArrays, points: Points, old: OldPoints, detection: Detection):
+    """The points of one pair, and the forces that they carry."""
+    a, b = pairs.geoms[p]
+    base = (a * len(geoms) + b) * FEATURES
+    at = pairs.start[p]
+    terms = law_of(a, b, geoms.surface)
+    for k in range(pairs.count[p]):
+        if (pairs.mask[p] >> k) & 1:
+            write_place(pairs.slots, p, k, at, points)
+            points.frames[at], points.geoms[at], points.law[at] = (geoms.frame[a], geoms.frame[b]), (a, b), terms
+            points.radius[at] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
+            points.key[at] = base + np.int64(pairs.slots[p, k, FEATURE])
+            at += 1
+    first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
+    if detection.renew[0] != 0:
+        first = first_from(base, old.key, detection.old_points[0])
+        last = first_from(base + FEATURES, old.key, detection.old_points[0])
+    carry_forces(pairs.start[p], at, first, last, CLOSE * min(geoms.size[a], geoms.size[b]), points, old)

@@ -1,0 +1,403 @@
+"""The bodies' system, solved directly: one Newton step for all elements of a component.
+
+    (M / h^2 + sum J^T K J) dX = sum J^T f - M (X - X_free) / h^2
+
+for the motions dX of the bodies (three of translation, three of turn), with the elements' forces f and stiffnesses K
+where the bodies are now. The matrix has a block for every body and for every two bodies that an element ties; it is
+positive definite whatever the elements are, so that loops and redundant rows need no care. It is factored block by
+block (Cholesky) in the order that `graph` found. Components are independent: each is solved by one thread.
+"""
+
+import math
+
+import numpy as np
+
+from shinari.compute import Program, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.quaternion import normalised
+from shinari.maths.vec3 import add, cross, dot, sub
+from shinari.systems.rigid.block import (
+    add_rows,
+    divide,
+    factor,
+    minus,
+    scale_row,
+    solve_lower,
+    solve_upper,
+    subtract_product,
+    subtract_times,
+    subtract_transposed,
+)
+from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.graph import Blocks, Components, Graph, Nodes, Targets
+from shinari.systems.rigid.joints.measures import arm_stiffness
+from shinari.systems.rigid.joints.values import JointValues
+from shinari.systems.rigid.motion import momentum_of, turned_by, vector
+from shinari.systems.rigid.progress import Counts
+
+
+@steady
+def row_of(stiffness, e, k, at):
+    """Row k of a symmetric matrix (xx yy zz yz zx xy) that starts at a column."""
+    xx, yy, zz = stiffness[e, at], stiffness[e, at + 1], stiffness[e, at + 2]
+    yz, zx, xy = stiffness[e, at + 3], stiffness[e, at + 4], stiffness[e, at + 5]
+    if k == 0:
+        return xx, xy, zx
+    if k == 1:
+        return xy, yy, yz
+    return zx, yz, zz
+
+
+@steady
+def join(a, b):
+    """A row of six from two vectors of three."""
+    return a[0], a[1], a[2], b[0], b[1], b[2]
+
+
+@steady
+def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
+    """Add sign J_a^T K J_b to block j, and the stiffness against turning.
+
+    With d = dx + dtheta x r the rows of K J_b are (K_k, r_b x K_k), and the lower rows of J_a^T (.) are r_a x (.).
+    """
+    k0, k1, k2 = row_of(stiffness, e, 0, 0), row_of(stiffness, e, 1, 0), row_of(stiffness, e, 2, 0)
+    t0, t1, t2 = row_of(stiffness, e, 0, 6), row_of(stiffness, e, 1, 6), row_of(stiffness, e, 2, 6)
+    r0, r1, r2 = join(k0, cross(rb, k0)), join(k1, cross(rb, k1)), join(k2, cross(rb, k2))
+    none = (0.0, 0.0, 0.0)
+    r3 = add_rows(minus(scale_row(r2, ra[1]), ra[2], r1), join(none, t0))
+    r4 = add_rows(minus(scale_row(r0, ra[2]), ra[0], r2), join(none, t1))
+    r5 = add_rows(minus(scale_row(r1, ra[0]), ra[1], r0), join(none, t2))
+    blocks[j, 0] = minus(blocks[j, 0], -sign, r0)
+    blocks[j, 1] = minus(blocks[j, 1], -sign, r1)
+    blocks[j, 2] = minus(blocks[j, 2], -sign, r2)
+    blocks[j, 3] = minus(blocks[j, 3], -sign, r3)
+    blocks[j, 4] = minus(blocks[j, 4], -sign, r4)
+    blocks[j, 5] = minus(blocks[j, 5], -sign, r5)
+
+
+@steady
+def add_swing(d, j, r, f):
+    """Add the stiffness against turning that a pull f at an arm r brings: it keeps its direction while the arm turns.
+
+    Without it a light link under a heavy load turns too far in a substep once r . f h^2 / I is above one.
+    """
+    xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
+    d[j, 3, 3] += xx
+    d[j, 3, 4] += xy
+    d[j, 3, 5] += zx
+    d[j, 4, 4] += yy
+    d[j, 4, 5] += yz
+    d[j, 5, 5] += zz
+
+
+@steady
+def add_force(g, j, force, e, r, sign):
+    """Add an element's force and moment to the right hand side of node j."""
+    f = vector(force, e)
+    moment = add(cross(r, f), (force[e, 3], force[e, 4], force[e, 5]))
+    g[j] = minus(g[j], -sign, join(f, moment))
+
+
+@steady
+def begin_node(j, nodes, blocks, frames, h):
+    """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2."""
+    i, inverse_h2 = nodes.frame[j], 1.0 / (h * h)
+    mass, here = inverse_h2 / frames.inverse_mass[i], frames.q[i]
+    x = momentum_of(here, frames.moments, i, (inverse_h2, 0.0, 0.0))
+    y = momentum_of(here, frames.moments, i, (0.0, inverse_h2, 0.0))
+    z = momentum_of(here, frames.moments, i, (0.0, 0.0, inverse_h2))
+    nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
+    nodes.matrix[j, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
+    nodes.matrix[j, 3] = 0.0, 0.0, 0.0, x[0], x[1], x[2]
+    nodes.matrix[j, 4] = 0.0, 0.0, 0.0, y[0], y[1], y[2]
+    nodes.matrix[j, 5] = 0.0, 0.0, 0.0, z[0], z[1], z[2]
+    for p in range(nodes.column[j], nodes.column[j + 1]):
+        for k in range(6):
+            blocks.value[p, k] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    return mass, x, y, z
+
+
+@kernel(fastmath=STEADY)
+def start_node(
+    j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, motions: Motions, h: np.float64
+):
+    """Start a node with its mass and inertia, and with what is missing of its free motion."""
+    if components.unfinished[nodes.component[j]] == 0:
+        return
+    mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
+    m = motions.moved[nodes.frame[j]]
+    nodes.vector[j] = (
+        -mass * m[0],
+        -mass * m[1],
+        -mass * m[2],
+        -(x[0] * m[3] + x[1] * m[4] + x[2] * m[5]),
+        -(y[0] * m[3] + y[1] * m[4] + y[2] * m[5]),
+        -(z[0] * m[3] + z[1] * m[4] + z[2] * m[5]),
+    )
+
+
+@kernel(fastmath=STEADY)
+def start_impact_node(j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, h: np.float64):
+    """Start a node with its mass and inertia."""
+    if components.unfinished[nodes.component[j]] != 0:
+        begin_node(j, nodes, blocks, frames, h)
+        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@steady
+def add_element(e, elements, nodes, blocks):
+    """Add an element to the blocks and the right hand side."""
+    a, b, block = elements.nodes[e]
+    arms = elements.arms[e]
+    ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
+    if a >= 0:
+        add_stiffness(nodes.matrix, a, elements.stiffness, e, ra, ra, 1.0)
+        add_force(nodes.vector, a, elements.force, e, ra, 1.0)
+    if b >= 0:
+        add_stiffness(nodes.matrix, b, elements.stiffness, e, rb, rb, 1.0)
+        add_force(nodes.vector, b, elements.force, e, rb, -1.0)
+    if block >= 0:
+        # the rows of a block are those of the node that is eliminated first
+        first, second = (ra, rb) if a < b else (rb, ra)
+        add_stiffness(blocks.value, block, elements.stiffness, e, first, second, -1.0)
+
+
+@steady
+def add_bar(e, b, elements, bars, nodes, blocks):
+    """Add bar b, which is element e of the graph."""
+    k, f = bars.stiffness[b], bars.force[b]
+    for side in range(2):
+        j, at = elements.nodes[e, side], 6 * side
+        if j >= 0:
+            for r in range(6):
+                nodes.vector[j, r] += f * bars.jacobian[b, at + r]
+                for c in range(r, 6):
+                    nodes.matrix[j, r, c] += k * bars.jacobian[b, at + r] * bars.jacobian[b, at + c]
+    block = elements.nodes[e, 2]
+    if block >= 0:
+        row, column = (0, 6) if elements.nodes[e, 0] < elements.nodes[e, 1] else (6, 0)
+        for r in range(6):
+            for c in range(6):
+                blocks.value[block, r, c] += k * bars.jacobian[b, row + r] * bars.jacobian[b, column + c]
+
+
+@kernel(fastmath=STEADY)
+def assemble(
+    c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars, values: JointValues
+):
+    """Add the elements of a component to its blocks and right hand side; joints also as the arms of their loads."""
+    if components.unfinished[c] == 0:
+        return
+    joints = len(values)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < joints + len(bars):
+            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        else:
+            if e < joints:
+                f, arms = values.applied[e], elements.arms[e]
+                if elements.nodes[e, 0] >= 0:
+                    add_swing(nodes.matrix, elements.nodes[e, 0], (arms[0], arms[1], arms[2]), f)
+                if elements.nodes[e, 1] >= 0:
+                    back = -f[0], -f[1], -f[2]
+                    add_swing(nodes.matrix, elements.nodes[e, 1], (arms[3], arms[4], arms[5]), back)
+            add_element(e, elements, nodes, blocks)
+
+
+@kernel(fastmath=STEADY)
+def assemble_impact(c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars,
+                    joints: np.int64):  # fmt: skip
+    """Add the elements of a component to its blocks and right hand side."""
+    if components.unfinished[c] == 0:
+        return
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < joints + len(bars):
+            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        else:
+            add_element(e, elements, nodes, blocks)
+
+
+@kernel(fastmath=STEADY)
+def factor_and_solve(c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets):
+    """Factor the blocks of a component and solve for the motions, in place."""
+    if components.unfinished[c] == 0:
+        return
+    first, last = components.node[c], components.node[c + 1]
+    for j in range(first, last):
+        begin, end = nodes.column[j], nodes.column[j + 1]
+        factor(nodes.matrix, j)
+        for p in range(begin, end):
+            divide(blocks.value, p, nodes.matrix, j)
+        at = nodes.target[j]
+        for p in range(begin, end):
+            subtract_product(nodes.matrix, blocks.row[p], blocks.value, p, p)
+            for s in range(begin, p):
+                subtract_product(blocks.value, targets.block[at], blocks.value, s, p)
+                at += 1
+        solve_lower(nodes.matrix, j, nodes.vector)
+        for p in range(begin, end):
+            subtract_transposed(nodes.vector, blocks.row[p], blocks.value, p, j)
+    for j in range(last - 1, first - 1, -1):
+        for p in range(nodes.column[j], nodes.column[j + 1]):
+            subtract_times(nodes.vector, j, blocks.value, p, blocks.row[p])
+        solve_upper(nodes.matrix, j, nodes.vector)
+
+
+@steady
+def relative_motion(e, elements, nodes):
+    """The motion d and phi of an element, by those of its nodes."""
+    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
+    arms = elements.arms[e]
+    d, phi = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if a >= 0:
+        g = nodes.vector[a]
+        turn = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
+        d, phi = (g[0] + turn[0], g[1] + turn[1], g[2] + turn[2]), (g[3], g[4], g[5])
+    if b >= 0:
+        g = nodes.vector[b]
+        turn = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
+        d = d[0] - (g[0] + turn[0]), d[1] - (g[1] + turn[1]), d[2] - (g[2] + turn[2])
+        phi = phi[0] - g[3], phi[1] - g[4], phi[2] - g[5]
+    return d[0], d[1], d[2], phi[0], phi[1], phi[2]
+
+
+@steady
+def motion_of_bar(e, b, elements, bars, nodes):
+    """J times the motions of both nodes."""
+    i, j = elements.nodes[e, 0], elements.nodes[e, 1]
+    motion = 0.0
+    for r in range(6):
+        if i >= 0:
+            motion += bars.jacobian[b, r] * nodes.vector[i, r]
+        if j >= 0:
+            motion += bars.jacobian[b, 6 + r] * nodes.vector[j, r]
+    return motion
+
+
+@kernel(fastmath=STEADY)
+def write_motion(e, elements: Elements, components: Components, nodes: Nodes, bars: Bars, joints: np.int64):
+    """Write the motion of an element."""
+    home = elements.home[e]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    if joints <= e < joints + len(bars):
+        bars.motion[e - joints] = motion_of_bar(e, e - joints, elements, bars, nodes)
+    else:
+        elements.motion[e] = relative_motion(e, elements, nodes)
+
+
+@kernel(fastmath=STEADY)
+def update_load(j, values: JointValues, elements: Elements, components: Components):
+    """Write f - K d of a joint."""
+    home = elements.home[j]
+    if home < 0 or components.unfinished[home] == 0:
+        return
+    d = vector(elements.motion, j)
+    stiffness = elements.stiffness
+    k0, k1, k2 = row_of(stiffness, j, 0, 0), row_of(stiffness, j, 1, 0), row_of(stiffness, j, 2, 0)
+    held = dot(k0, d), dot(k1, d), dot(k2, d)
+    values.applied[j] = sub(vector(elements.force, j), held)
+
+
+@kernel(fastmath=STEADY)
+def take_step(
+    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, frames: Frames, motions: Motions,
+    joints: np.int64
+):  # fmt: skip
+    """Move a component by its part of the step."""
+    if components.unfinished[c] == 0:
+        return
+    t = components.part[c]
+    if t < 1.0:
+        for s in range(components.element[c], components.element[c + 1]):
+            e = elements.order[s]
+            if joints <= e < joints + len(bars):
+                bars.motion[e - joints] *= t
+            else:
+                for k in range(6):
+                    elements.motion[e, k] *= t
+    largest = 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        for k in range(6):
+            nodes.vector[j, k] *= t
+        move(j, nodes, frames, motions)
+        turn = nodes.vector[j]
+        largest = max(largest, turn[3] * turn[3] + turn[4] * turn[4] + turn[5] * turn[5])
+    components.turn[c] = largest if t == 1.0 else math.inf
+
+
+@steady
+def move(j, nodes, frames, motions):
+    """Move a frame by the motion of its node."""
+    i, g = nodes.frame[j], nodes.vector[j]
+    frames.x[i] = add(frames.x[i], g)
+    for c in range(6):
+        motions.moved[i, c] += nodes.vector[j, c]
+    frames.q[i] = normalised(turned_by(frames.q[i], (g[3], g[4], g[5])))
+
+
+@kernel
+def take_impact(j, nodes: Nodes, components: Components, motions: Motions):
+    """Write the change of velocity of a frame, times the substep."""
+    chosen = components.unfinished[nodes.component[j]] != 0
+    g = nodes.vector[j]
+    motions.bounced[nodes.frame[j]] = g if chosen else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class DirectSolver:
+    """Records Newton steps of the components that are unfinished.
+
+    Args:
+        graph: The graph.
+        elements: The elements.
+        bars: The bars.
+        frames: The frames.
+        motions: Their motions.
+        counts: Numbers of elements, nodes and components.
+        joints: Number of joints.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        elements: Elements,
+        bars: Bars,
+        frames: Frames,
+        motions: Motions,
+        counts: Counts,
+        joints: int,
+    ) -> None:
+        self._graph, self._elements, self._bars = graph, elements, bars
+        self._frames, self._motions, self._joints = frames, motions, joints
+        self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
+
+    def record_motions(self, p: Program, values: JointValues, h: float) -> None:
+        """Motions of nodes and elements by a full step."""
+        g, el, bars = self._graph, self._elements, self._bars
+        p.launch(start_node, g.nodes, g.blocks, g.components, self._frames, self._motions, h, count=self._every)
+        p.launch(assemble, g.components, g.nodes, g.blocks, el, bars, values, count=self._each, grain=8)
+        self._record_solution(p)
+        p.launch(update_load, values, el, g.components, count=self._joints)
+
+    def record_step(self, p: Program) -> None:
+        """Move the frames by the parts of the step."""
+        g = self._graph
+        records = g.components, g.nodes, self._elements, self._bars, self._frames, self._motions
+        p.launch(take_step, *records, self._joints, count=self._each, grain=8)
+
+    def record_impact(self, p: Program, h: float) -> None:
+        """Changes of the velocities by the forces of the elements; the poses stay."""
+        g, el, bars = self._graph, self._elements, self._bars
+        p.launch(start_impact_node, g.nodes, g.blocks, g.components, self._frames, h, count=self._every)
+        p.launch(assemble_impact, g.components, g.nodes, g.blocks, el, bars, self._joints, count=self._each, grain=8)
+        self._record_solution(p)
+        p.launch(take_impact, g.nodes, g.components, self._motions, count=self._every)
+
+    def _record_solution(self, p: Program) -> None:
+        g, el = self._graph, self._elements
+        p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, count=self._each, grain=8)
+        p.launch(write_motion, el, g.components, g.nodes, self._bars, self._joints, count=self._all)

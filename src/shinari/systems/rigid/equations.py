@@ -1,0 +1,233 @@
+"""The joints and contacts of the bodies as one system: its elements, its graph, and its solution in a substep."""
+
+import numpy as np
+
+from shinari.compute import Program
+from shinari.model.model import Model
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.shapes.registry import type_of
+from shinari.systems.rigid.contact.geoms import RESTITUTION
+from shinari.systems.rigid.contact.table import BodyContacts
+from shinari.systems.rigid.direct import DirectSolver
+from shinari.systems.rigid.elements import Curved, Elements, PointWork
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.graph import Graph
+from shinari.systems.rigid.impacts import Impacts
+from shinari.systems.rigid.joints.joints import Joints
+from shinari.systems.rigid.joints.table import DRIVE, FIRST, NO_DRIVE, SECOND
+from shinari.systems.rigid.line_search import (
+    check_point,
+    mark_limits,
+    search,
+    slope_at_ends,
+    start_search,
+    take_limits,
+)
+from shinari.systems.rigid.model import RigidModel
+from shinari.systems.rigid.newton import (
+    conclude_component,
+    conclude_step,
+    start_component,
+    start_solution,
+    weigh_component,
+)
+from shinari.systems.rigid.points import (
+    begin_point,
+    classify_point,
+    count_elements,
+    keep_force,
+    measure_point,
+    renew_point,
+    start_point,
+)
+from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.report import PointLog
+from shinari.systems.rigid.sweeps import solve_by_sweeps
+
+# Newton steps of a substep. Most take one: bodies at rest keep their contacts.
+MOST_STEPS = 30
+# How close limits of friction have to be.
+CLOSE = 1e-2
+# A key in two halves, each of which a float64 holds exactly.
+HALF_KEY = 1 << 32
+
+
+class System:
+    """What acts between frames.
+
+    Attributes:
+        joints: The joints.
+        contacts: The points of contact.
+        log: Their impulses in the last step.
+        counts: Numbers of rows in use.
+        flags: Decisions of the kernels.
+        motions: What the solver keeps of each frame.
+    """
+
+    def __init__(self, rigid: RigidModel, frames: Frames, model: Model, state: State, settings: Settings) -> None:
+        self._frames, self._settings, self._rigid = frames, settings, rigid
+        self._free = frames.inverse_mass > 0.0
+        self.joints = Joints(rigid.table, state.parts)
+        weight = float(np.linalg.norm(model.gravity))
+        self._gravity = tuple(model.gravity.tolist())
+        # nothing is compiled for bounces where no surface has a restitution
+        self._bouncing = bool((rigid.geoms.arrays.surface[:, RESTITUTION] > 0.0).any())
+        self.contacts = BodyContacts(
+            rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
+        )
+        self._curved = Curved(curved=np.array([type_of(shape).curved for shape in rigid.geoms.solids], np.bool_))
+        self._bars = self.joints.bars()
+        self._first_point = len(self.joints) + len(self._bars)
+        self.counts, self.flags, self.motions = Counts.zeros(1), Flags.zeros(1), Motions.zeros(len(frames))
+        self._points, self._work = self.contacts.table, PointWork.zeros(0)
+        self._elements = Elements.zeros(self._first_point)
+        self._graph = Graph(frames, self.motions, self.counts, self.flags, settings.rigid_solver)
+        self._direct = DirectSolver(
+            self._graph, self._elements, self._bars, frames, self.motions, self.counts, len(self.joints)
+        )
+        self._impacts = Impacts(
+            self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
+        )
+        self.log = PointLog(self._points, self._work, self.counts, self.flags)
+
+    def record_begin(self, p: Program) -> None:
+        """A step begins: what joints keep of it."""
+        self.joints.record_begin(p, self._elements, self._frames)
+
+    def begin(self) -> None:
+        """A step begins."""
+        self.contacts.begin()
+        self.log.begin()
+        self.flags.fresh[0] = 1
+
+    @property
+    def driven(self) -> np.ndarray:
+        """Frames on which a motor acts."""
+        codes = self._rigid.table.codes
+        return codes[codes[:, DRIVE] != NO_DRIVE, FIRST : SECOND + 1].ravel()
+
+    def let_move(self, free: np.ndarray) -> None:
+        """From now on these frames can move, (F,)."""
+        if not np.array_equal(free, self._free):
+            self._free, self.flags.stale[0] = free, 1
+
+    def end(self) -> None:
+        """A step is over."""
+        self.log.place(self._frames)
+
+    def remembered(self) -> np.ndarray:
+        """What `recall` goes on from: the halves of the key of each point of contact, and what it carries, (P, 8)."""
+        keys, rows = self.contacts.carried()
+        return np.concatenate([(keys // HALF_KEY)[:, None], (keys % HALF_KEY)[:, None], rows], axis=1)
+
+    def recall(self, remembered: np.ndarray) -> None:
+        """Go on with the forces of points of contact that were remembered."""
+        high, low = remembered[:, 0].astype(np.int64), remembered[:, 1].astype(np.int64)
+        self.contacts.recall(high * HALF_KEY + low, remembered[:, 2:])
+
+    def pushing_pairs(self) -> np.ndarray:
+        """Frames that a joint or a pushing contact connects, (P, 2)."""
+        points, codes = self.contacts.table, self._rigid.table.codes
+        on = points.force[: points.count].any(axis=1)
+        return np.concatenate([codes[:, FIRST : SECOND + 1], points.frames[: points.count][on]])
+
+    def record_detect(self, p: Program, slow: float) -> None:
+        """Find the points of contact at the start of a substep, and start it there."""
+        self.contacts.record_find(p)
+        self.record_points(p, slow)
+
+    def record_points(self, p: Program, slow: float) -> None:
+        """Start the substep at the points of contact there are; `slow` is the speed below which nothing bounces."""
+        counts, points, h = self.counts, self._points, self._settings.substep
+        p.copy((points.counts.points, 0), (counts.points, 0))
+        p.serial(count_elements, counts, self.flags, self._first_point)
+        p.require(self._work, (counts.points, 0))
+        p.require(self._elements, (counts.elements, 0))
+        scalars = *self._gravity, h, self._settings.depenetration_speed, slow
+        p.launch(start_point, points, self._work, self._frames, self.flags, *scalars, count=(counts.points, 0))
+
+    def record_solve(self, p: Program) -> None:
+        """Solve the positions, again without the leaps of bounces where these contradict each other."""
+        if not self._bouncing:
+            self._record_positions(p)
+            return
+        impacts, flags = self._impacts, self.flags
+        with p.when((flags.leaping, 0)):
+            impacts.record_keep(p)
+        self._record_positions(p)
+        p.copy(0, (flags.wrong, 0))
+        with p.when((flags.leaping, 0)):
+            impacts.record_check(p, self.joints.data, self._first_point, self._settings.substep)
+        with p.when((flags.wrong, 0)):
+            impacts.record_drop(p, self._first_point)
+            self._record_positions(p)
+
+    def _record_positions(self, p: Program) -> None:
+        """Newton steps until the states of the contacts stay."""
+        points, work, elements, first = self._points, self._work, self._elements, self._first_point
+        counts, flags, graph = self.counts, self.flags, self._graph
+        every, each = (counts.points, 0), (counts.components, 0)
+        h = self._settings.substep
+        p.launch(measure_point, points, work, elements, self._frames, self._curved, first, count=every)
+        self.joints.record_evaluate(p, elements, self._bars, self._frames, h)
+        graph.record_arrange(p, elements)
+        with p.when((counts.nodes, 0)):
+            p.launch(begin_point, points, work, elements, first, count=every)
+            if graph.may_sweep:
+                with p.when((flags.sweeping, 0)):
+                    self._record_sweeps(p)
+            p.serial(start_solution, counts, flags)
+            p.launch(start_component, graph.components, count=each)
+            with p.repeat(MOST_STEPS, until=(flags.done, 0)):
+                self._record_step(p)
+
+    def _record_sweeps(self, p: Program) -> None:
+        """Solve the components that are too costly to factor."""
+        g, frames, motions = self._graph, self._frames, self.motions
+        records = g.components, g.nodes, self._elements, self._bars, self._points, self._work, frames, motions
+        each, h = (self.counts.components, 0), self._settings.substep
+        p.launch(solve_by_sweeps, *records, len(self.joints), h, count=each, grain=1)
+
+    def _record_step(self, p: Program) -> None:
+        """A Newton step of unfinished components, and what is left of them after it."""
+        points, work, elements, bars = self._points, self._work, self._elements, self._bars
+        frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
+        components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
+        every, each = (self.counts.points, 0), (self.counts.components, 0)
+        self._direct.record_motions(p, self.joints.values, h)
+        p.launch(start_search, components, count=each)
+        p.launch(check_point, points, work, elements, components, first, count=every)
+        lines = components, nodes, elements, bars, frames, self.motions
+        p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
+        p.launch(search, components, elements, points, work, first, count=each, grain=16)
+        self._direct.record_step(p)
+        p.launch(classify_point, points, work, elements, components, first, count=every)
+        p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded else 0)
+        p.launch(weigh_component, components, flags, joints, count=each)
+        with p.when((flags.renewing, 0)):
+            p.launch(mark_limits, points, work, elements, components, flags, first, CLOSE, count=every)
+            p.launch(take_limits, points, work, elements, components, first, count=every)
+        if joints:
+            with p.when((flags.reconsidering, 0)):
+                self.joints.record_evaluate_again(p, elements, bars, frames, components, h)
+        p.launch(conclude_component, components, flags, count=each)
+        with p.when((flags.renewed, 0)):
+            p.launch(renew_point, points, work, elements, components, first, count=every)
+
+    def record_finish(self, p: Program) -> None:
+        """The substep is over: carry its forces on to the next."""
+        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        every, h = (self.counts.points, 0), self._settings.substep
+        p.launch(keep_force, points, work, elements, components, self._first_point, count=every)
+        self.log.record_add(p, self._frames, h)
+        self.joints.record_settle(p, elements, self._bars, self._frames)
+
+    def record_bounce(self, p: Program) -> None:
+        """The velocities of the substep are known: apply restitution to points that came too fast."""
+        if not self._bouncing:
+            return
+        with p.when((self.flags.fast, 0)), p.when((self.counts.nodes, 0)):
+            self._impacts.record_bounce(
+                p, self._direct, self._bars, self.joints.data, self._first_point, self._settings.substep
+            )

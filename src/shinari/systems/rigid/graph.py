@@ -1,0 +1,475 @@
+"""Which frames elements tie together, in which order to eliminate them, and what fills in.
+
+The nodes are the bodies that can move and that an element acts on. Those that elements connect, directly or over
+others, are a component; it is eliminated by itself, in the order of least degree (Markowitz 1957; George and Liu 1989,
+The Evolution of the Minimum Degree Ordering Algorithm). A chain or a tree fills nothing in; a component whose factor
+would cost too much is left to sweeps.
+
+The graph is made of edges: the elements that there were when it was made. In a step it grows by the pairs that come
+into contact; each step begins anew from the elements that it finds, so that it depends on the state alone.
+"""
+
+import numpy as np
+
+from shinari.compute import Field, Program, Record, kernel
+from shinari.maths.function import steady
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.motion import is_free
+from shinari.systems.rigid.progress import Counts, Flags
+
+# A component is solved directly while its factor takes at most so many products of blocks for each of its bodies.
+WORTH = 60.0
+# Beyond so many bodies in a component even its order would take too long to find.
+MOST = 2048
+# Bits that are used of a word, so that none is negative.
+BITS = 63
+# Home of an element that the graph has no place for.
+MISSING = -2
+
+
+class Nodes(Record):
+    """Nodes in order of elimination, component after component, N rows and one."""
+
+    frame = Field(np.int64)
+    component = Field(np.int64)
+    column = Field(np.int64, doc="where its blocks below the diagonal start")
+    target = Field(np.int64, doc="where the targets of the products of its blocks start")
+    matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
+    vector = Field(np.float64, 6, doc="right hand side, then motion")
+    # while the order is found nodes are numbered by frame in each component
+    member = Field(np.int64, doc="frame")
+    order = Field(np.int64, doc="which one, from the first of its component, is eliminated here")
+    place = Field(np.int64, doc="when it is eliminated")
+    size = Field(np.int64, doc="blocks in the column that is eliminated here")
+    degree = Field(np.int64, doc="neighbours; -1 when it is eliminated")
+
+
+class Components(Record):
+    """Components, C rows and one."""
+
+    node = Field(np.int64, doc="its first node")
+    element = Field(np.int64, doc="its first element in their order")
+    word = Field(np.int64, doc="first word of its sets of neighbours")
+    direct = Field(np.int64, doc="whether it is solved directly")
+    unfinished = Field(np.int64, doc="0 solved, 1 to be solved; in a step 2 not yet solved, 3 friction renewed")
+    crossing = Field(np.int64, doc="whether a point changes its state on the full step")
+    part = Field(np.float64, doc="part of the step that is taken, and of impulses")
+    slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
+    turn = Field(np.float64, unit="rad^2", doc="square of the largest turn of a full step")
+    renewed = Field(np.int64, doc="whether limits of friction were renewed")
+    bounces = Field(np.int64, doc="1: points came fast enough to bounce, 2: and have bounced")
+    state = Field(np.int64, doc="FREE, HELD or UNLIMITED")
+    reference = Field(np.float64, 3, unit="m/s", doc="velocity of the immovable frames in contact")
+    limit = Field(np.float64, unit="J", doc="largest kinetic energy after impacts")
+    wrong = Field(np.int64, doc="whether the leaps of bounces contradict each other")
+
+
+class Blocks(Record):
+    """Blocks of the factor beside the diagonal, B rows."""
+
+    row = Field(np.int64, doc="the node that is eliminated later; ascending for each node")
+    value = Field(np.float64, (6, 6), doc="rows of the node of the column, columns of the other")
+
+
+class Targets(Record):
+    """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
+
+    block = Field(np.int64, doc="the block that their product is subtracted from")
+
+
+class Neighbours(Record):
+    """Sets of neighbours as bits: for each node of a component as many words as it takes."""
+
+    word = Field(np.int64)
+
+
+class Edges(Record):
+    """The elements that the graph was made of."""
+
+    frames = Field(np.int64, 2)
+
+
+# ---- edges ----
+
+
+@kernel
+def check_places(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
+    """Decide whether elements have changed since they got their places, and whether the graph is that of the step."""
+    count = counts.elements[0]
+    moved_on = count != counts.placed[0]
+    if not moved_on:
+        for e in range(count):
+            moved_on = moved_on or elements.frames[e] != elements.placed[e]
+    other = flags.stale[0] != 0
+    if flags.fresh[0] != 0 and not other:
+        other = counts.edges[0] != count
+        if not other:
+            for e in range(count):
+                other = other or elements.frames[e] != edges.frames[e]
+    if other:
+        flags.stale[0] = 1
+    flags.rebuild[0] = 1 if other else 0
+    flags.moved_on[0] = 1 if moved_on or other else 0
+    flags.searching[0] = 1 if moved_on and not other else 0
+
+
+@kernel
+def count_edges(_, elements: Elements, counts: Counts, flags: Flags):
+    """Edges of the new graph: all elements, or those that the old one has no place for beside its own."""
+    if flags.stale[0] != 0:
+        counts.edges[0] = 0
+        counts.edges_needed[0] = counts.elements[0]
+        return
+    missing = 0
+    for e in range(counts.elements[0]):
+        missing += 1 if elements.home[e] == MISSING else 0
+    counts.edges_needed[0] = counts.edges[0] + missing
+
+
+@kernel
+def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
+    """Write the edges of the new graph."""
+    at = counts.edges[0]
+    for e in range(counts.elements[0]):
+        if flags.stale[0] != 0 or elements.home[e] == MISSING:
+            edges.frames[at] = elements.frames[e]
+            at += 1
+    counts.edges[0] = at
+    flags.stale[0], flags.moved_on[0] = 0, 1
+
+
+# ---- components ----
+
+
+@steady
+def tie(root, a, b):
+    """Let the trees of two frames be one."""
+    while root[a] != a:
+        root[a] = root[root[a]]
+        a = root[a]
+    while root[b] != b:
+        root[b] = root[root[b]]
+        b = root[b]
+    root[max(a, b)] = min(a, b)
+
+
+@kernel
+def find_roots(_, edges: Edges, frames: Frames, motions: Motions, counts: Counts):
+    """Least frame of the component of each frame; -1 where it cannot move or no edge ends in it."""
+    for i in range(len(motions)):
+        motions.root[i] = -1
+    for e in range(counts.edges[0]):
+        a, b = edges.frames[e]
+        a_free, b_free = is_free(frames, a), is_free(frames, b)
+        if a_free and motions.root[a] < 0:
+            motions.root[a] = a
+        if b_free and motions.root[b] < 0:
+            motions.root[b] = b
+        if a_free and b_free:
+            tie(motions.root, a, b)
+    for i in range(len(motions)):
+        if motions.root[i] >= 0:
+            motions.root[i] = motions.root[motions.root[i]]
+
+
+@kernel
+def number_nodes(_, motions: Motions, nodes: Nodes, components: Components, counts: Counts, worth: np.float64):
+    """Number components by their least frames, and in each the frames; and the words of their neighbours."""
+    for i in range(len(motions)):
+        nodes.size[i] = 0
+    for i in range(len(motions)):
+        if motions.root[i] >= 0:
+            nodes.size[motions.root[i]] += 1
+    count = parts = words = 0
+    for i in range(len(motions)):
+        if motions.root[i] == i:
+            n = nodes.size[i]
+            components.node[parts], components.word[parts] = count, words
+            nodes.order[i], nodes.place[i] = count, parts
+            count, parts = count + n, parts + 1
+            words += n * ((n + BITS - 1) // BITS) if n <= MOST and worth >= 0.0 else 0
+    components.node[parts], components.word[parts] = count, words
+    for i in range(len(motions)):
+        r = motions.root[i]
+        motions.node[i] = -1
+        if r >= 0:
+            k = nodes.order[r]
+            nodes.order[r] = k + 1
+            nodes.member[k], nodes.component[k] = i, nodes.place[r]
+            motions.node[i] = k
+    counts.nodes[0], counts.components[0], counts.words[0] = count, parts, words
+
+
+# ---- order of elimination ----
+
+
+@kernel
+def clear_word(w, neighbours: Neighbours):
+    """No neighbours."""
+    neighbours.word[w] = 0
+
+
+@kernel
+def set_neighbours(_, edges: Edges, motions: Motions, nodes: Nodes, components: Components, neighbours: Neighbours,
+                   counts: Counts):  # fmt: skip
+    """Neighbours of each node, by the edges."""
+    for e in range(counts.edges[0]):
+        a, b = edges.frames[e]
+        i, j = motions.node[a], motions.node[b]
+        if i >= 0 and j >= 0 and i != j:
+            c = nodes.component[i]
+            first, start = components.node[c], components.word[c]
+            n = components.node[c + 1] - first
+            if components.word[c + 1] > start:
+                width, i, j = (n + BITS - 1) // BITS, i - first, j - first
+                neighbours.word[start + i * width + j // BITS] |= 1 << (j % BITS)
+                neighbours.word[start + j * width + i // BITS] |= 1 << (i % BITS)
+
+
+@steady
+def zeros_below(bit):
+    """Number of zeros below the only bit that is set."""
+    place = 0
+    while bit >> 8 != 0:
+        bit, place = bit >> 8, place + 8
+    while bit > 1:
+        bit, place = bit >> 1, place + 1
+    return place
+
+
+@steady
+def ones(word, at, width):
+    """Bits that are set in so many words."""
+    count = 0
+    for w in range(at, at + width):
+        rest = word[w]
+        while rest != 0:
+            rest &= rest - 1
+            count += 1
+    return count
+
+
+@kernel
+def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbours, worth: np.float64):
+    """Eliminate the node of least degree, again and again; leave the component to sweeps when that costs too much."""
+    first, start, word = components.node[c], components.word[c], neighbours.word
+    n = components.node[c + 1] - first
+    width = (n + BITS - 1) // BITS
+    wanted = components.word[c + 1] > start
+    for i in range(n):
+        nodes.degree[first + i] = ones(word, start + i * width, width) if wanted else 0
+    k, cost = 0, 0.0
+    while wanted and k < n and cost <= worth * n:
+        best = -1
+        for i in range(n):
+            degree = nodes.degree[first + i]
+            if degree >= 0 and (best < 0 or degree < nodes.degree[first + best]):
+                best = i
+        count = nodes.degree[first + best]
+        nodes.degree[first + best] = -1
+        nodes.order[first + k], nodes.size[first + k] = best, count
+        cost += 1.0 + count + 0.5 * count * (count + 1)
+        mine = start + best * width
+        for at in range(width):
+            rest = word[mine + at]
+            while rest != 0:
+                low = rest & -rest
+                rest ^= low
+                i = at * BITS + zeros_below(low)
+                row = start + i * width
+                for w in range(width):
+                    word[row + w] |= word[mine + w]
+                word[row + best // BITS] &= ~(1 << (best % BITS))
+                word[row + i // BITS] &= ~(1 << (i % BITS))
+                nodes.degree[first + i] = ones(word, row, width)
+        k += 1
+    components.direct[c] = 1 if wanted and cost <= worth * n else 0
+    if components.direct[c] == 0:
+        for i in range(n):
+            nodes.order[first + i], nodes.size[first + i] = i, 0
+
+
+@kernel
+def find_columns(_, components: Components, nodes: Nodes, counts: Counts, flags: Flags):
+    """Where the blocks of each node and their targets start."""
+    blocks = targets = sweeping = 0
+    count = counts.nodes[0]
+    for j in range(count):
+        nodes.column[j], nodes.target[j] = blocks, targets
+        size = nodes.size[j]
+        blocks, targets = blocks + size, targets + size * (size - 1) // 2
+    nodes.column[count], nodes.target[count] = blocks, targets
+    for c in range(counts.components[0]):
+        sweeping |= 1 - components.direct[c]
+    counts.blocks[0], counts.targets[0], flags.sweeping[0] = blocks, targets, sweeping
+
+
+@kernel
+def fill_columns(c, components: Components, nodes: Nodes, neighbours: Neighbours, blocks: Blocks, motions: Motions):
+    """Frames in order of elimination, and the rows of the blocks: neighbours that are eliminated later."""
+    first, start = components.node[c], components.word[c]
+    n = components.node[c + 1] - first
+    width = (n + BITS - 1) // BITS
+    for k in range(n):
+        local = nodes.order[first + k]
+        frame = nodes.member[first + local]
+        nodes.place[first + local] = first + k
+        nodes.frame[first + k], motions.node[frame] = frame, first + k
+    if components.direct[c] == 0:
+        return
+    for k in range(n):
+        begin = nodes.column[first + k]
+        at = begin
+        for w in range(width):
+            rest = neighbours.word[start + nodes.order[first + k] * width + w]
+            while rest != 0:
+                low = rest & -rest
+                rest ^= low
+                later = nodes.place[first + w * BITS + zeros_below(low)]
+                s = at
+                while s > begin and blocks.row[s - 1] > later:
+                    blocks.row[s] = blocks.row[s - 1]
+                    s -= 1
+                blocks.row[s] = later
+                at += 1
+
+
+@kernel
+def find_targets(j, nodes: Nodes, blocks: Blocks, targets: Targets):
+    """The block that each product of two blocks of a column is subtracted from."""
+    at, begin, end = nodes.target[j], nodes.column[j], nodes.column[j + 1]
+    for p in range(begin, end):
+        for s in range(begin, p):
+            k, i = blocks.row[s], blocks.row[p]
+            for b in range(nodes.column[k], nodes.column[k + 1]):
+                if blocks.row[b] == i:
+                    targets.block[at] = b
+            at += 1
+
+
+# ---- places of elements ----
+
+
+@kernel
+def place_element(
+    e, elements: Elements, frames: Frames, motions: Motions, nodes: Nodes, components: Components, blocks: Blocks,
+    flags: Flags
+):  # fmt: skip
+    """Nodes, block and component of an element; one for which there is no place asks for another graph."""
+    a, b = elements.frames[e]
+    i, j = motions.node[a], motions.node[b]
+    elements.placed[e] = a, b
+    block, home = -1, -1
+    missing = (i < 0 and is_free(frames, a)) or (j < 0 and is_free(frames, b))
+    if i >= 0:
+        home = nodes.component[i]
+    elif j >= 0:
+        home = nodes.component[j]
+    if i >= 0 and j >= 0 and i != j:
+        low, high = min(i, j), max(i, j)
+        for s in range(nodes.column[low], nodes.column[low + 1]):
+            block = s if blocks.row[s] == high else block
+        missing = missing or nodes.component[j] != home or (block < 0 and components.direct[home] != 0)
+    elements.nodes[e] = i, j, block
+    elements.home[e] = MISSING if missing else home
+    if missing:
+        flags.rebuild[0] = 1
+    if home < 0:
+        elements.motion[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def sort_elements(_, elements: Elements, components: Components, counts: Counts):
+    """Elements by component, in their order."""
+    count, parts = counts.elements[0], counts.components[0]
+    for c in range(parts + 1):
+        components.element[c] = 0
+    for e in range(count):
+        if elements.home[e] >= 0:
+            components.element[elements.home[e]] += 1
+    total = 0
+    for c in range(parts + 1):
+        total, components.element[c] = total + components.element[c], total
+    for e in range(count):
+        c = elements.home[e]
+        if c >= 0:
+            elements.order[components.element[c]] = e
+            components.element[c] += 1
+    for c in range(parts, 0, -1):
+        components.element[c] = components.element[c - 1]
+    components.element[0] = 0
+    counts.placed[0] = count
+
+
+class Graph:
+    """The order in which bodies are eliminated, the blocks of the factor, and the places of the elements.
+
+    Args:
+        frames: The frames.
+        motions: Receives the node of each.
+        counts: Numbers of elements, nodes, components and blocks.
+        flags: Receives whether a component is left to sweeps.
+        solver: `"direct"`, `"sweeps"` or `"auto"`.
+    """
+
+    def __init__(self, frames: Frames, motions: Motions, counts: Counts, flags: Flags, solver: str) -> None:
+        rows = len(frames) + 1
+        self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
+        self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
+        self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
+        self._frames, self._motions, self._counts, self._flags = frames, motions, counts, flags
+        self._worth = {"direct": np.inf, "sweeps": -1.0, "auto": WORTH}[solver]
+        flags.stale[0] = 1
+
+    @property
+    def may_sweep(self) -> bool:
+        """Whether a component can be left to sweeps: too many bodies, or too costly if all are neighbours."""
+        n = len(self._frames)
+        return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self._worth
+
+    def record_arrange(self, p: Program, elements: Elements) -> None:
+        """Give every element its place; the graph is made anew when it has none for one of them."""
+        edges, counts, flags = self._edges, self._counts, self._flags
+        p.serial(check_places, elements, edges, counts, flags)
+        with p.when((flags.searching, 0)):
+            self._record_places(p, elements)
+        with p.when((flags.rebuild, 0)):
+            p.serial(count_edges, elements, counts, flags)
+            p.require(edges, (counts.edges_needed, 0))
+            p.serial(gather_edges, elements, edges, counts, flags)
+            self._record_graph(p)
+            self._record_places(p, elements)
+        with p.when((flags.moved_on, 0)):
+            p.serial(sort_elements, elements, self.components, counts)
+        p.copy(0, (flags.fresh, 0))
+
+    def _record_places(self, p: Program, elements: Elements) -> None:
+        records = elements, self._frames, self._motions, self.nodes, self.components, self.blocks, self._flags
+        p.launch(place_element, *records, count=(self._counts.elements, 0))
+
+    def _record_graph(self, p: Program) -> None:
+        edges, counts, flags, motions = self._edges, self._counts, self._flags, self._motions
+        nodes, components, neighbours, blocks = self.nodes, self.components, self._neighbours, self.blocks
+        each, every = (counts.components, 0), (counts.nodes, 0)
+        p.serial(find_roots, edges, self._frames, motions, counts)
+        p.serial(number_nodes, motions, nodes, components, counts, self._worth)
+        p.require(neighbours, (counts.words, 0))
+        p.launch(clear_word, neighbours, count=(counts.words, 0))
+        p.serial(set_neighbours, edges, motions, nodes, components, neighbours, counts)
+        p.launch(order_component, components, nodes, neighbours, self._worth, count=each, grain=1)
+        p.serial(find_columns, components, nodes, counts, flags)
+        p.require(blocks, (counts.blocks, 0))
+        p.require(self.targets, (counts.targets, 0))
+        p.launch(fill_columns, components, nodes, neighbours, blocks, motions, count=each, grain=8)
+        p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)
+
+
+def roots_of(pairs: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Least frame of all that pairs of frames (P, 2) connect, (F,); -1 where it cannot move or has no pair."""
+    frames, motions, counts = Frames.zeros(len(free)), Motions.zeros(len(free)), Counts.zeros(1)
+    frames.inverse_mass[...], counts.edges[0] = free, len(pairs)
+    p = Program()
+    p.serial(find_roots, Edges(frames=np.ascontiguousarray(pairs, np.int64)), frames, motions, counts)
+    p.run()
+    return motions.root

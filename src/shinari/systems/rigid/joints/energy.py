@@ -1,0 +1,111 @@
+"""Energy of joints: what their springs store, and what their motors do.
+
+A row with the force f = -s C, s = min(k, 1 / compliance), stores s C^2 / 2 = f^2 / (2 s); k is the stiffness of a rigid
+row of the solver, see `STIFF`, so that a spring stiffer than that stores what it really holds. Rigid rows store less
+than a millionth of what they carry and count as nothing.
+
+A servo with a stiffness s and a largest force F is a spring from its target on, beyond C = F / s one of constant force:
+
+    U = s C^2 / 2    for s |C| <= F,    F |C| - F^2 / (2 s)    beyond
+
+Its work from outside is the change of U where the target is moved. The work of all other motors is their force times
+the displacement of the joint. Damping, of joints and of motors, stores nothing and does no work from outside.
+"""
+
+import numpy as np
+
+from shinari.compute import Program
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.joints.evaluate import evaluate_joint
+from shinari.systems.rigid.joints.settle import find_places
+from shinari.systems.rigid.joints.table import (
+    ANGULAR_COMPLIANCE,
+    COMPLIANCE,
+    DRIVE,
+    DRIVE_COMPLIANCE,
+    DRIVE_MOST,
+    GEAR,
+    KIND,
+    LIMIT_COMPLIANCE,
+    MOTOR,
+    NO_DRIVE,
+    POINT_MASS,
+    POSITION,
+    SLIDER,
+    STIFF,
+    TURN_MASS,
+    JointTable,
+)  # fmt: skip
+from shinari.systems.rigid.joints.values import FORCE, STIFFNESS, JointData, JointValues, Phase
+
+
+def joint_data(table: JointTable) -> JointData:
+    """The record of what never changes of joints."""
+    works = (table.codes[:, DRIVE] != NO_DRIVE) & ~springs_of_drives(table)
+    columns = {"codes": table.codes, "numbers": table.numbers, "strengths": table.strengths}
+    return JointData(**columns, active=table.active, works=works)
+
+
+def bind_values(arrays: dict[str, np.ndarray], count: int) -> JointValues:
+    """The record of what changes of joints, with the arrays of a state, see `start_joints`."""
+    values = JointValues.zeros(count)
+    values.bind(**{name: arrays[f"joints/{name}"] for name in ("saturated", "angles", "broken", "targets", "loads")})
+    return values
+
+
+def springs_of_drives(table: JointTable) -> np.ndarray:
+    """Joints whose motor is a spring from its target on, (J,) bool."""
+    return (table.codes[:, DRIVE] == POSITION) & (table.numbers[:, DRIVE_COMPLIANCE] > 0.0)
+
+
+def elastic_energy(table: JointTable, arrays: dict[str, np.ndarray], x: np.ndarray, q: np.ndarray, h: float) -> float:
+    """Elastic energy of all joints that have not broken [J].
+
+    Args:
+        table: The joints.
+        arrays: Those of the state, see `start_joints`.
+        x: Origins of the frames [m], (F, 3).
+        q: Their rotations, (F, 4).
+        h: Substep [s], for the largest stiffness.
+    """
+    numbers, frames = table.numbers, Frames.zeros(len(x))
+    for now, given in ((frames.x, x), (frames.q, q), (frames.x0, x), (frames.q0, q)):
+        now[...] = given
+    count = len(table.codes)
+    data, values, elements = joint_data(table), bind_values(arrays, count), Elements.zeros(count)
+    phase = Phase.zeros(1)
+    phase.first[0] = 1
+    p = Program()
+    p.launch(evaluate_joint, data, values, elements, frames, phase, h, count=count)
+    p.launch(find_places, data, values, frames, count=count)
+    p.run()
+    rows = values.rows
+    # three rows along, three about the axes, and the limits of travel, twist and swing
+    columns = [COMPLIANCE] * 3 + [ANGULAR_COMPLIANCE] * 3 + [LIMIT_COMPLIANCE] * 3
+    force, stiffness = rows[:, FORCE : FORCE + MOTOR], rows[:, STIFFNESS : STIFFNESS + MOTOR]
+    soft = (numbers[:, columns] > 0.0) & (stiffness > 0.0)
+    stored = 0.5 * float(np.divide(force**2, stiffness, out=np.zeros_like(force), where=soft).sum())
+    return stored + _of_gears(table, arrays, h) + _of_servos(table, arrays, values.place, h)
+
+
+def _of_gears(table: JointTable, arrays: dict[str, np.ndarray], h: float) -> float:
+    """Energy of gears that yield; their C is kept in the angles [J]."""
+    numbers = table.numbers
+    soft = (table.codes[:, KIND] == GEAR) & (numbers[:, ANGULAR_COMPLIANCE] > 0.0) & ~arrays["joints/broken"]
+    compliance = np.maximum(numbers[soft, ANGULAR_COMPLIANCE], h * h / (STIFF * numbers[soft, TURN_MASS]))
+    return 0.5 * float((arrays["joints/angles"][soft] ** 2 / compliance).sum())
+
+
+def _of_servos(table: JointTable, arrays: dict[str, np.ndarray], places: np.ndarray, h: float) -> float:
+    """Energy of servos that have a stiffness [J]; `places` are the travels or angles of all joints, (J,)."""
+    codes, numbers = table.codes, table.numbers
+    which = np.flatnonzero(springs_of_drives(table) & ~arrays["joints/broken"])
+    if len(which) == 0:
+        return 0.0
+    away, most = np.abs(places[which] - arrays["joints/targets"][which]), numbers[which, DRIVE_MOST]
+    mass = numbers[which, np.where(codes[which, KIND] == SLIDER, POINT_MASS, TURN_MASS)]
+    s = np.minimum(STIFF / h**2 * mass, 1.0 / numbers[which, DRIVE_COMPLIANCE])
+    reach = np.minimum(away, most / s)
+    beyond = np.where(away > reach, most, 0.0)
+    return float((0.5 * s * reach**2 + beyond * (away - reach)).sum())

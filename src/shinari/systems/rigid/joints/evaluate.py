@@ -1,0 +1,80 @@
+"""Writes the elements of joints where the bodies are now, and again after a Newton step."""
+
+import numpy as np
+
+from shinari.compute import kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.graph import Components
+from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
+from shinari.systems.rigid.joints.rows import hold_joint
+from shinari.systems.rigid.joints.table import DISTANCE, FIRST, FLAGS, GEAR, HAS_LIMITS, HAS_PAST, KIND, SECOND
+from shinari.systems.rigid.joints.values import JointData, JointValues, Phase
+from shinari.systems.rigid.line_search import SETTLED, SOLVED, UNSETTLED
+
+# A joint whose stiffness has changed by more than this part has come to a limit or off it.
+OTHERWISE = 1e-2
+
+
+@shared(fastmath=STEADY)
+def write_element(
+    j: int, joints: JointData, values: JointValues, elements: Elements, frames: Frames, first: int, h: np.float64
+) -> None:
+    """Write the element of a joint; that of a gear or of a broken joint does nothing."""
+    elements.frames[j] = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    kind, flags = joints.codes[j, KIND], joints.codes[j, FLAGS]
+    if values.broken[j] or kind == GEAR:
+        elements.arms[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        elements.force[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        elements.stiffness[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    elif flags & (HAS_LIMITS | HAS_PAST) == 0:
+        hold_joint(j, joints, values, elements, frames, h)
+    else:
+        after = forces_after(j, joints.codes, values.rows, elements.motion)
+        hold_joint(j, joints, values, elements, frames, h)
+        if kind == DISTANCE:
+            restrain_distance(j, joints, values, elements, frames, h, first != 0, after)
+        else:
+            restrain_joint(j, joints, values, elements, frames, h, first != 0, after)
+
+
+@kernel(fastmath=STEADY)
+def evaluate_joint(
+    j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase, h: np.float64
+):
+    """Write the element of a joint, and about what it exerts."""
+    write_element(j, joints, values, elements, frames, phase.first[0], h)
+    load = values.loads[j]
+    values.applied[j] = -load[0], -load[1], -load[2]
+
+
+@kernel(fastmath=STEADY)
+def evaluate_again(
+    j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components, h: np.float64
+):
+    """Evaluate a joint where the bodies are now; mark its component when a limit or a motor has changed."""
+    home = elements.home[j]
+    if home < 0 or components.unfinished[home] == SOLVED:
+        return
+    before = elements.stiffness[j]
+    values.old_force[j], values.old_stiffness[j], values.old_rows[j] = elements.force[j], before, values.rows[j]
+    write_element(j, joints, values, elements, frames, 0, h)
+    most, least, change = 0.0, 0.0, 0.0
+    for k in range(12):
+        old, new = values.old_stiffness[j, k], elements.stiffness[j, k]
+        most, least, change = max(most, abs(new)), max(least, abs(old)), max(change, abs(new - old))
+    if change > OTHERWISE * (most + least) and components.unfinished[home] < UNSETTLED:
+        components.unfinished[home] = UNSETTLED
+
+
+@kernel
+def restore_joint(j, values: JointValues, elements: Elements, components: Components):
+    """Give a joint that is solved the forces that its motion was found with.
+
+    What is left of a turn at second order would else be taken for a force.
+    """
+    home = elements.home[j]
+    if home >= 0 and components.unfinished[home] == SETTLED:
+        elements.force[j], elements.stiffness[j] = values.old_force[j], values.old_stiffness[j]
+        values.rows[j] = values.old_rows[j]

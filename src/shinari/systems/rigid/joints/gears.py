@@ -1,0 +1,99 @@
+"""Gears: the turn of a about its axis is a ratio of that of b about its own.
+
+    C = phi_a - ratio phi_b,    J = (0, u_a, 0, -ratio u_b)
+
+phi counts the turns about the body's own axis against the world, substep after substep, so that nothing slips however
+many there are.
+"""
+
+import numpy as np
+
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import dot
+from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.graph import Components
+from shinari.systems.rigid.joints.laws import held
+from shinari.systems.rigid.joints.measures import axes_of, joint_frame
+from shinari.systems.rigid.joints.table import (
+    ANGULAR_COMPLIANCE,
+    FIRST,
+    FRAME_A,
+    FRAME_B,
+    REST,
+    SECOND,
+    STIFF,
+    TURN_MASS,
+)
+from shinari.systems.rigid.joints.values import JointData, JointValues
+from shinari.systems.rigid.line_search import SETTLED, SOLVED
+from shinari.systems.rigid.motion import turn_between
+
+
+@steady
+def mesh(j, joints, angle, frames):
+    """C now and the axes of both wheels in the world; `angle` is C at the start of the substep."""
+    a, b = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    ua, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_A, frames.q[a]))
+    ub, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_B, frames.q[b]))
+    turn_a, turn_b = turn_between(frames.q0[a], frames.q[a]), turn_between(frames.q0[b], frames.q[b])
+    return angle + dot(ua, turn_a) - joints.numbers[j, REST] * dot(ub, turn_b), ua, ub
+
+
+@steady
+def write_bar(g, bars, joints, values, frames, h):
+    """Write the bar of a gear, where the bodies are now."""
+    j = bars.joint[g]
+    c, ua, ub = mesh(j, joints, values.angles[j], frames)
+    ratio = joints.numbers[j, REST]
+    bars.jacobian[g] = (
+        0.0, 0.0, 0.0, ua[0], ua[1], ua[2], 0.0, 0.0, 0.0, -ratio * ub[0], -ratio * ub[1], -ratio * ub[2]
+    )  # fmt: skip
+    f, s = held(STIFF / (h * h) * joints.numbers[j, TURN_MASS], c, joints.numbers[j, ANGULAR_COMPLIANCE])
+    gone = values.broken[j]
+    bars.force[g], bars.stiffness[g] = 0.0 if gone else f, 0.0 if gone else s
+
+
+@kernel(fastmath=STEADY)
+def evaluate_gear(
+    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, first_bar: np.int64,
+    h: np.float64
+):  # fmt: skip
+    """Write the bar of a gear, where the bodies are now."""
+    j = bars.joint[g]
+    elements.frames[first_bar + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    write_bar(g, bars, joints, values, frames, h)
+
+
+@kernel(fastmath=STEADY)
+def evaluate_gear_again(
+    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components,
+    first_bar: np.int64, h: np.float64
+):  # fmt: skip
+    """Write the bar of a gear whose component is not solved, where the bodies are now."""
+    home = elements.home[first_bar + g]
+    if home >= 0 and components.unfinished[home] != SOLVED:
+        bars.old_jacobian[g] = bars.jacobian[g]
+        bars.old_force[g], bars.old_stiffness[g] = bars.force[g], bars.stiffness[g]
+        write_bar(g, bars, joints, values, frames, h)
+
+
+@kernel
+def restore_gear(g, bars: Bars, elements: Elements, components: Components, first_bar: np.int64):
+    """Give a gear that is solved the force that its motion was found with."""
+    home = elements.home[first_bar + g]
+    if home >= 0 and components.unfinished[home] == SETTLED:
+        bars.jacobian[g] = bars.old_jacobian[g]
+        bars.force[g], bars.stiffness[g] = bars.old_force[g], bars.old_stiffness[g]
+
+
+@kernel(fastmath=STEADY)
+def settle_gear(g, bars: Bars, joints: JointData, values: JointValues, frames: Frames):
+    """After the last solution of a substep: moment, turns and load of a gear."""
+    j, f = bars.joint[g], bars.force[g] - bars.stiffness[g] * bars.motion[g]
+    c, _, _ = mesh(j, joints, values.angles[j], frames)
+    values.angles[j] = c
+    u = bars.jacobian[g]
+    values.loads[j] = 0.0, 0.0, 0.0, f * u[9], f * u[10], f * u[11]

@@ -1,0 +1,251 @@
+"""What joints do beyond holding: limits of travel, twist and swing, motors and damping, added to their elements."""
+
+import math
+
+from shinari.maths.function import steady
+from shinari.maths.quaternion import conjugate, multiply
+from shinari.maths.symmetric import outer, plus
+from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
+from shinari.systems.rigid.joints.laws import bounded, driven, nearest_turn
+from shinari.systems.rigid.joints.measures import (
+    NO_TWIST,
+    along_axes,
+    apart,
+    axes_of,
+    from_axes,
+    in_axes,
+    joint_frame,
+    relative,
+    set_vector_at,
+    swing_of,
+    twist_of,
+    vector_at,
+)  # fmt: skip
+from shinari.systems.rigid.joints.table import (
+    BALL,
+    DAMPING,
+    DRIVE,
+    DRIVE_COMPLIANCE,
+    DRIVE_DAMPING,
+    DRIVE_MOST,
+    DRIVE_WEIGHT,
+    FLAGS,
+    FRAME_B,
+    HAS_ANGLE,
+    HAS_PAST,
+    HAS_SWING,
+    HAS_TRAVEL,
+    HAS_TWIST,
+    KIND,
+    LEAST_SWING,
+    LEAST_TRAVEL,
+    LEAST_TWIST,
+    LIMIT_COMPLIANCE,
+    MOTOR,
+    NO_DRIVE,
+    POINT_MASS,
+    SECOND,
+    SLIDER,
+    STIFF,
+    SWING,
+    TRAVEL,
+    TURN_MASS,
+    TWIST,
+    VELOCITY,
+)  # fmt: skip
+from shinari.systems.rigid.joints.values import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
+from shinari.systems.rigid.motion import logarithm
+
+
+@steady
+def note(rows, j, slot, force, stiffness):
+    """Keep force and stiffness of a row for `settle`."""
+    rows[j, FORCE + slot], rows[j, STIFFNESS + slot] = force, stiffness
+
+
+@steady
+def limit(j, slot, numbers, least, rows, k, value, after, first):
+    """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`.
+
+    `after` is the force of the limits after the last solution.
+    """
+    force, stiffness, side = bounded(
+        k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
+        rows[j, ACTIVE + slot - TRAVEL], after, first,
+    )  # fmt: skip
+    note(rows, j, slot, force, stiffness)
+    rows[j, ACTIVE + slot - TRAVEL] = side
+    return force, stiffness
+
+
+@steady
+def forces_after(j, codes, rows, motion):
+    """Forces of the limits of travel, twist and swing and of the motor after the last motion, to first order."""
+    d, phi = vector_at(motion, j, 0), vector_at(motion, j, 3)
+    kind = codes[j, KIND]
+    along = dot(vector_at(rows, j, AXES), d)
+    about = dot(vector_at(rows, j, AXES), phi)
+    twist = dot(vector_at(rows, j, ABOUT), phi) if kind == BALL else about
+    across = dot(vector_at(rows, j, ACROSS), phi)
+    return (
+        rows[j, FORCE + TRAVEL] - rows[j, STIFFNESS + TRAVEL] * along,
+        rows[j, FORCE + TWIST] - rows[j, STIFFNESS + TWIST] * twist,
+        rows[j, FORCE + SWING] - rows[j, STIFFNESS + SWING] * across,
+        rows[j, FORCE + MOTOR] - rows[j, STIFFNESS + MOTOR] * (along if kind == SLIDER else about),
+    )
+
+
+@steady
+def servo_goal(j, numbers, start, target, h):
+    """Where a servo wants to be at the end of the substep.
+
+    One without a stiffness of its own goes to its target no faster than half of its force can stop it there; with all
+    of the force up to the target and then all of it back it would swing about the target for ever.
+    """
+    away = target - start
+    fastest = h * math.sqrt(numbers[j, DRIVE_MOST] * numbers[j, DRIVE_WEIGHT] * abs(away))
+    bounded_away = min(max(away, -fastest), fastest)
+    return start + bounded_away if numbers[j, DRIVE_COMPLIANCE] == 0.0 else target
+
+
+@steady
+def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
+    """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
+    codes, numbers, rows, targets = joints.codes, joints.numbers, values.rows, values.targets
+    flags, drive = codes[j, FLAGS], codes[j, DRIVE]
+    along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
+    angle = 0.0
+    if flags & (HAS_TWIST | HAS_ANGLE):
+        angle = nearest_turn(twist_of(p), values.angles[j])
+    if flags & HAS_TRAVEL:
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
+    if flags & HAS_TWIST and codes[j, KIND] != BALL:
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first)
+    if drive != NO_DRIVE:
+        slides = codes[j, KIND] == SLIDER
+        moved = past[0][0] if slides else past[1][0]
+        place = travel if slides else angle
+        c = (
+            moved - targets[j] * h
+            if drive == VELOCITY
+            else place - servo_goal(j, numbers, place - moved, targets[j], h)
+        )
+        was = values.saturated[j] if first else rows[j, ACTIVE + 3]
+        total, stiffness, force, held_stiffness, state = driven(
+            was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
+            numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
+        )  # fmt: skip
+        rows[j, ACTIVE + 3] = state
+        note(rows, j, MOTOR, force, held_stiffness)
+        along, stiff = along + (total if slides else 0.0), stiff + (stiffness if slides else 0.0)
+        about, against = about + (0.0 if slides else total), against + (0.0 if slides else stiffness)
+    return along, stiff, about, against
+
+
+@steady
+def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
+    """Limits of swing and twist: moment and stiffness in the world."""
+    flags = codes[j, FLAGS]
+    moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    swing, y, z = swing_of(p)
+    across = add(scale(axes[1], y), scale(axes[2], z))
+    cosine = math.cos(swing)
+    set_vector_at(rows, j, ACROSS, across)
+    if flags & HAS_SWING:
+        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after[2], first)
+        moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
+    if flags & HAS_TWIST:
+        # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
+        some = 1.0 + cosine > NO_TWIST
+        tangent = math.sin(swing) / (1.0 + cosine) if some else 0.0
+        about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
+        k = kt * 0.5 * (1.0 + cosine)
+        angle = nearest_turn(twist_of(p), angles[j])
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first)
+        if not some:
+            f, s = 0.0, 0.0
+            note(rows, j, TWIST, f, s)
+        set_vector_at(rows, j, ABOUT, about)
+        moment, against = add(moment, scale(about, f)), plus(against, outer(about, s))
+    return moment, against
+
+
+@steady
+def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
+    """How far a has moved and turned against b since the start of the substep, in the joint's axes, and 1 / h."""
+    nothing = (0.0, 0.0, 0.0)
+    if codes[j, FLAGS] & HAS_PAST == 0:
+        return nothing, nothing, 0.0
+    old, _, _ = apart(codes, numbers, j, x0, q0)
+    b = codes[j, SECOND]
+    old_axes = axes_of(joint_frame(numbers, j, FRAME_B, q0[b]))
+    moved = sub(in_axes(axes, gap), in_axes(old_axes, old))
+    return moved, logarithm(multiply(p, conjugate(relative(codes, numbers, j, q0)))), 1.0 / h
+
+
+@steady
+def damp(j, numbers, past):
+    """Damping of what a joint leaves free: forces, stiffnesses, moments and their stiffnesses along the axes."""
+    moved, turned, rate = past
+    d0, d1, d2 = rate * numbers[j, DAMPING], rate * numbers[j, DAMPING + 1], rate * numbers[j, DAMPING + 2]
+    d3, d4, d5 = rate * numbers[j, DAMPING + 3], rate * numbers[j, DAMPING + 4], rate * numbers[j, DAMPING + 5]
+    return (
+        (-d0 * moved[0], -d1 * moved[1], -d2 * moved[2]),
+        (d0, d1, d2),
+        (-d3 * turned[0], -d4 * turned[1], -d5 * turned[2]),
+        (d3, d4, d5),
+    )
+
+
+@steady
+def add_to_element(e, force, moment, k, r, elements):
+    """Add to what an element does."""
+    f, s = elements.force[e], elements.stiffness[e]
+    elements.force[e] = (
+        f[0] + force[0], f[1] + force[1], f[2] + force[2], f[3] + moment[0], f[4] + moment[1], f[5] + moment[2]
+    )  # fmt: skip
+    elements.stiffness[e] = (
+        s[0] + k[0], s[1] + k[1], s[2] + k[2], s[3] + k[3], s[4] + k[4], s[5] + k[5],
+        s[6] + r[0], s[7] + r[1], s[8] + r[2], s[9] + r[3], s[10] + r[4], s[11] + r[5],
+    )  # fmt: skip
+
+
+@steady
+def restrain_joint(j, joints, values, elements, frames, h, first, after):
+    """Limits, motor and damping of a joint that is measured in the axes of the joint on b."""
+    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
+    p = relative(codes, numbers, j, frames.q)
+    k, kt = STIFF / (h * h) * numbers[j, POINT_MASS], STIFF / (h * h) * numbers[j, TURN_MASS]
+    past = past_of(j, codes, numbers, gap, p, frames.x0, frames.q0, axes, h)
+    force, stiff, moment, against = damp(j, numbers, past)
+    f, s, t, r = act_on_axis(j, joints, values, dot(axes[0], gap), p, k, kt, past, after, h, first)
+    turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))
+    turn_stiffness = along_axes(axes, (against[0] + r, against[1], against[2]))
+    if codes[j, KIND] == BALL:
+        t, r = act_on_ball(j, codes, numbers, rows, values.angles, axes, p, kt, after, first)
+        turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
+    pushing = from_axes(axes, (force[0] + f, force[1], force[2]))
+    add_to_element(
+        j, pushing, turning, along_axes(axes, (stiff[0] + s, stiff[1], stiff[2])), turn_stiffness, elements
+    )  # fmt: skip
+
+
+@steady
+def restrain_distance(j, joints, values, elements, frames, h, first, after):
+    """Limits and damping of a distance, along its line."""
+    codes, numbers = joints.codes, joints.numbers
+    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    n, length = direction_and_length(gap)
+    k = STIFF / (h * h) * numbers[j, POINT_MASS]
+    f, s = 0.0, 0.0
+    if codes[j, FLAGS] & HAS_TRAVEL:
+        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first)
+    if codes[j, FLAGS] & HAS_PAST:
+        old, _, _ = apart(codes, numbers, j, frames.x0, frames.q0)
+        _, before = direction_and_length(old)
+        rate = numbers[j, DAMPING] / h
+        f, s = f - rate * (length - before), s + rate
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    add_to_element(j, scale(n, f), (0.0, 0.0, 0.0), outer(n, s), none, elements)

@@ -1,0 +1,186 @@
+"""What never changes of joints, as the kernels read it.
+
+Anchors and joint frames are in the axes of the frames: of a body its principal axes, about its centre of mass. Rows are
+measured in the axes of the joint on b: x along the joint's axis. The first six rows of a joint hold places along x y z
+and turns about x y z; then come what acts one way only, and the motor.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shinari.geometry.motion import NO_ROTATION, quaternion_product, rotation_matrix
+from shinari.scene.body import WORLD, Body, Joint
+
+FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, PLANAR, DISTANCE, GEAR = range(9)
+CODES = {
+    "fixed": FIXED,
+    "ball": BALL,
+    "hinge": HINGE,
+    "slider": SLIDER,
+    "cylindrical": CYLINDRICAL,
+    "universal": UNIVERSAL,
+    "planar": PLANAR,
+    "distance": DISTANCE,
+    "gear": GEAR,
+}
+
+# Rows held along and about x y z, and left free: of a distance along its line; what a universal
+# joint holds is neither axis but across both, see `rows`.
+HELD = {
+    FIXED: (1, 1, 1, 1, 1, 1),
+    BALL: (1, 1, 1, 0, 0, 0),
+    HINGE: (1, 1, 1, 0, 1, 1),
+    SLIDER: (0, 1, 1, 1, 1, 1),
+    CYLINDRICAL: (0, 1, 1, 0, 1, 1),
+    UNIVERSAL: (1, 1, 1, 1, 0, 0),
+    PLANAR: (1, 0, 0, 0, 1, 1),
+    DISTANCE: (1, 0, 0, 0, 0, 0),
+    GEAR: (0, 0, 0, 0, 0, 0),
+}
+DAMPED = {
+    kind: (1, 0, 0, 0, 0, 0) if kind == DISTANCE else tuple(1 - row for row in rows) for kind, rows in HELD.items()
+} | {UNIVERSAL: (0, 0, 0, 1, 1, 1)}
+
+# Columns of `codes`.
+FIRST, SECOND, KIND, FLAGS, DRIVE = range(5)
+# Bits of its column FLAGS.
+HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE = 1, 2, 4, 8, 16
+HAS_LIMITS = HAS_TRAVEL | HAS_TWIST | HAS_SWING
+# Values of its column DRIVE.
+NO_DRIVE, VELOCITY, POSITION = range(3)
+
+# Columns of `numbers`; the first two are followed by as many as their vectors have.
+ANCHOR_A, ANCHOR_B, FRAME_A, FRAME_B = 0, 3, 6, 10
+HOLDS, DAMPING = 14, 20
+POINT_MASS, TURN_MASS = 26, 27
+COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 28, 29, 30
+LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 31, 32, 33, 34, 35, 36
+DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST, DRIVE_WEIGHT = 37, 38, 39, 40
+REST = 41
+NUMBERS = 42
+
+# Rows beyond the six of what is held.
+TRAVEL, TWIST, SWING, MOTOR = 6, 7, 8, 9
+
+STIFF = 1.0e6
+"""Stiffness of what is held, in units of what it moves over h^2.
+
+So large, a row yields by a millionth of what it would move in a substep without it, and needs no multiplier: to a load
+of a thousand times the weight of a body by 0.06 micrometres at 600 substeps a second. A multiplier carried from substep
+to substep is worse than none: it integrates C, and with K h^2 / m below 1 in any mode, such as the bending of a long
+chain of hinges, the mode grows, (z - 1)^3 + (K h^2 / m) z^3 = 0. What two bodies pass on to each other is rounded by
+the part 1e-16 STIFF in the solution; hence no more.
+"""
+
+
+class JointTable(NamedTuple):
+    """Arrays of J joints, in the order in which they were added.
+
+    Attributes:
+        codes: Frames a and b, kind, flags and kind of motor, (J, 5) int64.
+        numbers: See the columns above, (J, NUMBERS).
+        strengths: Largest force [N] and moment [N m], (J, 2).
+        gears: Which joints are gears, (G,) int64: those are bars, all others are elements.
+    """
+
+    codes: np.ndarray
+    numbers: np.ndarray
+    strengths: np.ndarray
+    gears: np.ndarray
+
+    @property
+    def active(self) -> np.ndarray:
+        """Which joints store or supply energy: springs, motors and gears, (J,) bool."""
+        springs = [COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE]
+        driven = (self.codes[:, DRIVE] != NO_DRIVE) | (self.codes[:, KIND] == GEAR)
+        return driven | (self.numbers[:, springs] > 0.0).any(axis=1)
+
+
+def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
+    """The joints of a scene."""
+    count = len(joints)
+    table = JointTable(
+        codes=np.zeros((count, 5), np.int64),
+        numbers=np.zeros((count, NUMBERS)),
+        strengths=np.array([(joint.break_force, joint.break_torque) for joint in joints]).reshape(count, 2),
+        gears=np.array([j for j, joint in enumerate(joints) if joint.kind == "gear"], np.int64),
+    )
+    for codes, numbers, joint in zip(table.codes, table.numbers, joints, strict=True):
+        _place(codes, numbers, joint, bodies)
+        _weigh(numbers, joint, bodies)
+        _govern(codes, numbers, joint)
+    return table
+
+
+def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
+    """Anchors and joint frames in the axes of the frames."""
+    for side, index in enumerate((joint.first, joint.second)):
+        codes[side] = len(bodies) if index == WORLD else index
+        centre, axes = (np.zeros(3), NO_ROTATION) if index == WORLD else (bodies[index].centre, bodies[index].axes)
+        at = 3 * side
+        numbers[ANCHOR_A + at : ANCHOR_A + at + 3] = rotation_matrix(axes).T @ (joint.places[side] - centre)
+        at = 4 * side
+        numbers[FRAME_A + at : FRAME_A + at + 4] = quaternion_product(axes * [1, -1, -1, -1], joint.frames[side])
+    codes[KIND] = CODES[joint.kind]
+
+
+def _weigh(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
+    """Masses and inertias that a row's stiffness is made from.
+
+    The largest moment of inertia counts and arms do not: a row is then stiff for all that it can meet, and stiffer than
+    it has to be along directions in which the bodies are light.
+    """
+    moved = [None if i == WORLD or bodies[i].kinematic else bodies[i] for i in (joint.first, joint.second)]
+    ratio = joint.numbers.get("ratio", 1.0)
+    light = turned = 0.0
+    for side, body in enumerate(moved):
+        if body is not None:
+            light += 1.0 / body.mass
+            turned += (ratio**2 if side == 1 else 1.0) / float(body.moments.max())
+            if joint.drive is not None:
+                hinged = joint.kind == "hinge"
+                numbers[DRIVE_WEIGHT] += _inverse_inertia(numbers, side, body) if hinged else 1.0 / body.mass
+    numbers[POINT_MASS], numbers[TURN_MASS] = 1.0 / light, 1.0 / turned
+
+
+def _inverse_inertia(numbers: np.ndarray, side: int, body: Body) -> float:
+    """Inverse moment of inertia of a body about the axis of a hinge [1/(kg m^2)]."""
+    anchor, q = numbers[ANCHOR_A + 3 * side :][:3], numbers[FRAME_A + 4 * side :][:4]
+    axis = rotation_matrix(q)[:, 0]
+    across = np.cross(axis, anchor)
+    return 1.0 / float(body.moments @ axis**2 + body.mass * (across @ across))
+
+
+def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
+    """What is held and how: masks, compliances, limits, motor."""
+    kind = CODES[joint.kind]
+    numbers[HOLDS : HOLDS + 6] = HELD[kind]
+    numbers[DAMPING : DAMPING + 6] = joint.damping * np.array(DAMPED[kind])
+    numbers[COMPLIANCE : COMPLIANCE + 3] = joint.compliance, joint.angular_compliance, joint.limit_compliance
+    flags = 0
+    numbers[LEAST_TRAVEL : MOST_SWING + 1] = -np.inf, np.inf, -np.inf, np.inf, -np.inf, np.inf
+    if joint.travel is not None:
+        numbers[LEAST_TRAVEL : MOST_TRAVEL + 1], flags = joint.travel, flags | HAS_TRAVEL
+    if joint.twist is not None:
+        numbers[LEAST_TWIST : MOST_TWIST + 1], flags = joint.twist, flags | HAS_TWIST
+    if joint.swing is not None:
+        numbers[MOST_SWING], flags = joint.swing, flags | HAS_SWING
+    if joint.drive is not None:
+        codes[DRIVE] = VELOCITY if joint.drive.kind == "velocity" else POSITION
+        numbers[DRIVE_COMPLIANCE] = 1.0 / joint.drive.stiffness
+        numbers[DRIVE_DAMPING], numbers[DRIVE_MOST] = joint.drive.damping, joint.drive.most
+    if joint.damping > 0.0 or joint.drive is not None:
+        flags |= HAS_PAST
+    if joint.kind in ("hinge", "cylindrical", "planar") or joint.twist is not None:
+        flags |= HAS_ANGLE
+    if joint.kind == "distance":
+        numbers[REST] = joint.numbers.get("rest_length", 0.0)
+        numbers[HOLDS] = "rest_length" in joint.numbers
+    if joint.kind == "gear":
+        numbers[REST] = joint.numbers["ratio"]
+    if joint.kind == "universal":
+        # the cosine of the angle between both axes, which the frames are turned by from each other
+        numbers[REST] = joint.numbers["cosine"]
+    codes[FLAGS] = flags

@@ -1,0 +1,187 @@
+"""What of the rigid bodies of a scene never changes, and what they have for energy and momentum."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.maths import quaternion
+from shinari.model.state import State
+from shinari.model.system_model import Binding, SystemModel
+from shinari.scene.body import Body, Joint
+from shinari.scene.contents import Contents
+from shinari.scene.things import Collider
+from shinari.systems.rigid.contact.geoms import Geoms, geoms_of
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.joints.energy import elastic_energy
+from shinari.systems.rigid.joints.joints import start_joints
+from shinari.systems.rigid.joints.loops import warn_of_loops
+from shinari.systems.rigid.joints.table import JointTable, joints_of
+from shinari.systems.rigid.motion import as_frame
+
+if TYPE_CHECKING:
+    from shinari.model.model import Model
+    from shinari.systems.rigid.system import Bodies
+
+POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
+CONTACTS = "bodies/contacts"
+VELOCITIES, SPINS = "bodies/velocities", "bodies/angular_velocities"
+# A body with its contacts takes about as long as so many constraint rows.
+WORTH_OF_A_BODY = 50
+# Here they take arrays: compiled, they would be so anew in each process.
+conjugate, multiply, rotate = (
+    function.py_func for function in (quaternion.conjugate, quaternion.multiply, quaternion.rotate)
+)
+
+
+@dataclass(frozen=True)
+class RigidModel(SystemModel):
+    """The rigid bodies of a scene, its joints, and its colliders as far as bodies touch them.
+
+    Attributes:
+        bodies: The bodies.
+        joints: The joints.
+        colliders: The colliders.
+        masses: Masses [kg], (B,); 0 for what is not pushed.
+        geoms: Shapes of bodies and colliders.
+        table: The joints as the kernels read them.
+    """
+
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    colliders: tuple[Collider, ...]
+    masses: np.ndarray
+    geoms: Geoms
+    table: JointTable
+    growing = (CONTACTS,)
+
+    @property
+    def world(self) -> int:
+        """Frame of the world."""
+        return len(self.bodies)
+
+    @property
+    def frame_count(self) -> int:
+        """Bodies, the world, and colliders."""
+        return len(self.bodies) + 1 + len(self.colliders)
+
+    @property
+    def workload(self) -> int:
+        """A body with its contacts takes about as long as so many rows."""
+        return WORTH_OF_A_BODY * len(self.bodies)
+
+    @property
+    def solid_names(self) -> list[str]:
+        """Names of the bodies."""
+        return [body.name for body in self.bodies]
+
+    def warn(self, scene: Contents, model: "Model") -> None:
+        """Warn of bodies that overlap where they were put."""
+        # imported here: a scene without bodies does not wait for their kernels
+        from shinari.systems.rigid.contact.overlaps import warn_of_body_overlaps
+
+        warn_of_body_overlaps(self)
+
+    def bind(self, work: Binding) -> "list[Bodies]":
+        """The bodies of a simulation."""
+        from shinari.systems.rigid.system import Bodies
+
+        return [Bodies(work.model, self, work.state, work.settings, work.clock)]
+
+    def start(self, model: "Model") -> dict[str, np.ndarray]:
+        """The arrays of the state in which the bodies begin."""
+        count = len(self.bodies)
+        frames = [as_frame(b.position, b.rotation, b.centre, b.axes) for b in self.bodies]
+        return {
+            POSITIONS: np.array([b.position for b in self.bodies]).reshape(count, 3),
+            ROTATIONS: np.array([b.rotation for b in self.bodies]).reshape(count, 4),
+            VELOCITIES: np.array([b.velocity for b in self.bodies]).reshape(count, 3),
+            SPINS: np.array([b.angular_velocity for b in self.bodies]).reshape(count, 3),
+            "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
+            "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
+            "bodies/idle": np.zeros(count),
+            # what the points of contact carry from the last substep
+            CONTACTS: np.zeros((0, 8)),
+        } | start_joints(self.joints)
+
+    def frames(self) -> Frames:
+        """Frames with the masses and moments of the bodies, at the origin."""
+        frames = Frames.zeros(self.frame_count)
+        for i, body in enumerate(self.bodies):
+            if body.mass > 0.0:
+                frames.inverse_mass[i] = 1.0 / body.mass
+                frames.moments[i] = body.moments
+        return frames
+
+    def published(self, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of the bodies as described, from those of their frames, (B, 3) and (B, 4)."""
+        turns, centres = np.array([b.axes for b in self.bodies]), np.array([b.centre for b in self.bodies])
+        rotations = np.stack(multiply(tuple(q.T), conjugate(tuple(turns.T))), axis=1)
+        return x - np.stack(rotate(tuple(rotations.T), tuple(centres.T)), axis=1), rotations
+
+    def centres(self, state: State) -> np.ndarray:
+        """Centres of mass [m], (B, 3)."""
+        local = np.array([b.centre for b in self.bodies])
+        turned = np.stack(rotate(tuple(state.parts[ROTATIONS].T), tuple(local.T)), axis=1)
+        return state.parts[POSITIONS] + turned
+
+    def spin_momenta(self, state: State) -> np.ndarray:
+        """Angular momentum of each body about its centre of mass [kg m^2/s], (B, 3)."""
+        axes = np.array([b.axes for b in self.bodies])
+        q = multiply(tuple(state.parts[ROTATIONS].T), tuple(axes.T))
+        local = np.stack(rotate(conjugate(q), tuple(state.parts[SPINS].T)), axis=1)
+        return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
+
+    def energy(self, model: "Model", state: State, h: float) -> tuple[float, float, float]:
+        """Kinetic energy, potential energy in gravity (zero at the world's origin), elastic energy of joints [J]."""
+        gravitational = -float(self.masses @ (self.centres(state) @ model.gravity))
+        return self.kinetic(state), gravitational, self.elastic(state, h)
+
+    def kinetic(self, state: State) -> float:
+        """Kinetic energy [J]."""
+        v, w = state.parts[VELOCITIES], state.parts[SPINS]
+        return 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
+
+    def elastic(self, state: State, h: float) -> float:
+        """Elastic energy of the joints [J]; `h` is the substep [s]."""
+        if len(self.joints) == 0:
+            return 0.0
+        frames = Frames.zeros(self.frame_count)
+        for i, body in enumerate(self.bodies):
+            rotation = state.parts[ROTATIONS][i] / np.linalg.norm(state.parts[ROTATIONS][i])
+            frames.x[i], frames.q[i] = as_frame(state.parts[POSITIONS][i], rotation, body.centre, body.axes)
+        return elastic_energy(self.table, state.parts, frames.x, frames.q, h)
+
+    def momentum(self, state: State) -> np.ndarray:
+        """Linear momentum [kg m/s], (3,)."""
+        return self.masses @ state.parts[VELOCITIES]
+
+    def angular_momentum(self, model: "Model", state: State, about: np.ndarray) -> np.ndarray:
+        """Angular momentum about a point [kg m^2/s], (3,)."""
+        orbital = self.masses @ np.cross(self.centres(state) - about, state.parts[VELOCITIES])
+        return orbital + self.spin_momenta(state).sum(axis=0)
+
+
+def frames_of(work: Binding) -> Frames | None:
+    """The frames of the bodies of a simulation; None where it has none."""
+    if work.model.find(RigidModel) is None:
+        return None
+    from shinari.systems.rigid.system import Bodies
+
+    return work.bound(Bodies).frames
+
+
+def build_bodies(scene: Contents) -> RigidModel | None:
+    """The rigid bodies of a scene, or None when it has none."""
+    if not scene.bodies:
+        return None
+    warn_of_loops(scene.bodies, scene.joints)
+    masses = np.array([body.mass for body in scene.bodies])
+    return RigidModel(
+        tuple(scene.bodies),
+        tuple(scene.joints),
+        tuple(scene.colliders),
+        masses,
+        geoms_of(scene),
+        joints_of(scene.bodies, scene.joints),
+    )

@@ -1,0 +1,112 @@
+"""Contacts between bodies as the user sees them: the impulses of a step, point by point."""
+
+import numpy as np
+
+from shinari.collision.report import Contacts
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.vec3 import add, scale
+from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.elements import PointWork
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.progress import Counts, Flags
+
+
+class Log(Record):
+    """Points of contact of a step: runs of points, each of some substeps in a row that had the same points."""
+
+    key = Field(np.int64)
+    frames = Field(np.int64, 2, doc="frames a and b")
+    position = Field(np.float64, 3, unit="m", doc="point on the surface of a when the run began")
+    normal = Field(np.float64, 3, doc="unit vector from b to a")
+    impulse = Field(np.float64, 3, unit="N s", doc="impulse on a in these substeps")
+
+
+@kernel
+def compare_points(_, points: Points, log: Log, counts: Counts, flags: Flags):
+    """Decide whether the points are those of the last run; a new run will need room."""
+    count, first = counts.points[0], counts.log_start[0]
+    other = flags.logging[0] == 0 or counts.logged[0] - first != count
+    if not other:
+        for k in range(count):
+            other = other or points.key[k] != log.key[first + k]
+    flags.other_points[0] = 1 if other else 0
+    counts.log_needed[0] = counts.logged[0] + (count if other else 0)
+
+
+@kernel
+def start_run(_, log: Log, counts: Counts, flags: Flags):
+    """Begin a run of points; of the last one only those that pushed matter."""
+    flags.logging[0] = 1
+    at = counts.log_start[0]
+    for k in range(at, counts.logged[0]):
+        f = log.impulse[k]
+        if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
+            log.key[at], log.frames[at], log.impulse[at] = log.key[k], log.frames[k], f
+            log.position[at], log.normal[at] = log.position[k], log.normal[k]
+            at += 1
+    counts.log_start[0], counts.logged[0] = at, at + counts.points[0]
+
+
+@kernel(fastmath=STEADY)
+def write_point(p, points: Points, work: PointWork, log: Log, frames: Frames, counts: Counts):
+    """Write a point of a new run."""
+    k = counts.log_start[0] + p
+    arms = work.arms[p]
+    log.key[k], log.frames[k], log.normal[k] = points.key[p], points.frames[p], points.normal[p]
+    log.position[k] = add(frames.x[points.frames[p, 0]], (arms[0], arms[1], arms[2]))
+    log.impulse[k] = 0.0, 0.0, 0.0
+
+
+@kernel(fastmath=STEADY)
+def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
+    """Add the impulse of a point in a substep."""
+    k = counts.log_start[0] + p
+    log.impulse[k] = add(log.impulse[k], scale(work.push[p], h))
+
+
+class PointLog:
+    """Impulses of the points of contact in a step."""
+
+    def __init__(self, points: Points, work: PointWork, counts: Counts, flags: Flags) -> None:
+        self._points, self._work, self._counts, self._flags = points, work, counts, flags
+        self._log = Log.zeros(0)
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._counts.logged[0] = self._counts.log_start[0] = self._flags.logging[0] = 0
+
+    def record_add(self, p: Program, frames: Frames, h: float) -> None:
+        """Add the impulses of a substep."""
+        points, log, counts, flags = self._points, self._log, self._counts, self._flags
+        count = (counts.points, 0)
+        p.serial(compare_points, points, log, counts, flags)
+        with p.when((flags.other_points, 0)):
+            p.require(log, (counts.log_needed, 0))
+            p.serial(start_run, log, counts, flags)
+            p.launch(write_point, points, self._work, log, frames, counts, count=count)
+        p.launch(add_impulse, self._work, log, counts, h, count=count)
+
+    def place(self, frames: Frames) -> None:
+        """Write down where the points of the last substep are."""
+        first, end = self._counts.log_start[0], self._counts.logged[0]
+        if self._flags.logging[0]:
+            at = self._log.frames[first:end, 0]
+            self._log.position[first:end] = frames.x[at] + self._work.arms[: end - first, :3]
+            self._log.normal[first:end] = self._points.normal[: end - first]
+
+    def contacts(self, names: np.ndarray, dt: float) -> Contacts:
+        """The contacts that pushed, with the mean force over the step; `names` are those of the frames, (F,)."""
+        end = self._counts.logged[0]
+        log = self._log
+        keys, frames, positions = log.key[:end], log.frames[:end], log.position[:end]
+        normals, impulses = log.normal[:end], log.impulse[:end]
+        # a point that came and went is where it was last
+        found, back = np.unique(keys, return_inverse=True)
+        total, place = np.zeros((len(found), 3)), np.zeros(len(found), np.int64)
+        np.add.at(total, back, impulses)
+        place[back] = np.arange(len(keys))
+        on = (total != 0.0).any(axis=1)
+        chosen = place[on]
+        one, other = names[frames[chosen, 0]], names[frames[chosen, 1]]
+        return Contacts(positions[chosen], normals[chosen], total[on] / dt, one, other, np.zeros((0, 3)))

@@ -1,0 +1,222 @@
+"""The bodies' system, solved by sweeps: for heaps whose factor would cost too much.
+
+The same elements as in `direct`, one after the other, each as a small system of its own (Gauss-Seidel on the forces, as
+in projected Gauss-Seidel). The forces of the last substep are the first guess, so that a heap at rest needs few sweeps;
+what a sweep leaves over is a force that arrives a substep later. For a point of contact the law of `points` is applied
+as it stands: no pull, and friction within its cone.
+"""
+
+import math
+
+import numpy as np
+
+from shinari.collision.law import GRIP, friction, normal_response, regularised_stiffness, tangential
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.direct import motion_of_bar, move, relative_motion, row_of
+from shinari.systems.rigid.elements import Bars, Elements, PointWork
+from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.graph import Components, Nodes
+from shinari.systems.rigid.motion import symmetric_times
+from shinari.systems.rigid.points import halves, weight_along
+
+SWEEPS = 12
+NONE = (0.0, 0.0, 0.0)
+
+
+@steady
+def apply_force(j, i, r, f, t, sign, frames, nodes, h2):
+    """Let a force and a moment act on node j, frame i, at an arm, for a substep; `h2` is h^2."""
+    if j >= 0:
+        push = scale(f, sign * h2 * frames.inverse_mass[i])
+        turn = scale(symmetric_times(frames.inverse_inertia, i, add(cross(r, f), t)), sign * h2)
+        g = nodes.vector[j]
+        nodes.vector[j] = (
+            g[0] + push[0], g[1] + push[1], g[2] + push[2], g[3] + turn[0], g[4] + turn[1], g[5] + turn[2]
+        )  # fmt: skip
+
+
+@steady
+def apply_both(e, f, t, elements, frames, nodes, h2):
+    """Let a force and a moment act on frame a of an element, and their opposite on b."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    apply_force(elements.nodes[e, 0], a, ra, f, t, 1.0, frames, nodes, h2)
+    apply_force(elements.nodes[e, 1], b, rb, f, t, -1.0, frames, nodes, h2)
+
+
+@steady
+def inverse_times(m0, m1, m2, v):
+    """Solution of a 3 x 3 system by Cramer's rule."""
+    c12 = cross(m1, m2)
+    determinant = dot(m0, c12)
+    s = 1.0 / determinant if determinant != 0.0 else 0.0
+    # rows m: M y = v, y = (v0 m1 x m2 + v1 m2 x m0 + v2 m0 x m1) / det
+    c20, c01 = cross(m2, m0), cross(m0, m1)
+    return scale(add(add(scale(c12, v[0]), scale(c20, v[1])), scale(c01, v[2])), s)
+
+
+@steady
+def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
+    """Change of the relative motion d by a unit force along n."""
+    total = scale(n, inverse_mass[a] + inverse_mass[b])
+    if inverse_mass[a] > 0.0:
+        total = add(total, cross(symmetric_times(inverse_inertia, a, cross(ra, n)), ra))
+    if inverse_mass[b] > 0.0:
+        total = add(total, cross(symmetric_times(inverse_inertia, b, cross(rb, n)), rb))
+    return total
+
+
+@steady
+def sweep_place(e, elements, frames, nodes, h2):
+    """Solve the point of a joint."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    d, _ = halves(relative_motion(e, elements, nodes))
+    mass, inertia = frames.inverse_mass, frames.inverse_inertia
+    x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
+    y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
+    z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
+    change = change_of_force(e, 0, d, x, y, z, elements)
+    apply_both(e, change, NONE, elements, frames, nodes, h2)
+
+
+@steady
+def sweep_turn(e, elements, frames, nodes, h2):
+    """Solve the turn of a joint."""
+    a, b = elements.frames[e]
+    _, phi = halves(relative_motion(e, elements, nodes))
+    inertia = frames.inverse_inertia
+    x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
+    y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
+    z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
+    change = change_of_force(e, 3, phi, x, y, z, elements)
+    apply_both(e, NONE, change, elements, frames, nodes, h2)
+
+
+@steady
+def change_of_force(e, at, d, x, y, z, elements):
+    """Change of the force (`at` 0) or moment (3) of a joint at a relative motion; it is kept with the change.
+
+    x, y, z are the changes of that motion by unit forces.
+    """
+    k = 2 * at
+    k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
+                  row_of(elements.stiffness, e, 2, k))  # fmt: skip
+    force, kept = elements.force, elements.kept
+    old = (kept[e, at], kept[e, at + 1], kept[e, at + 2])
+    goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
+    m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
+    m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
+    m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
+    change = inverse_times(m0, m1, m2, sub(goal, old))
+    kept[e, at], kept[e, at + 1], kept[e, at + 2] = old[0] + change[0], old[1] + change[1], old[2] + change[2]
+    return change
+
+
+@steady
+def sweep_point(e, p, elements, points, work, frames, nodes, h2):
+    """Solve a point of contact: along the normal, then across it."""
+    k = work.stiff[p]
+    if k == 0.0:
+        return
+    a, b = elements.frames[e]
+    n, last = points.normal[p], work.load[p]
+    ra, rb = halves(elements.arms[e])
+    old, _ = halves(elements.kept[e])
+    mass, inertia = frames.inverse_mass, frames.inverse_inertia
+    d, _ = halves(relative_motion(e, elements, nodes))
+    had = dot(n, old)
+    softness = 1.0 / regularised_stiffness(k, points.law[p, 3])
+    w = h2 * weight_along(a, b, ra, rb, n, mass, inertia)
+    push = had + normal_response(-(work.gap[p] + dot(n, d)), 0.0, had, softness, w, -had)
+    apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
+    motion = relative_motion(e, elements, nodes)
+    elements.motion[e] = motion
+    d, _ = halves(motion)
+    slip = add(work.slip[p], tangential(d, n))
+    before = sub(old, scale(n, had))
+    wish = sub(sub(tangential(last, n), scale(slip, GRIP * k)), before)
+    size = math.sqrt(dot(wish, wish))
+    w = h2 * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
+    hold = friction(add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w))), push, points.law[p])
+    apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
+    f = add(scale(n, push), hold)
+    elements.kept[e] = f[0], f[1], f[2], 0.0, 0.0, 0.0
+
+
+@steady
+def sweep_bar(e, b, elements, bars, frames, nodes, h2):
+    """Solve a row with a Jacobian of its own."""
+    jacobian, w = bars.jacobian, 0.0
+    for side in range(2):
+        f, at = elements.frames[e, side], 6 * side
+        turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        shifted = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        w += frames.inverse_mass[f] * dot(shifted, shifted)
+        w += dot(symmetric_times(frames.inverse_inertia, f, turned), turned)
+    goal = bars.force[b] - bars.stiffness[b] * motion_of_bar(e, b, elements, bars, nodes)
+    change = (goal - bars.kept[b]) / (1.0 + bars.stiffness[b] * h2 * w)
+    bars.kept[b] += change
+    for side in range(2):
+        f, at = elements.frames[e, side], 6 * side
+        turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        shifted = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        apply_force(elements.nodes[e, side], f, NONE, shifted, turned, change, frames, nodes, h2)
+
+
+@steady
+def start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2):
+    """Start a component from its free motion and the forces of the last substep."""
+    for j in range(components.node[c], components.node[c + 1]):
+        m = motions.moved[nodes.frame[j]]
+        nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
+    first_point = joints + len(bars)
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if joints <= e < first_point:
+            bars.kept[e - joints] = 0.0
+        else:
+            if e >= first_point:
+                last = work.load[e - first_point]
+                elements.kept[e] = last[0], last[1], last[2], 0.0, 0.0, 0.0
+            f, t = halves(elements.kept[e])
+            apply_both(e, f, t, elements, frames, nodes, h2)
+
+
+@kernel(fastmath=STEADY)
+def solve_by_sweeps(
+    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, points: Points, work: PointWork,
+    frames: Frames, motions: Motions, joints: np.int64, h: np.float64
+):  # fmt: skip
+    """Sweep over a component that is not solved directly, and move it."""
+    if components.direct[c] != 0:
+        return
+    h2, first_point = h * h, joints + len(bars)
+    start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2)
+    begin, end = components.element[c], components.element[c + 1]
+    for turn in range(SWEEPS):
+        for s in range(begin, end):
+            # symmetric: the direction alternates
+            e = elements.order[s if turn % 2 == 0 else begin + end - 1 - s]
+            if e < joints:
+                sweep_place(e, elements, frames, nodes, h2)
+                sweep_turn(e, elements, frames, nodes, h2)
+            elif e >= first_point:
+                sweep_point(e, e - first_point, elements, points, work, frames, nodes, h2)
+            else:
+                sweep_bar(e, e - joints, elements, bars, frames, nodes, h2)
+    for s in range(begin, end):
+        e = elements.order[s]
+        if e < joints:
+            # by its law a joint would take what the sweeps left over for a force
+            elements.force[e], elements.motion[e] = elements.kept[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        elif e >= first_point:
+            work.push[e - first_point], _ = halves(elements.kept[e])
+        else:
+            bars.force[e - joints], bars.motion[e - joints] = bars.kept[e - joints], 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        move(j, nodes, frames, motions)

@@ -1,0 +1,1 @@
+"""Rows of constraints with a fixed number of points: projection, batches, sweeps."""

@@ -1,0 +1,160 @@
+"""What of a scene can touch what: its points, edges and triangles, and which of them may meet."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.compute.colouring import incidence
+from shinari.geometry.topology import edges
+from shinari.model.model import Model
+from shinari.model.state import State
+from shinari.scene.contents import Contents
+from shinari.scene.things import Particles
+from shinari.systems.failure.tearing import elements_left, faces_left
+
+# A loop of rope cannot be bent to less than its own radius: points nearer along it than half such a loop never touch.
+HALF_TURN = math.pi
+
+
+@dataclass(frozen=True)
+class Participants:
+    """Points, edges and triangles that keep off each other, in solver order.
+
+    Attributes:
+        points: Particles that keep off triangles: vertices of sheets, points of ropes, loose particles, (P,) uint32.
+        edges: Edges of sheets and segments of ropes, (E, 2) uint32.
+        beads: Loose particles, which keep off the segments of ropes, as edges of length zero, (L, 2) uint32.
+        segments: Segments of ropes, (S, 2) uint32.
+        triangles: Triangles of sheets, (F, 3) uint32.
+        members: Particles of each thing that takes part, as a list by thing; None: it does not.
+        alone: Things that pass through themselves, (T,) bool.
+        ignored: Sorted keys first x T + second (first < second) of things that ignore each other, (I,) int64.
+        reach_along: Distance along a rope or rod below which its points never touch each other, and how long it is
+            around when it is a ring, else infinite [m], by thing, (T, 2).
+        arcs: Distance along the rope of each particle [m], (N,).
+        neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
+        neighbours: Particles that share an edge or a row between things with each particle, ascending.
+        rest: Positions at the start relative to the origin of the group, (N, 3).
+        edge_length: Median length of all edges [m].
+    """
+
+    points: np.ndarray
+    edges: np.ndarray
+    beads: np.ndarray
+    segments: np.ndarray
+    triangles: np.ndarray
+    members: list[np.ndarray | None]
+    alone: np.ndarray
+    ignored: np.ndarray
+    reach_along: np.ndarray
+    arcs: np.ndarray
+    neighbour_offsets: np.ndarray
+    neighbours: np.ndarray
+    rest: np.ndarray
+    edge_length: float
+
+    def may_meet(self, first: int, second: int) -> bool:
+        """Whether two things, or a thing and itself, may touch through edges and triangles."""
+        if self.members[first] is None or self.members[second] is None:
+            return False
+        if first == second:
+            return not self.alone[first]
+        low, high = min(first, second), max(first, second)
+        return low * len(self.members) + high not in self.ignored
+
+
+def participants(scene: Contents, model: Model, state: State | None = None) -> Participants | None:
+    """What can touch through edges and triangles, but for what has torn in a state; None when nothing can."""
+    slots, groups = model.slots, scene.groups
+    points, lines, beads, segments, triangles = [], [], [], [], []
+    members: list[np.ndarray | None] = []
+    arcs = np.zeros(model.particle_count)
+    start = 0
+    for thing, group in enumerate(groups):
+        own = slots[start : start + len(group.positions)]
+        start += len(own)
+        thick = group.radii > 0.0
+        members.append(own if thick.any() else None)
+        if not thick.any():
+            continue
+        points.append(own[thick])
+        left = None if state is None else elements_left(model, state, thing)
+        if group.faces is not None and group.self_collision != "particles":
+            faces = faces_left(group, left)
+            triangles.append(own[faces])
+            lines.append(own[edges(faces)])
+        elif group.kind in ("rope", "rod"):
+            length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
+            arcs[own[1:]] = np.cumsum(length)
+            pieces = np.stack([own[:-1], own[1:]], axis=1)
+            segments.append(pieces if left is None else pieces[left])
+            if group.rod is not None and group.rod.closed:
+                segments.append(np.stack([own[-1:], own[:1]], axis=1))
+        else:
+            beads.append(np.stack([own[thick], own[thick]], axis=1))
+    names = {group.name: k for k, group in enumerate(groups)}
+    pairs = [sorted(names[name] for name in pair) for pair in scene.ignored if all(name in names for name in pair)]
+    alone = np.array([group.self_collision not in ("triangles", "segments") for group in groups])
+    if not triangles and not segments:
+        return None
+    everyone = sum(member is not None for member in members)
+    if everyone < 2 and alone.all():
+        return None
+    all_lines = _joined(lines + segments, 2)
+    offsets, near = _neighbours(all_lines, _links(model, state), model.particle_count)
+    rest = np.empty((model.particle_count, 3), model.real)
+    rest[slots] = scene.positions - model.origins[model.groups][slots]
+    world = np.empty((model.particle_count, 3))
+    world[slots] = scene.positions
+    lengths = np.linalg.norm(world[all_lines[:, 0]] - world[all_lines[:, 1]], axis=1)
+    return Participants(
+        points=_joined(points, 0),
+        edges=all_lines,
+        beads=_joined(beads, 2),
+        segments=_joined(segments, 2),
+        triangles=_joined(triangles, 3),
+        members=members,
+        alone=alone,
+        ignored=np.array(sorted(a * len(groups) + b for a, b in pairs), np.int64),
+        reach_along=np.array([_reach_along(group) for group in groups], model.real).reshape(-1, 2),
+        arcs=arcs.astype(model.real),
+        neighbour_offsets=offsets,
+        neighbours=near,
+        rest=rest,
+        edge_length=float(np.median(lengths)),
+    )
+
+
+def _reach_along(group: Particles) -> tuple[float, float]:
+    """Distance along a rope or rod below which its points never touch, and its length around if it is a ring [m]."""
+    reach = HALF_TURN * float(group.radii.max()) if group.kind in ("rope", "rod") else 0.0
+    if group.rod is None or not group.rod.closed:
+        return reach, math.inf
+    x = group.positions
+    return reach, float(np.linalg.norm(x - np.roll(x, -1, axis=0), axis=1).sum())
+
+
+def _joined(parts: list[np.ndarray], width: int) -> np.ndarray:
+    empty = np.zeros((0, width) if width else 0, np.uint32)
+    return np.ascontiguousarray(np.concatenate([empty, *parts]), np.uint32)
+
+
+def _links(model: Model, state: State | None) -> np.ndarray:
+    """Pairs of particles of different things that share a row which has not let go, (K, 2)."""
+    pairs = [np.zeros((0, 2), np.uint32)]
+    for name, block in model.blocks.items():
+        broken = None if state is None else state.broken.get(name)
+        rows = block.indices if broken is None else block.indices[~broken]
+        for k in range(1, rows.shape[1]):
+            two = rows[:, [0, k]]
+            pairs.append(two[model.owners[two[:, 0]] != model.owners[two[:, 1]]])
+    return np.concatenate(pairs)
+
+
+def _neighbours(lines: np.ndarray, links: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Particles joined to each particle, as offsets (N + 1,) and entries."""
+    both = np.concatenate([lines, links])
+    offsets, entries = incidence(both, count)
+    near = both[entries // 2, 1 - entries % 2]
+    return offsets, near.astype(np.uint32)

@@ -1,0 +1,445 @@
+"""Candidates: pairs of a point and a triangle, or of two edges, that may come to touch before the next detection.
+
+Each particle gets a box around the way that it will go, in a frame that moves with the mean of all, and may go anywhere
+in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
+bridges its distance, when its objects may meet, and when it is not joined. A few particles that leave their boxes get
+new ones, and the pairs in which they take part are found anew.
+"""
+
+import numpy as np
+
+from shinari.collision.broad.pairs import first_from
+from shinari.compute import Program, kernel, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets, Scan
+from shinari.geometry.bvh import Boxes, BoxPairs, Bvh, Overlaps, Queries
+from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.proximity import gap_vector, nearest_points
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
+from shinari.model.model import Model
+from shinari.systems.surface_contact.build import Participants
+from shinari.systems.surface_contact.records import (
+    Candidates,
+    Filtered,
+    Joints,
+    Look,
+    Members,
+    Objects,
+    Paths,
+    Side,
+    Skin,
+    Table,
+)
+from shinari.systems.surface_contact.row_table import RowTable
+
+FAR = np.float32(1e30)
+INFINITY = np.float32(np.inf)
+# Two objects as one number: first KEY + second.
+KEY = 65536
+# Searches: all pairs; those of chosen rows of the one table; of chosen rows of the first table; of the second one.
+EVERY, OWN, FIRST, SECOND = range(4)
+
+
+def skin_of(model: Model, who: Participants) -> Skin:
+    """What contacts know of each particle."""
+    skin = Skin.zeros(model.particle_count, model.real)
+    skin.bind(radius=model.radii, thing=model.owners, arc=who.arcs, rest=who.rest)
+    skin.free[...] = model.inverse_masses > 0.0
+    return skin
+
+
+def objects_of(model: Model, who: Participants) -> Objects:
+    """The objects."""
+    count = len(who.members)
+    first, second = np.divmod(who.ignored, count)
+    members = [np.zeros(0, np.uint32) if each is None else each for each in who.members]
+    return Objects(
+        model.real,
+        ignored=np.sort(first * KEY + second),
+        takes_part=np.array([each is not None for each in who.members], bool),
+        alone=who.alone,
+        reach_along=who.reach_along,
+        surface=model.surfaces,
+        box=np.zeros((count, 6), model.real),
+        region=np.zeros((count, 6), model.real),
+        first_member=np.concatenate([[0], np.cumsum([len(each) for each in members])]),
+        member=np.concatenate(members).astype(np.uint32),
+    )
+
+
+class Elements:
+    """Points, edges or triangles, with a tree of their boxes."""
+
+    def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
+        self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
+        self.side = Side(points=np.ascontiguousarray(points[:, columns]), thing=model.owners[points[:, 0]])
+        rest = (model.origins[model.groups[points]] + who.rest[points]).mean(axis=1)
+        self.tree = Bvh(rest, model.real)
+        self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
+        # rows with a particle that is astray
+        self.flags, self.chosen = Offsets.zeros(len(points) + 1), Queries.zeros(len(points))
+        self.scan = Scan(self.flags)
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+
+class Meeting:
+    """Two tables of elements that may meet, and the searches for their pairs."""
+
+    def __init__(self, first: Elements, second: Elements) -> None:
+        self.first, self.second, own = first, second, first is second
+        every = second.tree.self_overlaps() if own else second.tree.overlaps(first.tree.boxes, first.order)
+        self.every = every, EVERY
+        some = second.tree.overlaps(first.tree.boxes, first.chosen)
+        self.some = [(some, OWN if own else FIRST, first)]
+        if not own:
+            self.some.append((first.tree.overlaps(second.tree.boxes, second.chosen), SECOND, second))
+
+
+class Finder:
+    """Finds the candidates.
+
+    Attributes:
+        skin: What contacts know of each particle.
+        objects: The objects.
+        paths: Displacements of the particles; their boxes are written here.
+    """
+
+    def __init__(self, model: Model, who: Participants, table: RowTable, skin: Skin, paths: Paths) -> None:
+        self.skin, self.paths, self.objects = skin, paths, objects_of(model, who)
+        offsets = who.neighbour_offsets.astype(np.int64)
+        self._joints = Joints(start=offsets, neighbour=who.neighbours)
+        self._things, self._table = len(who.members), table
+        tables = who.points[:, None], who.triangles, who.edges, who.beads, who.segments
+        points, triangles, edges, beads, segments = (
+            Elements(each, model, who) if len(each) else None for each in tables
+        )
+        both = (points, triangles), (edges, edges), (beads, segments)
+        self._meetings = [Meeting(a, b) for a, b in both if a is not None and b is not None]
+        found = [each for meeting in self._meetings for each in (meeting.first, meeting.second)]
+        self._elements = list(dict.fromkeys(found))
+        self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
+        self._scan = Scan(self._flags)
+
+    def record_find(self, p: Program, look: Look) -> None:
+        """Find all pairs that can touch while every particle stays near its way."""
+        count, records = len(self.skin), (self.paths, self.skin, self.objects)
+        p.launch(set_box, self.paths, look, count=count, grain=1024)
+        p.launch(set_object_box, *records, count=self._things, grain=1)
+        p.launch(find_region, self.objects, self._things, count=self._things, grain=16)
+        p.launch(mark_inside, *records, count=count, grain=2048)
+        self._record_boxes(p)
+        p.serial(start_candidates, self._table.table)
+        for meeting in self._meetings:
+            meeting.second.tree.record_refit(p)
+        for meeting in self._meetings:
+            overlaps, mode = meeting.every
+            overlaps.record(p, len(meeting.first))
+            self._record_filter(p, meeting, overlaps, mode)
+
+    def record_boxes_of(self, p: Program, look: Look, who: Members, count: tuple[np.ndarray, int]) -> None:
+        """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
+        p.launch(renew_box, who, self.paths, self.skin, self.objects, look, count=count, grain=256)
+
+    def record_renew(self, p: Program) -> None:
+        """Find the pairs in which particles that are astray take part."""
+        self._record_boxes(p)
+        p.serial(start_candidates, self._table.table)
+        for each in self._elements:
+            each.tree.record_refit(p)
+            p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
+            each.scan.record(p, len(each))
+            p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
+        for meeting in self._meetings:
+            for overlaps, mode, queries in meeting.some:
+                overlaps.record(p, queries.scan.total)
+                self._record_filter(p, meeting, overlaps, mode)
+
+    def _record_boxes(self, p: Program) -> None:
+        for each in self._elements:
+            records = each.side, self.skin, self.paths, self.objects, each.tree.boxes
+            p.launch(set_row_box, *records, count=len(each), grain=1024)
+
+    def _record_filter(self, p: Program, meeting: Meeting, overlaps: Overlaps, mode: int) -> None:
+        """Add to the candidates the overlapping pairs that may touch."""
+        total, table, edges = overlaps.total, self._table, meeting.first.edges
+        sides = overlaps.pairs, meeting.first.side, meeting.second.side
+        self._scan.make_room(p, total)
+        p.require(self._filtered, total)
+        surface = self.paths, self.skin, self.objects, self._joints
+        p.launch(filter_pair, *sides, *surface, self._filtered, self._flags, edges, mode, count=total, grain=128)
+        self._scan.record(p, total)
+        p.copy(self._scan.total, (table.table.fresh, 0))
+        p.serial(reserve_candidates, table.table)
+        p.require(table.candidates, (table.table.room, 0))
+        lists = self._filtered, self._flags, table.candidates, table.table
+        p.launch(gather_pair, *sides, *lists, edges, mode, count=total, grain=1024)
+        p.copy((table.table.room, 0), (table.table.found, 0))
+
+
+# ---- boxes ----
+
+
+@steady
+def box_of(i, paths, look):
+    """Box around three places that a particle passes."""
+    a, b = sub(paths.place[i], look.here[0]), sub(paths.goal[i], look.drift[0])
+    ahead, stray, v, mean = look.ahead[0], look.stray[0], paths.velocity[i], look.velocity[0]
+    c = b[0] + ahead * (v[0] - mean[0]), b[1] + ahead * (v[1] - mean[1]), b[2] + ahead * (v[2] - mean[2])
+    low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
+    high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
+    return (
+        (low[0] - stray, low[1] - stray, low[2] - stray),
+        (high[0] + stray, high[1] + stray, high[2] + stray),
+    )
+
+
+@kernel(fastmath=STEADY)
+def set_box(i, paths: Paths, look: Look):
+    """Set the box of a particle."""
+    paths.low[i], paths.high[i] = box_of(i, paths, look)
+
+
+@kernel(fastmath=STEADY)
+def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, look: Look):
+    """Set the box of a particle that is astray; all that leave the region that was looked at write the same."""
+    i = np.int64(who.particle[k])
+    low, high = box_of(i, paths, look)
+    paths.low[i], paths.high[i] = low, high
+    own = objects.box[skin.thing[i]]
+    out = low[0] < own[0] or low[1] < own[1] or low[2] < own[2]
+    out = out or high[0] > own[3] or high[1] > own[4] or high[2] > own[5]
+    if out or not paths.inside[i]:
+        look.some[0] = 0
+        look.every[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def set_object_box(t, paths: Paths, skin: Skin, objects: Objects):
+    """Box around the particles of an object and their radii."""
+    x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO
+    for m in range(objects.first_member[t], objects.first_member[t + 1]):
+        i = objects.member[m]
+        low, high = paths.low[i], paths.high[i]
+        x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
+        x1, y1, z1 = max(x1, high[0]), max(y1, high[1]), max(z1, high[2])
+        reach = max(reach, skin.radius[i])
+    objects.box[t] = x0 - reach, y0 - reach, z0 - reach, x1 + reach, y1 + reach, z1 + reach
+
+
+@kernel(fastmath=STEADY)
+def find_region(a, objects: Objects, things: int):
+    """Box of an object in which it can meet another one or itself; empty where it can meet none."""
+    x0, y0, z0, x1, y1, z1 = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY
+    p = objects.box[a]
+    for b in range(things):
+        q = objects.box[b]
+        near = p[0] <= q[3] and p[1] <= q[4] and p[2] <= q[5] and q[0] <= p[3] and q[1] <= p[4] and q[2] <= p[5]
+        if near and may_meet(a, b, objects):
+            x0, y0, z0 = min(x0, max(p[0], q[0])), min(y0, max(p[1], q[1])), min(z0, max(p[2], q[2]))
+            x1, y1, z1 = max(x1, min(p[3], q[3])), max(y1, min(p[4], q[4])), max(z1, min(p[5], q[5]))
+    objects.region[a] = x0, y0, z0, x1, y1, z1
+
+
+@kernel(fastmath=STEADY)
+def mark_inside(i, paths: Paths, skin: Skin, objects: Objects):
+    """Mark a particle that is where its object can meet another."""
+    region, r, low, high = objects.region[skin.thing[i]], skin.radius[i], paths.low[i], paths.high[i]
+    paths.inside[i] = (
+        low[0] - r <= region[3] and low[1] - r <= region[4] and low[2] - r <= region[5]
+        and high[0] + r >= region[0] and high[1] + r >= region[1] and high[2] + r >= region[2]
+    )  # fmt: skip
+
+
+@kernel(fastmath=STEADY)
+def set_row_box(r, side: Side, skin: Skin, paths: Paths, objects: Objects, boxes: Boxes):
+    """Box of the particles of an element with their radii; empty where it is outside of the region of its object.
+
+    A long edge may lie in the region when none of its ends does.
+    """
+    i, j, k = side.points[r]
+    a, b, c, p, q, s = skin.radius[i], skin.radius[j], skin.radius[k], paths.low[i], paths.low[j], paths.low[k]
+    low = (
+        min(p[0] - a, min(q[0] - b, s[0] - c)), min(p[1] - a, min(q[1] - b, s[1] - c)),
+        min(p[2] - a, min(q[2] - b, s[2] - c))
+    )  # fmt: skip
+    p, q, s = paths.high[i], paths.high[j], paths.high[k]
+    high = (
+        max(p[0] + a, max(q[0] + b, s[0] + c)), max(p[1] + a, max(q[1] + b, s[1] + c)),
+        max(p[2] + a, max(q[2] + b, s[2] + c))
+    )  # fmt: skip
+    region = objects.region[side.thing[r]]
+    meets = low[0] <= region[3] and low[1] <= region[4] and low[2] <= region[5]
+    meets = meets and high[0] >= region[0] and high[1] >= region[1] and high[2] >= region[2]
+    if not meets:
+        low, high = (FAR + ZERO * a, FAR + ZERO * a, FAR + ZERO * a), (ZERO * a - FAR, ZERO * a - FAR, ZERO * a - FAR)
+    boxes.low[r], boxes.high[r] = low, high
+
+
+@kernel
+def choose_row(r, side: Side, paths: Paths, flags: Offsets):
+    """Choose an element with a particle that is astray."""
+    flags.start[r] = chosen(side, r, paths)
+
+
+@steady
+def chosen(side, r, paths):
+    """Whether a particle of an element is astray."""
+    i, j, k = side.points[r]
+    return paths.astray[i] or paths.astray[j] or paths.astray[k]
+
+
+@kernel
+def list_chosen(r, flags: Offsets, queries: Queries):
+    """List an element that is chosen."""
+    if flags.start[r + 1] > flags.start[r]:
+        queries.box[flags.start[r]] = r
+
+
+# ---- pairs ----
+
+
+@shared
+def ignore_each_other(key: int, objects: Objects) -> bool:
+    """Whether two objects ignore each other."""
+    at = first_from(key, objects.ignored, len(objects))
+    return at < len(objects) and objects.ignored[at] == key
+
+
+@steady
+def may_meet(a, b, objects):
+    """Whether two objects, or an object and itself, may touch through edges and triangles."""
+    if not (objects.takes_part[a] and objects.takes_part[b]):
+        return False
+    if a == b:
+        return not objects.alone[a]
+    return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
+
+
+@shared(fastmath=STEADY)
+def strangers(i: int, j: int, skin: Skin, objects: Objects) -> bool:
+    """Whether the objects of two particles may meet, and, along a rope, at these places."""
+    a, b = np.int64(skin.thing[i]), np.int64(skin.thing[j])
+    if a != b:
+        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
+    along, reach = abs(skin.arc[i] - skin.arc[j]), objects.reach_along[a]
+    return not objects.alone[a] and min(along, reach[1] - along) >= reach[0]
+
+
+@shared
+def joined(i: int, j: int, joints: Joints) -> bool:
+    """Whether two particles are one, or share an edge or a row."""
+    found = i == j
+    for k in range(joints.start[i], joints.start[i + 1]):
+        found = found or joints.neighbour[k] == j
+    return found
+
+
+@steady
+def way_between(edges, x, i0, i1, i2, i3):
+    """Vector between the nearest points of a point and a triangle, or of two edges, at positions x."""
+    o = x[i0]
+    a, b, c = sub(x[i1], o), sub(x[i2], o), sub(x[i3], o)
+    return gap_vector(nearest_points(edges, a, b, c), a, b, c)
+
+
+@steady
+def lowest(n, low, high):
+    """Least n . x in a box."""
+    return (
+        n[0] * (low[0] if n[0] > ZERO else high[0])
+        + n[1] * (low[1] if n[1] > ZERO else high[1])
+        + n[2] * (low[2] if n[2] > ZERO else high[2])
+    )
+
+
+@steady
+def pair_of(r, pairs, mode):
+    """Elements of a pair of boxes: of the first table, and of the second."""
+    p, q = pairs.boxes[r]
+    return (np.int64(q), np.int64(p)) if mode == SECOND else (np.int64(p), np.int64(q))
+
+
+@steady
+def points_of(p, q, first, second, edges):
+    """Particles of a pair of elements."""
+    a, b = first.points[p], second.points[q]
+    return (
+        np.int64(a[0]),
+        np.int64(a[1] if edges else b[0]),
+        np.int64(b[0] if edges else b[1]),
+        np.int64(b[1] if edges else b[2]),
+    )
+
+
+@kernel(fastmath=STEADY)
+def filter_pair(
+    r, pairs: BoxPairs, first: Side, second: Side, paths: Paths, skin: Skin, objects: Objects, joints: Joints,
+    filtered: Filtered, flags: Offsets, edges: bool, mode: int
+):  # fmt: skip
+    """Whether an overlapping pair may touch, and the distance that it keeps."""
+    flags.start[r] = 0
+    p, q = pair_of(r, pairs, mode)
+    i0, i1, i2, i3 = points_of(p, q, first, second, edges)
+    j = i2 if edges else i1
+    # a pair of two chosen elements is found from both
+    if mode == OWN and p >= q and chosen(second, q, paths):
+        return
+    if mode == SECOND and chosen(first, p, paths):
+        return
+    apart = i0 != i2 and i0 != i3 and ((i1 != i2 and i1 != i3) if edges else i0 != i1)
+    if not apart or skin.absent[i0] or not (skin.free[i0] or skin.free[i1] or skin.free[i2] or skin.free[i3]):
+        return
+    if not strangers(i0, j, skin, objects):
+        return
+    if edges and not (
+        strangers(i0, i3, skin, objects) and strangers(i1, i2, skin, objects) and strangers(i1, i3, skin, objects)
+    ):
+        return
+    gap = skin.radius[i0] + skin.radius[j]
+    # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
+    way = way_between(edges, paths.place, i0, i1, i2, i3)
+    n = scale(way, reciprocal(norm(way)))
+    m, low, high = neg(n), paths.low, paths.high
+    above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
+    other = lowest(n if edges else m, low[i1], high[i1])
+    above, below = min(above, other) if edges else above, below if edges else min(below, other)
+    if above + below > gap:
+        return
+    k = i2 if edges else i0
+    near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
+    near = near or (edges and joined(i1, i3, joints))
+    if near:
+        if skin.thing[i0] != skin.thing[j]:
+            return
+        # neighbours of one sheet keep the distance that they have at rest where it is less
+        gap = min(gap, norm(way_between(edges, skin.rest, i0, i1, i2, i3)))
+    filtered.gap[r] = gap
+    flags.start[r] = gap > ZERO
+
+
+@kernel
+def start_candidates(_, table: Table):
+    """There are none yet."""
+    table.found[0] = 0
+
+
+@kernel
+def reserve_candidates(_, table: Table):
+    """Room for those of a search."""
+    table.room[0] = table.found[0] + table.fresh[0]
+
+
+@kernel
+def gather_pair(
+    r, pairs: BoxPairs, first: Side, second: Side, filtered: Filtered, flags: Offsets, candidates: Candidates,
+    table: Table, edges: bool, mode: int
+):  # fmt: skip
+    """Write a pair that is kept."""
+    if flags.start[r + 1] > flags.start[r]:
+        at = table.found[0] + flags.start[r]
+        p, q = pair_of(r, pairs, mode)
+        candidates.points[at] = points_of(p, q, first, second, edges)
+        candidates.edges[at], candidates.gap[at] = edges, filtered.gap[r]

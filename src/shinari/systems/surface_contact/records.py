@@ -1,0 +1,187 @@
+"""Records of contacts of triangles, edges and points."""
+
+import numpy as np
+
+from shinari.compute import Field, Record, real
+
+
+class Skin(Record):
+    """What contacts know of each particle, N rows."""
+
+    radius = Field(real, unit="m", doc="half of the distance that it keeps")
+    thing = Field(np.uint16, doc="object that it belongs to")
+    free = Field(np.bool_, doc="whether it can move")
+    absent = Field(np.bool_, doc="whether it waits in an emitter")
+    arc = Field(real, unit="m", doc="distance along the rope")
+    rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to the origin of the group")
+
+
+class Paths(Record):
+    """Displacements of the particles in a substep, N rows; places are in one frame for all."""
+
+    begin = Field(real, 3, unit="m", doc="position at the start of the substep, relative to the origin of the group")
+    place = Field(real, 3, unit="m", doc="position at the start of the substep")
+    goal = Field(real, 3, unit="m", doc="position at its end, as known")
+    velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
+    low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, without its radius")
+    high = Field(real, 3, unit="m", doc="high corner")
+    astray = Field(np.bool_, doc="whether it leaves its box")
+    inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
+    length = Field(real, unit="m", doc="length of the displacement in the substep less the mean")
+    travel = Field(real, 2, unit="m", doc="sum of the lengths in this step, and the next length")
+
+
+class Frames(Record):
+    """Origins of the groups, G rows."""
+
+    origin = Field(real, 3, unit="m", doc="exact, since origins are whole metres")
+    offset = Field(real, 3, unit="m", doc="origin relative to the frame of the places")
+
+
+class Objects(Record, ragged=True):
+    """Objects, T rows."""
+
+    ignored = Field(np.int64, doc="sorted keys first KEY + second (first < second) of objects that ignore each other")
+    takes_part = Field(np.bool_)
+    alone = Field(np.bool_, doc="whether it passes through itself")
+    reach_along = Field(
+        real, 2, unit="m", doc="distance along a rope under which its points never touch, and its length as a ring"
+    )
+    surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
+    box = Field(real, 6, unit="m", doc="low and high corner at the detection")
+    region = Field(real, 6, unit="m", doc="where it can meet another object or itself; empty: nowhere")
+    first_member = Field(np.int64, doc="where its particles start; one row more")
+    member = Field(np.uint32, doc="particles, object after object")
+
+
+class Joints(Record, ragged=True):
+    """Particles that share an edge or a row with each particle."""
+
+    start = Field(np.int64, doc="where those of each particle start; one row more")
+    neighbour = Field(np.uint32)
+
+
+class Members(Record):
+    """Particles that take part."""
+
+    particle = Field(np.uint32)
+
+
+class Sums(Record):
+    """One row for each block of particles that take part."""
+
+    place = Field(np.float64, 3, unit="m")
+    goal = Field(np.float64, 3, unit="m")
+    velocity = Field(np.float64, 3, unit="m/s")
+    squares = Field(np.float64, unit="m^2/s^2", doc="squares of the velocities")
+    largest = Field(np.float64, unit="m", doc="largest coordinate")
+
+
+class Look(Record):
+    """One row: the state of the detection."""
+
+    centre = Field(np.float64, 3, unit="m", doc="mean place")
+    goal = Field(np.float64, 3, unit="m", doc="mean goal")
+    reference = Field(np.float64, 3, unit="m", doc="mean place at the last detection of all pairs")
+    drift = Field(real, 3, unit="m", doc="mean goal relative to the reference")
+    here = Field(real, 3, unit="m", doc="mean place relative to the reference")
+    displacement = Field(real, 3, unit="m", doc="mean displacement in the substep")
+    velocity = Field(real, 3, unit="m/s", doc="mean velocity")
+    spread = Field(real, unit="m/s", doc="root mean square of the velocities less their mean")
+    largest = Field(real, unit="m", doc="largest coordinate")
+    ahead = Field(real, unit="s", doc="time for which the boxes look ahead beyond the goals")
+    stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
+    few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
+    members = Field(np.int64, doc="particles that take part now")
+    left = Field(np.int64, doc="substeps left in the step")
+    found = Field(np.int64, doc="whether pairs have been found in this step")
+    every = Field(np.int64, doc="whether all pairs are to be found")
+    some = Field(np.int64, doc="whether the pairs of the particles that are astray are to be found")
+    detections = Field(np.int64, doc="times in this step that all pairs were found")
+    renewals = Field(np.int64, doc="times in this step that the pairs of a few particles were found anew")
+
+
+class Side(Record):
+    """Points, three times the same; edges, the last particle twice; triangles."""
+
+    points = Field(np.uint32, 3)
+    thing = Field(np.uint16, doc="object of the first")
+
+
+class Filtered(Record):
+    """Pairs whose boxes overlap."""
+
+    gap = Field(real, unit="m", doc="distance that the pair keeps")
+
+
+class Candidates(Record):
+    """Pairs that may come to touch before the next detection."""
+
+    points = Field(np.uint32, 4, doc="point and triangle, or the ends of both edges")
+    edges = Field(np.bool_, doc="whether it is two edges")
+    gap = Field(real, unit="m", doc="distance that it keeps")
+
+
+class Rows(Record):
+    """Contact rows; see `shinari.systems.surface_contact.rows`."""
+
+    points = Field(np.uint32, 4, doc="point and triangle, or the ends of both edges")
+    edges = Field(np.bool_, doc="whether it is two edges")
+    active = Field(np.bool_, doc="whether it may push in this substep")
+    gap = Field(real, unit="m", doc="distance that it keeps; negative: retired")
+    weights = Field(real, 4, doc="b")
+    normal = Field(real, 3, doc="n")
+    shift = Field(real, unit="m", doc="part of n . gap vector that comes from the origins of the groups")
+    start = Field(real, unit="m", doc="distance at the start of the substep, or a lower bound where that is enough")
+    distance = Field(real, unit="m", doc="distance at the start of the substep; what comes out silently adds to it")
+    approach = Field(real, unit="m/s", doc="relative velocity along n at the start of the substep")
+    multiplier = Field(real, unit="kg m", doc="sum of the pushes over their inverse masses in this substep")
+    base = Field(real, unit="m", doc="distance when it was last taken plus what its particles had travelled")
+    impulse = Field(real, 3, unit="N s", doc="impulse on the first point, summed over the step")
+    time = Field(real, doc="time of impact in the substep; 1 where it is safe")
+
+
+class Table(Record):
+    """One row: how many rows are in use, and which."""
+
+    rows = Field(np.int64, doc="rows, retired ones too")
+    found = Field(np.int64, doc="candidates that were found last")
+    room = Field(np.int64, doc="room needed for something that grows next")
+    fresh = Field(np.int64, doc="rows that were written last")
+    unused = Field(np.int64, doc="rows that are retired")
+    retired = Field(np.int64, doc="rows that were retired last")
+    kept = Field(np.int64, doc="rows that pushed in this step and are gone")
+    overlap = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
+
+
+class Places(Record):
+    """Numbers of rows."""
+
+    row = Field(np.int64)
+
+
+class BlockOverlaps(Record):
+    """One row for each block of rows, by colour."""
+
+    largest = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
+
+
+class Zones(Record):
+    """Particles that move as one, N rows."""
+
+    name = Field(np.int64, doc="first particle of its zone")
+    size = Field(np.int64, doc="particles of the zone, at its first one")
+
+
+class Mending(Record):
+    """One row: the state of what keeps displacements from crossing."""
+
+    mean = Field(real, 3, unit="m", doc="mean displacement")
+    hit = Field(np.int64, doc="whether displacements meet")
+    clear = Field(np.int64, doc="whether none do, or nothing more is tried")
+    turn = Field(np.int64)
+    part = Field(np.int64, doc="whether they are pushed apart in this turn")
+    join = Field(np.int64, doc="whether they move as one in this turn")
+    impacts = Field(np.int64, doc="displacements that met in this step, and were mended")
+    zones = Field(np.int64, doc="turns in this step in which particles had to move as one")
+    unmended = Field(np.int64, doc="substeps in this step after which displacements still met")

@@ -1,0 +1,160 @@
+"""The contact rows of a step: which are in use, and those that are replaced in the middle of it."""
+
+import numpy as np
+
+from shinari.collision.broad.blocks import BlockColours, Claims
+from shinari.collision.report import Touches
+from shinari.compute import Program, kernel
+from shinari.compute.scan import Offsets, Scan
+from shinari.maths.vec3 import ZERO
+from shinari.systems.surface_contact.records import BlockOverlaps, Candidates, Look, Paths, Places, Rows, Skin, Table
+from shinari.systems.surface_contact.rows import BLOCK
+
+
+class RowTable:
+    """Rows, and what they have pushed.
+
+    Attributes:
+        rows: The rows; the first `table.rows` are in use.
+        table: How many there are.
+        colours: Their blocks by colour.
+        overlaps: The largest overlap in each block.
+        candidates: Pairs that the next rows are made of; the first `table.found` count.
+        fresh: The rows that were written last.
+    """
+
+    def __init__(self, skin: Skin, precision: type) -> None:
+        self.rows, self.table = Rows.zeros(0, precision), Table.zeros(1, precision)
+        self._claims = Claims(free=skin.free, taken=np.zeros(len(skin), np.uint64))
+        self.colours, self.overlaps = BlockColours(self.rows, self._claims, BLOCK), BlockOverlaps.zeros(0, precision)
+        self.candidates, self.fresh = Candidates.zeros(0, precision), Places.zeros(0)
+        self._retired, self._unused, self._kept = Places.zeros(0), Places.zeros(0), Rows.zeros(0, precision)
+        self._flags = Offsets.zeros(1)
+        self._scan = Scan(self._flags)
+
+    def clear(self) -> None:
+        """Forget all rows, and what they have pushed."""
+        for array in self.table.arrays.values():
+            array[...] = 0
+        self.colours.turn.colours[0] = self.colours.turn.blocks[0] = 0
+
+    def record_exchange(self, p: Program, paths: Paths, look: Look) -> None:
+        """Take the candidates as rows instead of those of particles that are astray, or of all; none is active yet."""
+        rows, table, retired = self.rows, self.table, self._retired
+        self._scan.make_room(p, (table.rows, 0))
+        p.launch(retire, rows, paths, look, self._flags, count=(table.rows, 0), grain=1024)
+        self._scan.record(p, (table.rows, 0))
+        p.copy(self._scan.total, (table.retired, 0))
+        p.require(retired, (table.retired, 0))
+        p.launch(list_retired, self._flags, retired, count=(table.rows, 0), grain=4096)
+        p.serial(count_pushed, table, retired, rows)
+        p.require(self._kept, (table.room, 0))
+        p.serial(keep_pushed, table, retired, rows, self._kept)
+        p.serial(count_unused, table, look)
+        p.require(self._unused, (table.room, 0))
+        p.launch(append_unused, table, retired, self._unused, count=(table.retired, 0), grain=4096)
+        p.serial(count_rows, table)
+        p.require(rows, (table.room, 0))
+        p.require(self.fresh, (table.found, 0))
+        records = self.candidates, table, self._unused, self.fresh, rows
+        p.launch(write_row, *records, count=(table.found, 0), grain=512)
+        p.serial(finish_rows, table)
+        self.colours.record_colour(p, (table.rows, 0))
+        p.require(self.overlaps, (self.colours.turn.blocks, 0))
+
+    def touches(self) -> Touches:
+        """The rows that have pushed."""
+        counts = self.table.kept[0], self.table.rows[0]
+        return Touches.joined([_pushed(*each) for each in zip((self._kept, self.rows), counts, strict=True)])
+
+
+def _pushed(rows: Rows, count: np.int64) -> Touches:
+    on = np.flatnonzero((rows.impulse[:count] != 0.0).any(axis=1))
+    double = np.float64
+    weights, normals, impulses = rows.weights[on], rows.normal[on], rows.impulse[on]
+    none = np.full(len(on), -1)
+    return Touches(rows.points[on], weights.astype(double), none, normals.astype(double), impulses.astype(double))
+
+
+@kernel
+def retire(r, rows: Rows, paths: Paths, look: Look, flags: Offsets):
+    """Let a row push no more if one of its particles is astray, or if all pairs are found anew."""
+    i0, i1, i2, i3 = rows.points[r]
+    own = look.every[0] != 0 or paths.astray[i0] or paths.astray[i1] or paths.astray[i2] or paths.astray[i3]
+    if own and rows.gap[r] >= ZERO:
+        rows.gap[r], rows.active[r] = np.float32(-1.0), False
+        flags.start[r] = 1
+    else:
+        flags.start[r] = 0
+
+
+@kernel
+def list_retired(r, flags: Offsets, retired: Places):
+    """List a row that was retired."""
+    if flags.start[r + 1] > flags.start[r]:
+        retired.row[flags.start[r]] = r
+
+
+@kernel
+def count_pushed(_, table: Table, retired: Places, rows: Rows):
+    """Room for the retired rows that have pushed."""
+    room = table.kept[0]
+    for k in range(table.retired[0]):
+        p = rows.impulse[retired.row[k]]
+        room += p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
+    table.room[0] = room
+
+
+@kernel
+def keep_pushed(_, table: Table, retired: Places, rows: Rows, kept: Rows):
+    """Keep for the report of the step what the retired rows have pushed."""
+    at = table.kept[0]
+    for k in range(table.retired[0]):
+        r = retired.row[k]
+        p = rows.impulse[r]
+        if p[0] != ZERO or p[1] != ZERO or p[2] != ZERO:
+            kept.points[at], kept.weights[at], kept.normal[at] = rows.points[r], rows.weights[r], rows.normal[r]
+            kept.impulse[at], rows.impulse[r] = p, (ZERO, ZERO, ZERO)
+            at += 1
+    table.kept[0] = at
+
+
+@kernel
+def count_unused(_, table: Table, look: Look):
+    """Room for the rows that are not used; when all pairs are found anew the table is empty."""
+    if look.every[0]:
+        table.rows[0], table.unused[0], table.retired[0] = 0, 0, 0
+    table.room[0] = table.unused[0] + table.retired[0]
+
+
+@kernel
+def append_unused(k, table: Table, retired: Places, unused: Places):
+    """Let the next rows use a retired one."""
+    unused.row[table.unused[0] + k] = retired.row[k]
+
+
+@kernel
+def count_rows(_, table: Table):
+    """Rows that are not used are written first, then new ones."""
+    table.unused[0] += table.retired[0]
+    table.room[0] = table.rows[0] + max(table.found[0] - table.unused[0], 0)
+
+
+@kernel
+def write_row(k, candidates: Candidates, table: Table, unused: Places, fresh: Places, rows: Rows):
+    """Make a row of a candidate; it is not active, and its distance is not known."""
+    # in the order of the candidates: rows beside each other are solved after each other
+    free = table.unused[0]
+    reused = min(free, table.found[0])
+    r = unused.row[free - reused + k] if k < reused else table.rows[0] + k - reused
+    fresh.row[k] = r
+    rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
+    rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO
+    rows.base[r] = np.float32(-np.inf)
+
+
+@kernel
+def finish_rows(_, table: Table):
+    """The candidates are rows now."""
+    table.rows[0], table.fresh[0] = table.room[0], table.found[0]
+    table.unused[0] = max(table.unused[0] - table.found[0], 0)

@@ -1,0 +1,247 @@
+"""Contact rows: two points, each a mean of particles, that keep a distance along a normal.
+
+             x0                C = n . (b0 x0 + b1 x1 + b2 x2 + b3 x3) - d >= 0,   grad_i = b_i n
+              |  n
+        x1---(+)---x2          n and b_i from the nearest points of point and triangle, or of two edges, at the start of
+              x3               the substep: from the side on which they are, a row holds even what has gone through
+
+What C fell in the substep is pushed back and gives velocity; what overlapped at its start comes out at a limited speed
+and gives none. Friction takes from the slip of the substep up to mu times the push, all of it when that is enough
+(Macklin et al. 2014, Unified Particle Physics, eq. 24). With a compliance the row is one of XPBD (Macklin et al. 2016).
+"""
+
+import numpy as np
+
+from shinari.collision.broad.blocks import Blocks, Turn, rows_of_block
+from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
+from shinari.compute import kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.geometry.proximity import gap_vector, nearest_points
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
+from shinari.model.particles import Particles
+from shinari.model.system import Turns
+from shinari.systems.surface_contact.records import BlockOverlaps, Frames, Objects, Paths, Places, Rows, Skin, Table
+
+# Rows in a block.
+BLOCK = 64
+FAR = np.float32(1e30)
+# A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
+WATCHED = np.float32(1.5)
+# Cosine between the normals at the start and now up to which a pair counts as still on its side.
+SAME_SIDE = np.float32(0.2)
+# Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
+# each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
+LIVELY = np.float32(0.1)
+# Nearer than this part of the gap two things count as crossing already: the way between them has no direction.
+TANGLED = np.float32(1e-4)
+
+
+@steady
+def shift(groups, origins, i, j):
+    """Origin of the group of particle j relative to that of particle i; exact, since origins are whole metres."""
+    return sub(origins[groups[j]], origins[groups[i]])
+
+
+@steady
+def relative(x, i, j, offset):
+    """Position of particle j relative to particle i."""
+    return x[j, 0] - x[i, 0] + offset[0], x[j, 1] - x[i, 1] + offset[1], x[j, 2] - x[i, 2] + offset[2]
+
+
+@steady
+def sum_of_four(w, a, b, c, d):
+    """Weighted sum of four vectors."""
+    return (
+        w[0] * a[0] + w[1] * b[0] + w[2] * c[0] + w[3] * d[0],
+        w[0] * a[1] + w[1] * b[1] + w[2] * c[1] + w[3] * d[1],
+        w[0] * a[2] + w[1] * b[2] + w[2] * c[2] + w[3] * d[2],
+    )
+
+
+@steady
+def evaluate(r, watched, rows, particles, paths, frames, h):
+    """Nearest points, normal and distance of a row; only its distance when it stays farther than `watched`."""
+    i0, i1, i2, i3 = rows.points[r]
+    groups, origins, x, v, travel = particles.group, frames.origin, paths.begin, particles.v, paths.travel
+    o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
+    a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
+    w = nearest_points(rows.edges[r], a, b, c)
+    way = gap_vector(w, a, b, c)
+    distance = norm(way)
+    n = scale(way, reciprocal(distance))
+    speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
+    rows.start[r] = distance
+    rows.base[r] = distance + travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0]
+    near = distance + min(speed, ZERO) * h < watched
+    if near:
+        rows.weights[r], rows.normal[r] = w, n
+        rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+        rows.distance[r], rows.approach[r] = distance, speed
+    return near
+
+
+@kernel(fastmath=STEADY)
+def refresh_row(r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
+    """Take the nearest points, normal and distance of a row from the positions at the start of a substep.
+
+    What cannot have come near since its distance was last taken is passed over.
+    """
+    i0, i1, i2, i3 = rows.points[r]
+    travel = paths.travel
+    least = rows.base[r] - (travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0])
+    ahead = travel[i0, 1] + travel[i1, 1] + travel[i2, 1] + travel[i3, 1]
+    gap = rows.gap[r]
+    watched = WATCHED * gap
+    rows.multiplier[r] = ZERO
+    near = False
+    rows.start[r] = least
+    if least - ahead < watched:
+        near = evaluate(r, watched, rows, particles, paths, frames, h)
+    rows.active[r] = near and rows.start[r] > TANGLED * gap
+
+
+@kernel(fastmath=STEADY)
+def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
+    """Take the nearest points of a new row in the middle of a substep, from the positions at its start."""
+    evaluate(fresh.row[k], FAR, rows, particles, paths, frames, h)
+
+
+@steady
+def moved(x, predicted, velocities, h, i):
+    """Displacement of a particle in this substep so far."""
+    return (
+        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
+        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
+        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
+    )
+
+
+@steady
+def add_to(vectors, i, a, b):
+    """Add a multiple of a vector to the first three numbers of a row."""
+    vectors[i, 0] += a * b[0]
+    vectors[i, 1] += a * b[1]
+    vectors[i, 2] += a * b[2]
+
+
+@steady
+def solve(r, rows, particles, skin, objects, frames, h, reach):
+    """Solve one row; return what it overlapped, as part of its gap.
+
+    `reach` is how far what overlapped at the start may come out [m].
+    """
+    i0, i1, i2, i3 = rows.points[r]
+    x, predicted, velocities = particles.x, particles.predicted, particles.v
+    groups, origins, gap = particles.group, frames.origin, rows.gap[r]
+    w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
+    p0, p1, p2, p3 = x[i0], x[i1], x[i2], x[i3]
+    place = rows.shift[r] + dot(n, sum_of_four(w, p0, p1, p2, p3))
+    if place >= gap and old == ZERO:
+        return ZERO * h
+    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
+    # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
+    o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
+    a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
+    now = nearest_points(rows.edges[r], a, b, c)
+    m, length = direction_and_length(gap_vector(now, a, b, c))
+    if dot(m, n) > SAME_SIDE:
+        w, n, place = now, m, length
+        rows.weights[r], rows.normal[r] = now, n
+        rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+    depth = gap - place
+    m0, m1, m2, m3 = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
+    mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
+    if mobility <= ZERO:
+        return ZERO * h
+    law = combined_surface(objects.surface[skin.thing[i0]], objects.surface[skin.thing[i2]])
+    softness = law[3] / (h * h)
+    # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
+    before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
+    out = recovery(RECOVERY * min(depth, before), reach) if softness == ZERO else depth - depth
+    change = normal_response(depth, depth - before, old, softness, mobility, ZERO)
+    push = change * mobility
+    if push == ZERO and out == ZERO:
+        return ZERO * h
+    move = push + out
+    # friction: the relative displacement of the two points in this substep, along the surface
+    slip = sum_of_four(
+        w, moved(x, predicted, velocities, h, i0), moved(x, predicted, velocities, h, i1),
+        moved(x, predicted, velocities, h, i2), moved(x, predicted, velocities, h, i3)
+    )  # fmt: skip
+    inverse = ONE / mobility
+    along = scale(sub(scale(n, move), friction(tangential(slip, n), push, law)), inverse)
+    quiet = scale(n, out * inverse)
+    add_to(x, i0, m0, along)
+    add_to(x, i1, m1, along)
+    add_to(x, i2, m2, along)
+    add_to(x, i3, m3, along)
+    add_to(predicted, i0, m0, quiet)
+    add_to(predicted, i1, m1, quiet)
+    add_to(predicted, i2, m2, quiet)
+    add_to(predicted, i3, m3, quiet)
+    add_to(rows.impulse, r, ONE / h, sub(along, quiet))
+    rows.multiplier[r] = old + change
+    rows.distance[r] += out
+    return push / gap
+
+
+@kernel(fastmath=STEADY)
+def solve_block(
+    k, blocks: Blocks, turn: Turn, overlaps: BlockOverlaps, rows: Rows, particles: Particles, skin: Skin,
+    objects: Objects, frames: Frames, h: real, reach: real
+):  # fmt: skip
+    """Solve the active rows of a block, in order, and keep the largest overlap found, as part of the gap.
+
+    Blocks of one colour share no free particle.
+    """
+    begin, end = rows_of_block(k, blocks, turn)
+    worst = ZERO * h
+    for r in range(begin, end):
+        if rows.active[r]:
+            worst = max(worst, solve(r, rows, particles, skin, objects, frames, h, reach))
+    overlaps.largest[turn.first[0] + k] = worst
+
+
+@kernel
+def find_overlap(_, overlaps: BlockOverlaps, turn: Turn, table: Table):
+    """Largest overlap that a sweep found."""
+    worst = ZERO * table.overlap[0]
+    for k in range(turn.blocks[0]):
+        worst = max(worst, overlaps.largest[k])
+    table.overlap[0] = worst
+
+
+@kernel(fastmath=STEADY)
+def bounce_block(
+    k, blocks: Blocks, turn: Turn, rows: Rows, particles: Particles, skin: Skin, objects: Objects, slow: real
+):
+    """Restitution: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
+
+    Slower than `slow` [m/s], the change by gravity in a substep or two, nothing bounces.
+    """
+    begin, end = rows_of_block(k, blocks, turn)
+    x, v = particles.x, particles.v
+    for r in range(begin, end):
+        if rows.multiplier[r] <= ZERO or rows.approach[r] >= -slow:
+            continue
+        i0, i1, i2, i3 = rows.points[r]
+        e = max(objects.surface[skin.thing[i0], 2], objects.surface[skin.thing[i2], 2])
+        if e <= ZERO:
+            continue
+        w, n = rows.weights[r], rows.normal[r]
+        m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
+        speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
+        mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
+        kick = scale(n, rebound(e, rows.approach[r], speed, slow) * reciprocal(mobility))
+        add_to(v, i0, m0, kick)
+        add_to(v, i1, m1, kick)
+        add_to(v, i2, m2, kick)
+        add_to(v, i3, m3, kick)
+        add_to(rows.impulse, r, ONE, kick)
+
+
+@kernel
+def tell_overlap(_, table: Table, turns: Turns):
+    """Raise the largest overlap of a turn to that of the rows."""
+    turns.overlap[0] = max(turns.overlap[0], table.overlap[0])

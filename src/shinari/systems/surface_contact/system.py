@@ -1,0 +1,176 @@
+"""Sheets, ropes and loose particles against each other and against themselves, by triangles, edges and points.
+
+Candidates are found once a step; particles that leave the way that they were to go are looked at again. In each substep
+the nearest points of all candidates are taken from the positions at its start; rows keep the thickness; and before the
+velocities are derived every way is certified not to cross another (`shinari.systems.surface_contact.crossing`), so that
+layers stay in order whatever the rows achieved.
+"""
+
+import numpy as np
+
+from shinari.collision.law import slow_approach
+from shinari.collision.report import Touches
+from shinari.compute import Program
+from shinari.model.model import Model
+from shinari.model.particles import Particles
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.model.system import System, Turns
+from shinari.model.system_model import Binding, SystemModel
+from shinari.scene.contents import Contents
+from shinari.systems.surface_contact.build import Participants, participants
+from shinari.systems.surface_contact.candidates import Finder, skin_of
+from shinari.systems.surface_contact.crossing import Crossing
+from shinari.systems.surface_contact.looking import (
+    Looking,
+    add_length,
+    count_substep,
+    end_paths,
+    expect_length,
+    forget_pairs,
+    start_paths,
+)
+from shinari.systems.surface_contact.records import Frames, Paths
+from shinari.systems.surface_contact.row_table import RowTable
+from shinari.systems.surface_contact.rows import (
+    bounce_block,
+    evaluate_fresh,
+    find_overlap,
+    refresh_row,
+    solve_block,
+    tell_overlap,
+)
+from shinari.systems.surface_contact.start_overlaps import warn_of_overlaps
+
+
+class SurfaceModel(SystemModel):
+    """Contacts of surfaces; what has torn since is left out when they are bound."""
+
+    rebound = True
+
+    def bind(self, work: Binding) -> "list[Surfaces]":
+        """The contacts of a simulation."""
+        who = participants(work.scene, work.model, work.state)
+        return [] if who is None else [Surfaces(work.model, work.state, work.settings, work.particles, who)]
+
+    def warn(self, scene: Contents, model: Model) -> None:
+        """Warn of surfaces that overlap or intersect where they were put."""
+        warn_of_overlaps(scene, model)
+
+
+class Surfaces(System):
+    """Contacts of triangles, edges and points.
+
+    Attributes:
+        rows: The contact rows.
+        who: What can be in contact.
+    """
+
+    order = 11
+    touching = True
+
+    def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
+        self._model, self._state, self._settings, self._particles = model, state, settings, particles
+        self.who = who
+        precision, n = model.real, model.particle_count
+        self._skin, self._paths = skin_of(model, who), Paths.zeros(n, precision)
+        self._frames = Frames.zeros(len(model.origins), precision)
+        self.rows = RowTable(self._skin, precision)
+        self._finder = Finder(model, who, self.rows, self._skin, self._paths)
+        members = np.unique(self._finder.objects.member)
+        self._each_substep = settings.contact_detection == "substep"
+        self._looking = Looking(self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep)
+        self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._looking.members)
+        self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
+
+    @property
+    def detections(self) -> int:
+        """Times in the last step at which all pairs were found."""
+        return int(self._looking.look.detections[0])
+
+    @property
+    def renewals(self) -> int:
+        """Times in the last step at which the pairs of a few particles were found anew."""
+        return int(self._looking.look.renewals[0])
+
+    @property
+    def impacts(self) -> int:
+        """Displacements that met in the last step, and were mended."""
+        return int(self._crossing.mending.impacts[0])
+
+    @property
+    def zones(self) -> int:
+        """Turns in the last step in which particles had to move as one."""
+        return int(self._crossing.mending.zones[0])
+
+    @property
+    def unmended(self) -> int:
+        """Substeps in the last step after which displacements still met."""
+        return int(self._crossing.mending.unmended[0])
+
+    @property
+    def few(self) -> float:
+        """When more than this part of the particles has left its way all pairs are found anew."""
+        return float(self._looking.look.few[0])
+
+    @few.setter
+    def few(self, value: float) -> None:
+        self._looking.look.few[0] = value
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins: pairs are to be found anew, and what pushed is forgotten."""
+        self.rows.clear()
+        self._paths.travel[...] = 0.0
+        mending = self._crossing.mending
+        mending.impacts[0] = mending.zones[0] = mending.unmended[0] = 0
+        self._skin.absent[...] = False
+        self._skin.absent[self._model.absent(self._state)] = True
+        self._looking.begin(self._skin, self._paths, self._settings.substeps)
+        origins = self._state.origins
+        self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
+
+    def record_detect(self, p: Program) -> None:
+        """A substep begins: keep the positions, and take the nearest points of all candidates."""
+        h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
+        look, count = self._looking.look, len(self._particles)
+        if self._each_substep:
+            p.serial(forget_pairs, look)
+        p.launch(start_paths, self._paths, self._particles, self._frames, h, count=count, grain=2048)
+        self._looking.record(p)
+        p.serial(count_substep, look)
+        p.launch(expect_length, self._paths, look, h, count=count, grain=2048)
+        p.launch(refresh_row, self.rows.rows, *moving, h, count=(table.rows, 0), grain=1024)
+
+    def record_contacts(self, p: Program, first: bool) -> None:
+        """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
+        h, table = self._settings.substep, self.rows.table
+        reach = h * (self._settings.depenetration_speed if first else 0.0)
+        records = self._particles, self._skin, self._finder.objects, self._frames
+        overlaps, colours = self.rows.overlaps, self.rows.colours
+        colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, h, reach)
+        p.serial(find_overlap, overlaps, colours.turn, table)
+
+    def record_overlap(self, p: Program, turns: Turns) -> None:
+        """Tell the largest overlap, as part of the gap."""
+        p.serial(tell_overlap, self.rows.table, turns)
+
+    def record_settle(self, p: Program) -> None:
+        """Certify the displacements of the substep; mend those that cross."""
+        h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
+        look, count = self._looking.look, len(self._particles)
+        p.launch(end_paths, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
+        self._looking.record(p)
+        p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
+        self._crossing.record(p, look, h)
+        p.launch(add_length, self._paths, count=count, grain=4096)
+
+    def record_restitution(self, p: Program) -> None:
+        """Change velocities after impacts."""
+        if self._bounces:
+            slow = slow_approach(self._model.gravity, self._settings.substep)
+            records = self._particles, self._skin, self._finder.objects
+            self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
+
+    def touches(self) -> Touches:
+        """The contacts that pushed in the last step; their places are those of the last substep."""
+        return self.rows.touches()

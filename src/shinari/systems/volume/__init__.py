@@ -1,0 +1,1 @@
+"""Volumes of closed meshes: one multiplier each, the pressure inside."""

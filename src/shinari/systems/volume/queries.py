@@ -1,0 +1,46 @@
+"""Queries about closed meshes."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.errors import SceneError
+from shinari.geometry.topology import boundary_edges
+from shinari.scene.handle import Handle
+from shinari.systems.volume.build import volume_of
+from shinari.systems.volume.system import MULTIPLIERS
+
+if TYPE_CHECKING:
+    from shinari.model.running import Running
+
+
+class VolumeQueries:
+    """Pressures and volumes."""
+
+    def __init__(self, run: "Running") -> None:
+        self._run = run
+
+    def pressure(self, of: Handle | str) -> float:
+        """Pressure inside a closed mesh above that outside [Pa], in the last substep; see `Scene.add_volume`.
+
+        Raises:
+            SceneError: The volume of that thing is not kept.
+        """
+        thing = self._run.scene.find("pressure", "of", of, Handle)
+        names = [volume.thing for volume in self._run.scene.volumes]
+        if thing.name not in names:
+            raise SceneError(f"pressure: of: the volume of {thing.name!r} is not kept; see Scene.add_volume")
+        return float(self._run.state.parts[MULTIPLIERS][names.index(thing.name)]) / self._run.settings.substep**2
+
+    def volume(self, of: Handle | str) -> float:
+        """Volume inside the closed mesh of an object [m^3].
+
+        Raises:
+            SceneError: The thing has no closed mesh.
+        """
+        thing = self._run.scene.find("volume", "of", of, Handle)
+        x = self._run.state.positions[thing.particles.start : thing.particles.stop]
+        faces = next(group.faces for group in self._run.scene.groups if group.name == thing.name)
+        if faces is None or len(boundary_edges(faces)):
+            raise SceneError(f"volume: of: {thing.name!r} has no closed mesh")
+        return abs(volume_of(x.astype(np.float64), faces))

@@ -1,0 +1,246 @@
+r"""The volume of closed meshes: one multiplier for each mesh, which is the pressure inside.
+
+                 n_f          V = sum over faces of a . A_f / 3,   A_f = (b - a) x (c - a) / 2, the area as a vector
+            c    |            C = V - r V0
+           / \   |            grad_i = 1/3 sum over the faces at i of A_f
+          /   \               dx_i = w_i grad_i d lambda,   d lambda as of any row, Macklin et al. 2016, eq. 18
+         a-----b
+                              compliance alpha [m^3/Pa];   lambda / h^2 = (r V0 - V) / alpha: pressure inside above that
+                              outside [Pa]
+
+Mueller et al. 2006, Position Based Dynamics, section 4.4 (cloth balloons). Constraint and gradients reach over the
+whole mesh, so it is no row: one pass over the faces, one over the vertices, which gather, one that moves them. The
+gradients sum to zero and, taken at one moment, have no torque. Sums run in chunks of fixed size, in float64, so that
+the bits do not depend on the number of threads.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.maths.vec3 import ZERO, add, cross, dot, sub
+from shinari.model.model import Model
+from shinari.model.particles import Particles
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.model.system import System
+from shinari.model.system_model import Binding, SystemModel
+
+if TYPE_CHECKING:
+    pass
+
+# Faces or vertices of one partial sum.
+CHUNK = 256
+SIX = np.float32(6.0)
+MULTIPLIERS = "volumes/multipliers"
+
+
+@dataclass(frozen=True)
+class VolumesModel(SystemModel):
+    """Closed meshes that keep their volume.
+
+    Attributes:
+        things: Which of the things each mesh is the surface of, (K,) int64.
+        triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
+        face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
+        vertices: Particles of all meshes, mesh after mesh, (V,) uint32.
+        vertex_chunks: The same for vertices, (D, 4) int64.
+        offsets: Where the faces of each vertex start, (V + 1,) int64.
+        faces: Faces of each vertex, one vertex after another, (3 F,) uint32.
+        volumes: Volumes that the meshes are to have [m^3], (K,) float64.
+        compliance: Compliance [m^3/Pa], (K,) float64.
+    """
+
+    things: np.ndarray
+    triangles: np.ndarray
+    face_chunks: np.ndarray
+    vertices: np.ndarray
+    vertex_chunks: np.ndarray
+    offsets: np.ndarray
+    faces: np.ndarray
+    volumes: np.ndarray
+    compliance: np.ndarray
+    multipliers = (MULTIPLIERS,)
+
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """The multipliers of the last substep, (K,) float64."""
+        return {MULTIPLIERS: np.zeros(len(self.volumes))}
+
+    def bind(self, work: Binding) -> "list[Volumes]":
+        """The meshes of one simulation."""
+        return [Volumes(self, work.model, work.state, work.settings, work.particles)]
+
+    def measured(self, model: Model, state: State) -> np.ndarray:
+        """Volumes now [m^3], (K,)."""
+        sizes = self.face_chunks[:, 1] - self.face_chunks[:, 0]
+        mesh, corner = np.repeat(self.face_chunks[:, 2:], sizes, axis=0).T
+        x = state.x[:, :3].astype(np.float64)
+        a, b, c = np.swapaxes(x[self.triangles], 0, 1)
+        parts = ((a - x[corner]) * np.cross(b - a, c - a)).sum(axis=1) / 6.0
+        return np.bincount(mesh, weights=parts, minlength=len(self.things))
+
+    def torn(self, model: Model, state: State) -> np.ndarray:
+        """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
+        open_things = [f.thing for f in model.fabrics if not f.present(state.broken[f.block]).all()]
+        return np.isin(self.things, open_things)
+
+    def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
+        """No kinetic energy of its own, and 1/2 C^2 / compliance [J]."""
+        soft = (self.compliance > 0.0) & ~self.torn(model, state)
+        error = (self.measured(model, state) - self.volumes)[soft]
+        return 0.0, 0.0, 0.5 * float((error**2 / self.compliance[soft]).sum())
+
+
+class Faces(Record):
+    """Faces of all meshes."""
+
+    points = Field(np.uint32, 3, doc="particles")
+    area = Field(real, 3, unit="m^2", doc="twice the area as a vector")
+
+
+class Vertices(Record):
+    """Vertices of all meshes, and a row at the end."""
+
+    particle = Field(np.uint32)
+    start = Field(np.int64, doc="where its faces start in the list")
+    gradient = Field(real, 3, unit="m^2", doc="gradient of the volume")
+
+
+class VertexFaces(Record):
+    """Faces of each vertex, one vertex after another."""
+
+    face = Field(np.uint32)
+
+
+class Chunks(Record):
+    """Faces or vertices of a partial sum."""
+
+    bounds = Field(np.int64, 4, doc="first, last (exclusive), mesh, and a particle of the mesh")
+    sum = Field(np.float64)
+
+
+class Meshes(Record):
+    """Closed meshes."""
+
+    faces = Field(np.int64, 2, doc="first and last (exclusive) of its chunks of faces")
+    vertices = Field(np.int64, 2, doc="the same of its chunks of vertices")
+    volume = Field(np.float64, unit="m^3", doc="the volume that it is to have")
+    softness = Field(np.float64)
+    closed = Field(np.bool_)
+    multiplier = Field(np.float64, saved=True)
+    change = Field(np.float64, doc="of the multiplier")
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def measure_faces(k, chunks: Chunks, faces: Faces, particles: Particles):
+    """Area vectors of the faces of a chunk, and its part of the volume."""
+    begin, end, _, corner = chunks.bounds[k]
+    # relative to a corner of the mesh: far from the origin single precision keeps the digits
+    o = particles.x[corner]
+    total = 0.0
+    for f in range(begin, end):
+        i, j, k_ = faces.points[f]
+        a, b, c = particles.x[i], particles.x[j], particles.x[k_]
+        n = cross(sub(b, a), sub(c, a))
+        faces.area[f] = n
+        total += np.float64(dot(sub(a, o), n)) / 6.0
+    chunks.sum[k] = total
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def gather_gradients(
+    k, chunks: Chunks, vertices: Vertices, vertex_faces: VertexFaces, faces: Faces, particles: Particles
+):
+    """Gradient at the vertices of a chunk, and its sum of w |grad|^2."""
+    begin, end, _, _ = chunks.bounds[k]
+    total = 0.0
+    for i in range(begin, end):
+        g = faces.area[vertex_faces.face[vertices.start[i]]]
+        for e in range(vertices.start[i] + 1, vertices.start[i + 1]):
+            g = add(g, faces.area[vertex_faces.face[e]])
+        g = g[0] / SIX, g[1] / SIX, g[2] / SIX
+        vertices.gradient[i] = g
+        total += np.float64(particles.x[vertices.particle[i], 3] * dot(g, g))
+    chunks.sum[k] = total
+
+
+@kernel
+def solve_mesh(m, meshes: Meshes, face_chunks: Chunks, vertex_chunks: Chunks, first: int):
+    """Multiplier of a mesh; one that is open or without a free vertex stays as it is."""
+    volume, weight = 0.0, meshes.softness[m]
+    for k in range(meshes.faces[m, 0], meshes.faces[m, 1]):
+        volume += face_chunks.sum[k]
+    for k in range(meshes.vertices[m, 0], meshes.vertices[m, 1]):
+        weight += vertex_chunks.sum[k]
+    old = 0.0 if first else meshes.multiplier[m]
+    error = volume - meshes.volume[m] + meshes.softness[m] * old
+    moves = weight > 0.0 and meshes.closed[m]
+    change = -error / weight if moves else 0.0
+    meshes.change[m] = change
+    meshes.multiplier[m] = old + change if meshes.closed[m] else 0.0
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def move_vertices(k, chunks: Chunks, meshes: Meshes, vertices: Vertices, particles: Particles):
+    """Move the vertices of a chunk by w grad d lambda; a fixed one is not written."""
+    begin, end, mesh, _ = chunks.bounds[k]
+    for i in range(begin, end):
+        p = vertices.particle[i]
+        x = particles.x[p]
+        if x[3] > ZERO:
+            s = convert(meshes.change[mesh] * np.float64(x[3]), x[3])
+            g = vertices.gradient[i]
+            particles.x[p] = x[0] + s * g[0], x[1] + s * g[1], x[2] + s * g[2], x[3]
+
+
+class Volumes(System):
+    """The volume rows of one simulation."""
+
+    order = 50
+    repeated = True
+
+    def __init__(
+        self, meshes: VolumesModel, model: Model, state: State, settings: Settings, particles: Particles
+    ) -> None:
+        precision = model.real
+        self._meshes_model, self._particles = meshes, particles
+        self._model, self._state = model, state
+        self._faces = Faces(precision, points=meshes.triangles, area=np.zeros((len(meshes.triangles), 3), precision))
+        count = len(meshes.vertices)
+        self._vertices = Vertices.zeros(count + 1, precision)
+        self._vertices.particle[:count], self._vertices.start[...] = meshes.vertices, meshes.offsets
+        self._vertex_faces = VertexFaces(precision, face=meshes.faces)
+        self._face_chunks, faces = _chunks(meshes.face_chunks, len(meshes.volumes))
+        self._vertex_chunks, vertices = _chunks(meshes.vertex_chunks, len(meshes.volumes))
+        self._meshes = Meshes.zeros(len(meshes.volumes), precision)
+        self._meshes.bind(multiplier=state.parts[MULTIPLIERS], volume=meshes.volumes, faces=faces, vertices=vertices)
+        # stiffnesses of "pbd" are for rows: a volume is then kept exactly
+        self._meshes.softness[...] = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
+        self.follow_release()
+
+    def follow_release(self) -> None:
+        """Release meshes that have torn open."""
+        self._meshes.closed[...] = ~self._meshes_model.torn(self._model, self._state)
+
+    def record_project(self, p: Program, first: bool) -> None:
+        """Solve the row of each mesh once."""
+        faces, vertices, points = self._face_chunks, self._vertex_chunks, self._particles
+        p.launch(measure_faces, faces, self._faces, points, count=len(faces), grain=4)
+        records = vertices, self._vertices, self._vertex_faces, self._faces, points
+        p.launch(gather_gradients, *records, count=len(vertices), grain=4)
+        p.launch(solve_mesh, self._meshes, faces, vertices, int(first), count=len(self._meshes))
+        p.launch(move_vertices, vertices, self._meshes, self._vertices, points, count=len(vertices), grain=4)
+
+    def record_between(self, p: Program) -> None:
+        """What a contact takes from a closed mesh has to come out elsewhere."""
+        self.record_project(p, False)
+
+
+def _chunks(bounds: np.ndarray, meshes: int) -> tuple[Chunks, np.ndarray]:
+    """Record of chunks, and the first and last of each mesh, (K, 2)."""
+    ends = np.searchsorted(bounds[:, 2], np.arange(meshes + 1))
+    chunks = Chunks(bounds=bounds, sum=np.zeros(len(bounds)))
+    return chunks, np.ascontiguousarray(np.stack([ends[:-1], ends[1:]], axis=1))
