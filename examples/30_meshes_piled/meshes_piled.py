@@ -17,7 +17,7 @@ import trimesh
 import shinari as sn
 from shinari.geometry.motion import rotation_matrix
 from shinari.output.recorder import Recorder
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 
 GRAVITY = 9.81  # [m/s^2]
 RADIUS, DENSITY = 0.1, 600.0  # of the belly of a lump [m], [kg/m^3]

@@ -19,7 +19,7 @@ import trimesh
 
 import shinari as sn
 from shinari.output.recorder import Recorder
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 
 GRAVITY = 9.81  # [m/s^2]
 SPACING = 0.01  # [m]

@@ -8,7 +8,7 @@ import shinari as sn
 from shinari.collision.narrow.features import features_of
 from shinari.collision.narrow.field_points import EVEN
 from shinari.geometry.motion import rotation_matrix
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 
 FACES = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
          [1, 5, 7], [1, 7, 3]]  # fmt: skip

@@ -5,8 +5,8 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.shapes.encode import encode_shapes, signed_distance
 from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.kernels.encode import encode_shapes, signed_distance
 from shinari.systems.colliders.elements import deepest, nearest_weights
 from shinari.systems.colliders.system import Solids
 

@@ -15,13 +15,13 @@ import shinari as sn
 from shinari.compute import Field, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.shapes.all_distances import any_distance
 from shinari.shapes.base import shape_mesh
-from shinari.shapes.encode import SolidShape, encode_shapes, signed_distance
 from shinari.shapes.heightfield import Heightfield
+from shinari.shapes.kernels.all_distances import any_distance
+from shinari.shapes.kernels.encode import SolidShape, encode_shapes, signed_distance
+from shinari.shapes.kernels.mesh_distance import FAR, MeshFields, mesh_fields
+from shinari.shapes.kernels.mesh_field import build_field
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_distance import FAR, MeshFields, mesh_fields
-from shinari.shapes.mesh_field import build_field
 
 precisions = pytest.mark.parametrize("precision", [np.float32, np.float64])
 
@@ -272,7 +272,7 @@ def files_of(folder):
 
 @pytest.mark.filterwarnings("ignore::shinari.errors.CacheWarning")  # once in a process; see test_object_cache
 def test_cache_is_used_rebuilt_when_damaged_and_changes_nothing(tmp_path, monkeypatch):
-    import shinari.shapes.mesh_field as module
+    import shinari.shapes.kernels.mesh_field as module
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path))
     shape = Mesh(*MESHES["lump"])
@@ -303,7 +303,7 @@ SCRIPT = """
 import hashlib
 import numpy as np
 import shinari as sn
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 from shinari.shapes.base import shape_mesh
 v, f = shape_mesh(sn.Sphere(1.0), segments=48)
 v = v * (1 + 0.2 * np.sin(5 * v[:, :1]))

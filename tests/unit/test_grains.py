@@ -52,7 +52,7 @@ def test_a_shape_is_filled(shape, volume, packing):
     assert radii.max() > 0.0064
     assert np.abs(radii / 0.005 - 1.0).max() <= 0.3
     np.testing.assert_allclose(group.masses, 2650.0 * 4.0 / 3.0 * np.pi * radii**3)
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     assert (signed_distance(shape, points) < -radii + 1e-5 * 0.1).all(), "a grain sticks out"
     from shinari.collision.broad.pairs import PairFinder

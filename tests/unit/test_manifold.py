@@ -12,8 +12,8 @@ from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
-from shinari.shapes.encode import signed_distance as solid_distance
 from shinari.shapes.hull import ConvexHull
+from shinari.shapes.kernels.encode import signed_distance as solid_distance
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
 

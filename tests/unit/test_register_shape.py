@@ -12,7 +12,7 @@ import pytest
 
 import shinari as sn
 from shinari.maths.vec3 import direction_and_length
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 from shinari.shapes.registry import type_of
 
 
@@ -277,7 +277,7 @@ register(Pebble, "pebble", kind, distance=distance_by(support), support=support,
 '''
 USE = '''
 import shinari as sn
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 from shinari.io.json_schema import json_schema
 from shinari.shapes.pebble import Pebble
 

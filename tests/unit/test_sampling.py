@@ -6,8 +6,8 @@ import trimesh
 
 import shinari as sn
 from shinari.shapes.base import shape_mesh
-from shinari.shapes.encode import signed_distance
-from shinari.shapes.surface_points import surface_points
+from shinari.shapes.kernels.encode import signed_distance
+from shinari.shapes.sampling.surface_points import surface_points
 
 SPACING = 0.05
 TORUS = trimesh.creation.torus(0.3, 0.1)

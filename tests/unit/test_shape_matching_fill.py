@@ -8,8 +8,8 @@ from small_scenes import precisions
 import shinari as sn
 from shinari.geometry.motion import rotation_matrix
 from shinari.geometry.nearest_points import nearest
-from shinari.shapes.fill_mesh import moments_of
 from shinari.shapes.mesh import Mesh
+from shinari.shapes.sampling.fill_mesh import moments_of
 from shinari.systems.shape_matching.build import lattice_clusters
 
 

@@ -128,7 +128,7 @@ def test_what_is_drawn_is_closed_and_on_the_surface(shape, segments):
 
 
 def test_ground_goes_through_its_heights_and_is_solid_below():
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     heights = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 7))
     ground = sn.Heightfield(heights, (3.0, 2.0))

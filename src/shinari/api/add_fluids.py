@@ -100,7 +100,7 @@ def add_fluid(
     masses = np.full(len(points), material.rest_density * cube)
     velocities = scene._velocities(thing, velocity, masses)
     if dimensions == 2:
-        from shinari.shapes.fill_volume import in_plane
+        from shinari.shapes.sampling.fill_volume import in_plane
 
         in_plane(thing, points, sampling.spacing)
         if velocities[:, 2].any():
@@ -124,7 +124,7 @@ def _filled_shape(
     scene: Contents, thing: str, given: Any, sampling: Sampling, level: float | None, position: Any, rotation: Any
 ) -> tuple[np.ndarray, float | None]:
     """Particles as given or that fill a shape, (N, 3) [m], and the volume of a box [m^3]."""
-    from shinari.shapes.fill_volume import ROUNDING, fill_volume, is_solid
+    from shinari.shapes.sampling.fill_volume import ROUNDING, fill_volume, is_solid
 
     if level is not None and not is_solid(given):
         raise SceneError(f"{thing}: fill_to: points are not filled; leave it out, or give a shape")

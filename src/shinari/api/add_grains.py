@@ -84,7 +84,7 @@ def _places(
     thing: str, given: Any, radius: float, spread: float, packing: str, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres (N, 3) and radii (N,) of the grains [m]."""
-    from shinari.shapes.fill_volume import fill_points, is_solid
+    from shinari.shapes.sampling.fill_volume import fill_points, is_solid
 
     largest = radius * (1.0 + spread)
     spacing = 2.0 * largest * (LOOSE if packing == "random" else 1.0)

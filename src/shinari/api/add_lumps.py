@@ -108,7 +108,7 @@ def _particles(
     """Positions, masses and spacing of the particles, and the surface that they fill, or None."""
     if isinstance(given, (tuple, str)) or hasattr(given, "vertices") or hasattr(given, "__fspath__"):
         from shinari.geometry.topology import check_mesh
-        from shinari.shapes.fill_mesh import closed_mesh, fill, fitted_masses, moments_of
+        from shinari.shapes.sampling.fill_mesh import closed_mesh, fill, fitted_masses, moments_of
 
         if mass is not None:
             raise SceneError(f"{thing}: mass: that of a mesh is its volume times the density; give the density")

@@ -84,7 +84,7 @@ def to_body(scene: "Contents", first: np.ndarray, second: Any, reach: float | No
 
 def _distances(body: Body, points: np.ndarray) -> np.ndarray:
     """How far points (M, 3) of the world are from the surface of a body, 0 inside [m], (M,)."""
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     local = (points - body.position) @ rotation_matrix(body.rotation)
     nearest = np.full(len(points), np.inf)

@@ -19,9 +19,17 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.scene.contents import Contents
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
-from shinari.shapes.fill_volume import MOST_POINTS, ROUNDING, cells_along, check_size, extent, fill_box, lattice
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.plane import Plane
+from shinari.shapes.sampling.fill_volume import (
+    MOST_POINTS,
+    ROUNDING,
+    cells_along,
+    check_size,
+    extent,
+    fill_box,
+    lattice,
+)
 
 Points = NDArray[np.float64]
 
@@ -208,7 +216,7 @@ class Grid:
 
 def distances(solids: Sequence[Solid], points: Points, most: float) -> Points:
     """Distance of points (N, 3) from the nearest of some solids, negative inside, `most` at most [m], (N,)."""
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     found = np.full(len(points), most)
     for solid in solids:

@@ -2,16 +2,22 @@
 
 import json as json_module
 import math
+import multiprocessing
+import signal
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Protocol
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from shinari.cli import FAILED, INTERRUPTED, OK
+from shinari.compute.threads import processors
 from shinari.errors import ShinariError
 from shinari.verify.durations import seconds_of
 from shinari.verify.ledger import PRECISIONS, Entry, Measurement, select_checks
@@ -19,6 +25,8 @@ from shinari.verify.quick import quick_checks
 
 PERIOD = 10.0
 """Least time between two lines of progress where standard error is no terminal [s]."""
+LONG = 20.0
+"""Durations of checks for which it pays to start further processes [s]."""
 WIDTH = 160
 """Width of the table where standard output is no terminal."""
 COLUMNS = 16, 16, 18, 6
@@ -30,6 +38,7 @@ def verify(
     quick: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     precision: Literal["float64", "float32", "both"] = "both",
+    processes: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
 ) -> int:
     """Check every method against closed forms and papers.
 
@@ -49,16 +58,19 @@ def verify(
         quick: Measure the essential only, of the names if there are any.
         json: Print the measurements as JSON on standard output, a line for each; one object in all.
         precision: Floating point type to check.
+        processes: Processes that measure; none: one for each processor, or one where that takes some seconds only.
     """
     selection = select_checks(names or None, PRECISIONS if precision == "both" else (precision,))
     if quick:
         selection = quick_checks(selection)
     table = _Json() if json else _Table()
+    cost = sum(seconds_of(entry.name) for entry, _ in selection)
+    processes = min(processes or (processors() if cost > LONG else 1), max(len(selection), 1))
     progress = _Progress(selection)
     measurements: list[Measurement] = []
     interrupted = False
     try:
-        for m in _measure(selection, progress):
+        for m in _measure(selection, progress) if processes == 1 else _share(selection, progress, processes):
             progress.clear()
             measurements.append(m)
             table.add(m)
@@ -79,10 +91,44 @@ def _measure(selection: list[tuple[Entry, str]], progress: "_Progress") -> Itera
         try:
             yield from entry.measure(precision)
         except ShinariError as error:
-            case = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            theory = "a check ends without an error"
-            yield Measurement(case, 0.0, math.nan, 0.0, False, theory, "equal", entry.name, entry.source, precision)
+            yield _failure(entry, precision, f"{type(error).__name__}: {' '.join(str(error).split())}")
         progress.finish()
+
+
+def _failure(entry: Entry, precision: str, case: str) -> Measurement:
+    theory = "a check ends without an error"
+    return Measurement(case, 0.0, math.nan, 0.0, False, theory, "equal", entry.name, entry.source, precision)
+
+
+def _share(selection: list[tuple[Entry, str]], progress: "_Progress", processes: int) -> Iterator[Measurement]:
+    """The measurements of a selection in its order, made by several processes."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, _leave_interrupts) as pool:
+        try:
+            futures = [pool.submit(_measure_all, entry.name, precision) for entry, precision in selection]
+            for (entry, precision), future in zip(selection, futures, strict=True):
+                progress.start(entry.name, precision)
+                try:
+                    yield from future.result()
+                except BrokenProcessPool:
+                    yield _failure(entry, precision, "a process that measures was killed")
+                progress.finish()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the first process, which ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _measure_all(name: str, precision: str) -> list[Measurement]:
+    """All measurements of a check."""
+    selection = select_checks((name,), (precision,))
+    return list(_measure(selection, _Silent(selection)))
 
 
 class _Progress:
@@ -122,6 +168,13 @@ class _Progress:
         # the pace counts once it is known from more than compiling
         pace = (elapsed + 10.0) / (done + 10.0)
         return pace * sum(self._costs[self.done :])
+
+
+class _Silent(_Progress):
+    """Progress that nobody is shown."""
+
+    def start(self, name: str, precision: str) -> None:
+        """A check begins."""
 
 
 def _duration(seconds: float) -> str:

@@ -9,15 +9,15 @@ import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.geometry.topology import unite
+from shinari.shapes.kernels.mesh_field import box_tree
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_field import box_tree
 
 FLAT = 1e-3
 """Sine of the angle between two faces below which the edge between them does not stick out."""
 
 
 class Features(Record, ragged=True):
-    """Vertices and edges of M meshes, the leaves of trees of boxes, see `shinari.shapes.mesh_field.box_tree`."""
+    """Vertices and edges of M meshes, leaves of trees of boxes, see `shapes.kernels.mesh_field.box_tree`."""
 
     lines = Field(np.float64, 6, unit="m", doc="start, and displacement to the end of an edge; zero for a vertex")
     cone_starts = Field(np.int64, doc="first direction of the cone of each, and the end")

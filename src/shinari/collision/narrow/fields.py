@@ -1,4 +1,4 @@
-"""Distances of shapes in float64, whatever the precision of the particles: as `shinari.shapes.all_distances`."""
+"""Distances of shapes in float64, whatever the precision of particles, as `shinari.shapes.kernels.all_distances`."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from shinari.collision.narrow.poses import Vector
 from shinari.compute import Field, Record, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.kernels.mesh_distance import mesh_distance_within, tables
 from shinari.shapes.mesh import MESH, MESH_SHEET
-from shinari.shapes.mesh_distance import mesh_distance_within, tables
 
 Four = tuple[float, float, float, float]
 
 
 class BodyFields(Record, ragged=True):
-    """Distance fields of meshes; see `shinari.shapes.mesh_distance.MeshFields`."""
+    """Distance fields of meshes; see `shinari.shapes.kernels.mesh_distance.MeshFields`."""
 
     frames = Field(np.float64, 8)
     extents = Field(np.int64, 8)
@@ -25,7 +25,7 @@ class BodyFields(Record, ragged=True):
 
 
 def body_fields(arrays: tuple[np.ndarray, ...]) -> BodyFields:
-    """Record of the arrays of `shinari.shapes.mesh_field.join_fields`; of none at all for `()`."""
+    """Record of the arrays of `shinari.shapes.kernels.mesh_field.join_fields`; of none at all for `()`."""
     if not arrays:
         return BodyFields.zeros(0, np.float64)
     return BodyFields(np.float64, **dict(zip(BodyFields.fields, arrays, strict=True)))

@@ -25,9 +25,9 @@ from shinari.maths.function import steady
 from shinari.maths.poses import to_local, to_world, turn, turn_back
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
-from shinari.shapes.all_distances import Four, Vector, distances
 from shinari.shapes.box import CONTAINER
-from shinari.shapes.mesh_distance import MeshFields
+from shinari.shapes.kernels.all_distances import Four, Vector, distances
+from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
 

@@ -25,10 +25,10 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.scene.contents import Contents
-from shinari.shapes.all_distances import Four, Vector, distances
 from shinari.shapes.kernels import dispatch
+from shinari.shapes.kernels.all_distances import Four, Vector, distances
 from shinari.shapes.kernels.dispatch import feature
-from shinari.shapes.mesh_distance import MeshFields
+from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import TWO, move, place, record, remember, response, start_of
 from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses

@@ -50,7 +50,7 @@ def _pieces(scene: Contents) -> Iterator[Collider]:
 
 
 def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndarray) -> None:
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     low, high = collider.shape.bounds()
     local = (group.positions - collider.position) @ rotation_matrix(collider.rotation)

@@ -16,9 +16,9 @@ from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.things import Collider
-from shinari.shapes.encode import encode_shapes
 from shinari.shapes.kernels.dispatch import for_kinds
-from shinari.shapes.mesh_distance import mesh_fields
+from shinari.shapes.kernels.encode import encode_shapes
+from shinari.shapes.kernels.mesh_distance import mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import bounce_particle, push_particles
 from shinari.systems.colliders.contact_list import ContactList

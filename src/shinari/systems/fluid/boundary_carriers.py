@@ -19,7 +19,7 @@ from shinari.maths.poses import to_world
 from shinari.model.model import Model
 from shinari.model.particles import Groups, Particles
 from shinari.shapes.base import Shape
-from shinari.shapes.surface_points import surface_points
+from shinari.shapes.sampling.surface_points import surface_points
 from shinari.systems.colliders.records import Poses
 from shinari.systems.colliders.system import Solids
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Pairs, PointLists, Transposed

@@ -6,7 +6,7 @@ from shinari.errors import ContactWarning, FluidWarning, SceneError, warn
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.things import Particles
-from shinari.shapes.fill_volume import in_plane
+from shinari.shapes.sampling.fill_volume import in_plane
 
 MOST_FLUIDS = 256
 # Ratio of the rest densities of two fluids up to which both keep their density while the denser one, put on top, turns

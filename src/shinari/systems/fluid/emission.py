@@ -13,8 +13,8 @@ from shinari.errors import FluidWarning, warn
 from shinari.geometry.motion import rotation_matrix
 from shinari.model.system import System
 from shinari.scene.emitter import Emitter, Sink
-from shinari.shapes.encode import Samples, SolidShape, encode_shapes, measure_distance
-from shinari.shapes.mesh_distance import mesh_fields
+from shinari.shapes.kernels.encode import Samples, SolidShape, encode_shapes, measure_distance
+from shinari.shapes.kernels.mesh_distance import mesh_fields
 from shinari.systems.fluid.model import ACTIVE, BIRTHS, DENSITIES, LAYERS, PRESSURES, SUNK, FluidModel
 
 if TYPE_CHECKING:

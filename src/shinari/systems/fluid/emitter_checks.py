@@ -57,7 +57,7 @@ def _solids(scene: Contents) -> Iterator[tuple[str, Shape, np.ndarray, np.ndarra
 
 def _depth(shape: Shape, points: np.ndarray) -> float:
     """How deep the deepest of points in the axes of a shape lies in it [m]; at most 0 when none does."""
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     low, high = shape.bounds()
     near = points[((points > low) & (points < high)).all(axis=1)]

@@ -14,9 +14,9 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.poses import to_local, turn
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
-from shinari.shapes.all_distances import distances
 from shinari.shapes.box import BOX, CONTAINER
-from shinari.shapes.mesh_distance import MeshFields
+from shinari.shapes.kernels.all_distances import distances
+from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.plane import PLANE
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.detection import least_gap

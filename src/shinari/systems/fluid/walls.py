@@ -13,9 +13,9 @@ import numpy as np
 from shinari.collision.report import Touches
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
-from shinari.shapes.encode import encode_shapes
 from shinari.shapes.kernels.dispatch import for_kinds
-from shinari.shapes.mesh_distance import mesh_fields
+from shinari.shapes.kernels.encode import encode_shapes
+from shinari.shapes.kernels.mesh_distance import mesh_fields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.fluid.boundary_carriers import has_points
 from shinari.systems.fluid.records import Impulses, Log, logged

@@ -9,7 +9,7 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.scene.body import Body
 from shinari.shapes.base import Shape
-from shinari.shapes.encode import encode_shapes
+from shinari.shapes.kernels.encode import encode_shapes
 from shinari.shapes.mesh import Mesh
 
 

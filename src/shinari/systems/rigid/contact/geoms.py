@@ -18,8 +18,8 @@ from shinari.scene.body import WORLD
 from shinari.scene.contents import Contents
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
+from shinari.shapes.kernels.mesh_field import build_field, join_fields
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_field import build_field, join_fields
 
 # Column of the surface of a geom.
 RESTITUTION = 2

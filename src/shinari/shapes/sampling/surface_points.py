@@ -16,7 +16,7 @@ from shinari.errors import SceneError
 from shinari.geometry.cells import Frame, Points, Starts, sort_into_cells
 from shinari.shapes.base import Shape, shape_mesh
 from shinari.shapes.box import Box
-from shinari.shapes.encode import signed_distance
+from shinari.shapes.kernels.encode import signed_distance
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.sphere import Sphere
 

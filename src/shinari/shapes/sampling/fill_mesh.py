@@ -8,10 +8,10 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.threads import team
 from shinari.errors import SceneError
 from shinari.geometry.ordering import hilbert_order
-from shinari.shapes.all_distances import mesh_distance
-from shinari.shapes.encode import encode_shapes
+from shinari.shapes.kernels.all_distances import mesh_distance
+from shinari.shapes.kernels.encode import encode_shapes
+from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_distance import MeshFields, mesh_fields
 
 # Spacings a particle near the surface may be moved to lie just inside of it.
 PULLS = 4

@@ -63,7 +63,7 @@ def fill_points(thing: str, given: Any, spacing: float, dimensions: int = 3, bal
         return _fill_shape(thing, given, spacing, dimensions, balls)
     if _is_mesh(given):
         from shinari.geometry.topology import check_mesh
-        from shinari.shapes.fill_mesh import closed_mesh
+        from shinari.shapes.sampling.fill_mesh import closed_mesh
 
         mesh = closed_mesh(thing, *check_mesh(*mesh_arrays(thing, given), thing))
         return _fill_shape(thing, mesh, spacing, dimensions, balls)
@@ -227,7 +227,7 @@ def _fill_shape(thing: str, shape: Shape, spacing: float, dimensions: int, balls
         counts[2], middle[2] = 1, 0.0
     if isinstance(shape, Box):
         return lattice(middle - 0.5 * spacing * (counts - 1), counts, spacing)
-    from shinari.shapes.encode import signed_distance
+    from shinari.shapes.kernels.encode import signed_distance
 
     def inside(counts: NDArray[np.int64]) -> Points:
         points = lattice(middle - 0.5 * spacing * (counts - 1), counts, spacing)

@@ -9,8 +9,8 @@ import numpy as np
 from shinari.compute import real, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_distance_and_normal, tables
 from shinari.shapes.mesh import MESH, MESH_SHEET
-from shinari.shapes.mesh_distance import MeshFields, mesh_distance_and_normal, tables
 
 Vector = tuple[real, real, real]
 Four = tuple[real, real, real, real]

@@ -1,4 +1,4 @@
-"""From a triangle mesh to the arrays with which `shinari.shapes.mesh_distance` finds its distance.
+"""From a triangle mesh to the arrays with which `shinari.shapes.kernels.mesh_distance` finds its distance.
 
 The costly part, the nearest triangle of each cell, is kept in the user's cache folder under the sum of the mesh.
 """
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-import shinari.shapes.mesh_distance
+import shinari.shapes.kernels.mesh_distance
 from shinari.compute import Program, function, kernel
 from shinari.compute.array_cache import load_arrays, store_arrays
 from shinari.compute.threads import team
 from shinari.geometry.topology import unite
+from shinari.shapes.kernels.mesh_distance import MeshFields, search, square_to_box, to_triangle
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_distance import MeshFields, search, square_to_box, to_triangle
 
 LEAF = 4
 """Most triangles in a leaf."""
@@ -30,7 +30,7 @@ NEARBY = 1.5
 
 @dataclass(frozen=True)
 class Field:
-    """The arrays of one mesh, from its own first cell, node and triangle on: `shinari.shapes.mesh_distance`."""
+    """The arrays of one mesh, from its own first cell, node and triangle on: `shinari.shapes.kernels.mesh_distance`."""
 
     frame: NDArray[np.float64]
     extent: NDArray[np.int64]
@@ -51,7 +51,7 @@ def build_field(mesh: Mesh) -> Field:
     normals = pseudonormals(mesh.vertices, mesh.faces)[order]
     frame, extent = _grid(mesh, len(boxes))
     name = (mesh.vertices, mesh.faces, frame, extent)
-    code = inspect.getsource(sys.modules[__name__]) + inspect.getsource(shinari.shapes.mesh_distance)
+    code = inspect.getsource(sys.modules[__name__]) + inspect.getsource(shinari.shapes.kernels.mesh_distance)
     shape = (int(np.prod(extent[:3])), 3)
     loaded = load_arrays("fields", name, code)
     if loaded is not None and _fits(loaded, shape, np.array([len(triangles) - 1, len(boxes), len(boxes)])):

@@ -10,11 +10,11 @@ from shinari import check
 from shinari.compute import Field, Kernel, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.shapes.all_distances import distances
 from shinari.shapes.base import Shape
+from shinari.shapes.kernels.all_distances import distances
 from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.mesh import Mesh
-from shinari.shapes.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.registry import four_numbers, type_of
 
 
@@ -30,7 +30,7 @@ def encode_shapes(
     Returns:
         Kinds (K,), numbers (K, 4), and the distance fields of the meshes, `()` when there are none.
     """
-    from shinari.shapes.mesh_field import build_field, join_fields
+    from shinari.shapes.kernels.mesh_field import build_field, join_fields
 
     kinds, numbers, meshes = [], [], []
     for shape in solids:

@@ -14,8 +14,8 @@ that the search stops, after `VISITS` nodes, before it has seen them all. Beyond
 as the nearest triangle found, and outside the distance is a lower bound, within the grid short by less than the
 diagonal of a cell. So no distance is ever more than the true one; normals point from or to a triangle nearby.
 
-`MeshFields` holds all meshes of a scene, one after another; `shinari.shapes.mesh_field` makes its arrays. The functions
-here take the fields of it as a tuple, `tables(mesh_fields)`.
+`MeshFields` holds all meshes of a scene, one after another; `shinari.shapes.kernels.mesh_field` makes its arrays. The
+functions here take the fields of it as a tuple, `tables(mesh_fields)`.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ class MeshFields(Record, ragged=True):
 
 
 def mesh_fields(arrays: tuple[np.ndarray, ...], precision: type) -> MeshFields:
-    """Record of the arrays of `shinari.shapes.mesh_field.join_fields`; of none at all for `()`."""
+    """Record of the arrays of `shinari.shapes.kernels.mesh_field.join_fields`; of none at all for `()`."""
     if not arrays:
         return MeshFields.zeros(0, precision)
     return MeshFields(precision, **dict(zip(MeshFields.fields, arrays, strict=True)))

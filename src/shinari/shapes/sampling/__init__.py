@@ -1,0 +1,1 @@
+"""Points in and on shapes."""
