@@ -11,8 +11,8 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.shapes.box import Box
 from shinari.systems.fluid import tension, viscosity
 from shinari.systems.fluid.effects import Forces
+from shinari.systems.fluid.effects.tension import Tension
 from shinari.systems.fluid.records import FluidParticles
-from shinari.systems.fluid.tension import Tension
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.system import Bodies
 from shinari.verify.ledger import run_checks

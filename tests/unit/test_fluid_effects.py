@@ -11,13 +11,11 @@ from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
 from shinari.errors import FluidWarning
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.systems.fluid.adhesion import Adhesion
-from shinari.systems.fluid.air import Buoyancy, Drag
 from shinari.systems.fluid.effects import Forces, effects_of, forces_of
-from shinari.systems.fluid.kernels import Smoothing, slope, weight
-from shinari.systems.fluid.system import Fluid
-from shinari.systems.fluid.tensile import Tensile
-from shinari.systems.fluid.tension import (
+from shinari.systems.fluid.effects.adhesion import Adhesion
+from shinari.systems.fluid.effects.air import Buoyancy, Drag
+from shinari.systems.fluid.effects.tensile import Tensile
+from shinari.systems.fluid.effects.tension import (
     ATTRACTION,
     DRAWN,
     MISSING,
@@ -27,8 +25,10 @@ from shinari.systems.fluid.tension import (
     lattice_area,
     lattice_attraction,
 )
-from shinari.systems.fluid.viscosity import Viscosity, Xsph, lattice_viscosity
-from shinari.systems.fluid.vorticity import Vorticity
+from shinari.systems.fluid.effects.viscosity import Viscosity, Xsph, lattice_viscosity
+from shinari.systems.fluid.effects.vorticity import Vorticity
+from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.system import Fluid
 from shinari.systems.fluid.wall_table import POINTS, PUSH, wall_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")
@@ -396,7 +396,7 @@ def test_tensile_correction_is_the_sum_of_its_formula(precision):
     terms = sizes[i] * (w / near[i]) ** of[1][i] + sizes[j] * (w / near[j]) ** of[1][j]
     expected = np.zeros_like(before)
     np.add.at(expected, i, -fluid.rows.inverse_mass[i, None] * terms[:, None] * gradients)
-    apply(Tensile(fluid.model, fluid.scene_model.real), fluid)
+    apply(Tensile(fluid.model, fluid.h, fluid.scene_model.real), fluid)
     way = fluid.rows.x[:, :3] - before
     masses = 1.0 / fluid.rows.inverse_mass.astype(float)
     size = masses @ np.linalg.norm(way, axis=1)

@@ -11,10 +11,10 @@ from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.shapes.plane import Plane
-from shinari.systems.fluid.effect import Effect
+from shinari.systems.fluid.effects.base import Effect
+from shinari.systems.fluid.effects.tension import Tension
+from shinari.systems.fluid.effects.viscosity import Viscosity, Xsph
 from shinari.systems.fluid.system import Fluid
-from shinari.systems.fluid.tension import Tension
-from shinari.systems.fluid.viscosity import Viscosity, Xsph
 from shinari.verify.fluid_scenes import block, speed
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.scenes import small

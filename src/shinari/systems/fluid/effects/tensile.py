@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
-from shinari.systems.fluid.effect import Effect
+from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.gather import move
 from shinari.systems.fluid.kernels import SPIKY, slope, weight
 from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Offsets, difference
@@ -73,7 +73,9 @@ def repel(smoothing: int) -> Kernel:
 class Tensile(Effect):
     """The correction."""
 
-    def __init__(self, fluids: "FluidModel", real: type) -> None:
+    field, phase, order = "tensile_correction", "position", 1
+
+    def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         smoothing, materials = fluids.smoothing, fluids.materials
         self._strengths = np.array([m.tensile_correction for m in materials])
         near = [float(weight.py_func(smoothing.kernel, m.tensile_distance**2)) for m in materials]

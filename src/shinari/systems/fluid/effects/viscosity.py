@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, convert, function, kernel, real
-from shinari.systems.fluid.effect import Coefficients, Effect, coefficients
+from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
 from shinari.systems.fluid.kernels import weight
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, Parts, Solve, difference, part_of
 
@@ -237,6 +237,8 @@ def lattice_viscosity(smoothing: "Smoothing") -> tuple[float, float]:
 class Xsph(Effect):
     """Smoothing of velocities."""
 
+    field, phase, order = "xsph", "velocity", 5
+
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         parts = np.array([1.0 - (1.0 - m.xsph) ** (h / XSPH_TIME) for m in fluids.materials])
         masses = fluids.smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials])
@@ -257,6 +259,8 @@ class Viscosity(Effect):
     Attributes:
         explicit: Whether the steps are explicit.
     """
+
+    field, phase, order = "viscosity", "velocity", 4
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         smoothing = fluids.smoothing

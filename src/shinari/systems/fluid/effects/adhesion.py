@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Program, kernel, real
-from shinari.systems.fluid.effect import Coefficients, Effect, coefficients
+from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
+from shinari.systems.fluid.effects.tension import ATTRACTION
 from shinari.systems.fluid.records import FluidParticles
-from shinari.systems.fluid.tension import ATTRACTION
 from shinari.systems.fluid.wall_table import POINTS, PUSH, wall_table
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def wetting(smoothing: "Smoothing") -> tuple[float, float]:
 
 class Adhesion(Effect):
     """Attraction of solids, as a force."""
+
+    field, phase, order = "adhesion", "force", 2
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         work, most = wetting(fluids.smoothing)

@@ -20,7 +20,7 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.model.particles import Clock
 from shinari.systems.air.system import Wind, tabulate
-from shinari.systems.fluid.effect import Coefficients, Effect, coefficients
+from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
 from shinari.systems.fluid.kernels import weight
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
 
@@ -85,6 +85,9 @@ def before_scale(smoothing: "Smoothing") -> float:
 class Drag(Effect):
     """Drag of the air."""
 
+    field, phase, order = "air_drag", "velocity", 3
+    of_air = True
+
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         spacing = fluids.smoothing.spacing
         drags = np.array([m.air_drag for m in fluids.materials])
@@ -112,6 +115,8 @@ class Drag(Effect):
 
 class Buoyancy(Effect):
     """Weight of what is displaced."""
+
+    field, phase, order = "ambient_density", "velocity", 1
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         self._parts = np.array([h * m.ambient_density / m.rest_density for m in fluids.materials])

@@ -23,7 +23,7 @@ shift and no rotation changes: both momenta are kept. The tension between two fl
 |sigma_1 - sigma_2| (Antonow 1907).
 
 Solids: what they add to the density counts as fluid by min(2 adhesion, 1), so that a wall is no surface; see
-`shinari.systems.fluid.adhesion` for the attraction.
+`shinari.systems.fluid.effects.adhesion` for the attraction.
 """
 
 import math
@@ -35,7 +35,7 @@ import numpy as np
 from shinari.compute import Field, Program, Record, function, kernel, real
 from shinari.errors import FluidWarning, warn
 from shinari.scene.fluid_material import KERNELS
-from shinari.systems.fluid.effect import Effect
+from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
 from shinari.systems.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
 
@@ -205,6 +205,8 @@ def warn_of_long_substeps(fluids: "FluidModel", h: float) -> None:
 
 class Tension(Effect):
     """Surface tension."""
+
+    field, phase, order = "surface_tension", "force", 1
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         warn_of_long_substeps(fluids, h)

@@ -16,7 +16,7 @@ import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.fluid.effect import Coefficients, Effect, coefficients
+from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
 from shinari.systems.fluid.kernels import slope
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
 
@@ -89,6 +89,8 @@ def first_moment(smoothing: "Smoothing") -> float:
 
 class Vorticity(Effect):
     """Vorticity confinement."""
+
+    field, phase, order = "vorticity", "velocity", 2
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         strengths = np.array([m.vorticity for m in fluids.materials])
