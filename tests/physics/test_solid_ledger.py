@@ -2,8 +2,8 @@
 
 import pytest
 
-from shinari.solver.schedule import BlockSolver
 from shinari.systems.rows import soft_rows
+from shinari.systems.rows.system import BlockSolver
 from shinari.verify.ledger import run_checks
 
 

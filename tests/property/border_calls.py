@@ -76,7 +76,8 @@ def free(function: Callable, /, **valid: Any) -> None:
 def method(cls: type, name: str, subject: Callable[[], Any], variant: str = "", /, **valid: Any) -> None:
     """A method of an object; an argument that is a function of one `subject` is what it makes of the object."""
     called = getattr(cls, name)
-    parameters = tuple(p for p in _parameters(called) if p != "self")
+    static = isinstance(inspect.getattr_static(cls, name), (staticmethod, classmethod))
+    parameters = _parameters(called)[0 if static else 1 :]
 
     def arguments(owner: Any) -> dict[str, Any]:
         return {key: value.make(owner) if isinstance(value, Of) else value for key, value in valid.items()}
@@ -248,6 +249,21 @@ def push(x, v, m, t):
     return (0.0, 1.0, 0.0)
 
 
+@dataclass(frozen=True)
+class Pebble(sn.Shape):
+    """A ball."""
+
+    def numbers(self):
+        return (0.1,)
+
+
+@sn.function
+def support(d, s):
+    length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) ** 0.5
+    return s[0] * d[0] / length, s[0] * d[1] / length, s[0] * d[2] / length
+
+
+free(sn.register_shape, shape=Pebble, support=support, name="pebble")
 free(sn.register, name="border_test", points=1, parameters=("height",), evaluate=spring, rest=lambda x: x[:, 0, 1])
 free(sn.function, python_function=lambda x: x)
 free(sn.Simulation, scene=chain(), dt=0.01, substeps=2, threads=1)

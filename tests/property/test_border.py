@@ -45,7 +45,7 @@ UNFIT = {"Simulation.run": {"built-in function"}}
 # Steps that only the solver takes, records that only it makes, and what takes no argument from a user.
 NOT_CALLED = {
     "Grab.begin", "Grab.project", "State.take", "Recorder.record", "Servo.drive", "VelocityMotor.drive", "Scene.find",
-    "Robot",
+    "Robot", "Shape",
 }  # fmt: skip
 CLASSES = (sn.Scene, sn.Simulation, Handle, RodHandle, BodyHandle, JointHandle, Grab, State, Cache, Recorder)
 
