@@ -1,4 +1,4 @@
-"""What holding costs: to pin a particle against building the scene anew, and a step with things in hand.
+"""What holding costs: to pin a particle against building the scene anew, and a step with objects in hand.
 
 Processor time of one thread, the least of several runs, so that other work on the machine counts little.
 """

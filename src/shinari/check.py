@@ -41,7 +41,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 4096
 
 
 def number(
-    thing: str,
+    label: str,
     field: str,
     value: Any,
     *,
@@ -53,7 +53,7 @@ def number(
     """A real number within its bounds, as a float.
 
     Args:
-        thing: What the number belongs to, `"cloth 'flag'"`.
+        label: What the number belongs to, `"cloth 'flag'"`.
         field: Name of the field.
         value: What was given.
         least: Smallest value allowed.
@@ -66,62 +66,62 @@ def number(
     """
     # by far the most frequent kinds first: motions and drives are checked in every step
     if type(value) is not float and type(value) is not int and not _is_real(value):
-        raise SceneError(f"{thing}: {field}: expected a number, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a number, got {short(value)}")
     try:
         result = float(value)
     except Exception:  # the boundary to numbers of other libraries
-        raise SceneError(f"{thing}: {field}: expected a number, got {short(value)}") from None
+        raise SceneError(f"{label}: {field}: expected a number, got {short(value)}") from None
     if math.isnan(result) or (math.isinf(result) and not infinite):
-        raise SceneError(f"{thing}: {field}: expected a{'' if infinite else ' finite'} number, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a{'' if infinite else ' finite'} number, got {short(value)}")
     if result < least:
-        raise SceneError(f"{thing}: {field}: must be at least {least:g}, got {result:g}")
+        raise SceneError(f"{label}: {field}: must be at least {least:g}, got {result:g}")
     if result <= above > -math.inf:
-        raise SceneError(f"{thing}: {field}: must be above {above:g}, got {result:g}")
+        raise SceneError(f"{label}: {field}: must be above {above:g}, got {result:g}")
     if above == 0.0 and result < 1.0 / LARGEST:
-        raise SceneError(f"{thing}: {field}: must be at least {1.0 / LARGEST:g}, got {result:g}")
+        raise SceneError(f"{label}: {field}: must be at least {1.0 / LARGEST:g}, got {result:g}")
     if result > most:
-        raise SceneError(f"{thing}: {field}: must be at most {most:g}, got {result:g}")
+        raise SceneError(f"{label}: {field}: must be at most {most:g}, got {result:g}")
     if abs(result) > LARGEST and not math.isinf(result):
-        raise SceneError(f"{thing}: {field}: must be at most {LARGEST:g} in size, got {result:g}")
+        raise SceneError(f"{label}: {field}: must be at most {LARGEST:g} in size, got {result:g}")
     return result
 
 
-def count(thing: str, field: str, value: Any, least: int = 1, most: int = MOST) -> int:
+def count(label: str, field: str, value: Any, least: int = 1, most: int = MOST) -> int:
     """A whole number of at least `least` and at most `most`.
 
     Raises:
         SceneError: It is none.
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise SceneError(f"{thing}: {field}: expected a whole number, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a whole number, got {short(value)}")
     if value < least:
-        raise SceneError(f"{thing}: {field}: must be at least {least}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: must be at least {least}, got {short(value)}")
     if value > most:
-        raise SceneError(f"{thing}: {field}: must be at most {most}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: must be at most {most}, got {short(value)}")
     return int(value)
 
 
-def flag(thing: str, field: str, value: Any) -> bool:
+def flag(label: str, field: str, value: Any) -> bool:
     """True or False.
 
     Raises:
         SceneError: It is neither.
     """
-    return choice(thing, field, value, (True, False))
+    return choice(label, field, value, (True, False))
 
 
-def kind(thing: str, field: str, value: Any, wanted: type[T]) -> T:
+def kind(label: str, field: str, value: Any, wanted: type[T]) -> T:
     """An object of a class.
 
     Raises:
         SceneError: It is none.
     """
     if not isinstance(value, wanted):
-        raise SceneError(f"{thing}: {field}: expected a {wanted.__name__}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a {wanted.__name__}, got {short(value)}")
     return value
 
 
-def text(thing: str, field: str, value: Any, *, least: int = 1, most: int = LONGEST_TEXT) -> str:
+def text(label: str, field: str, value: Any, *, least: int = 1, most: int = LONGEST_TEXT) -> str:
     """A text on one line, of so many characters.
 
     Raises:
@@ -129,12 +129,12 @@ def text(thing: str, field: str, value: Any, *, least: int = 1, most: int = LONG
     """
     if not isinstance(value, str) or not least <= len(value) <= most or not value.isprintable():
         raise SceneError(
-            f"{thing}: {field}: expected a text on one line, of {least} to {most} characters, got {short(value)}"
+            f"{label}: {field}: expected a text on one line, of {least} to {most} characters, got {short(value)}"
         )
     return value
 
 
-def choice(thing: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
+def choice(label: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
     """One of the choices.
 
     Raises:
@@ -144,11 +144,11 @@ def choice(thing: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
         # names that a user gave may be long and many
         shown = ", ".join(short(item) for item in islice(choices, MOST_CHOICES))
         rest = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
-        raise SceneError(f"{thing}: {field}: expected one of {shown}{rest}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected one of {shown}{rest}, got {short(value)}")
     return value
 
 
-def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...], *, most: float = LARGEST) -> np.ndarray:
+def array(label: str, field: str, value: Any, shape: tuple[int | None, ...], *, most: float = LARGEST) -> np.ndarray:
     """A finite float64 array of that shape, None standing for any length, within `most` in size; always a copy.
 
     Raises:
@@ -156,81 +156,81 @@ def array(thing: str, field: str, value: Any, shape: tuple[int | None, ...], *, 
     """
     result = _reals(value)
     if result is None:
-        raise SceneError(f"{thing}: {field}: expected numbers of shape {_shape(shape)}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected numbers of shape {_shape(shape)}, got {short(value)}")
     if result.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(result.shape, shape, strict=True)
     ):
-        raise SceneError(f"{thing}: {field}: expected shape {_shape(shape)}, got {result.shape}")
+        raise SceneError(f"{label}: {field}: expected shape {_shape(shape)}, got {result.shape}")
     if not _in_range(result, most):
         bad = ~np.isfinite(result)
         if bad.any():
             where = np.argwhere(bad)[0]
-            raise SceneError(f"{thing}: {field}: not a finite number at index {where.tolist()}: {result[tuple(where)]}")
-        raise SceneError(f"{thing}: {field}: must be at most {most:g} in size, got {np.abs(result).max():g}")
+            raise SceneError(f"{label}: {field}: not a finite number at index {where.tolist()}: {result[tuple(where)]}")
+        raise SceneError(f"{label}: {field}: must be at most {most:g} in size, got {np.abs(result).max():g}")
     return result
 
 
-def vector(thing: str, field: str, value: Any) -> np.ndarray:
+def vector(label: str, field: str, value: Any) -> np.ndarray:
     """A finite vector (3,).
 
     Raises:
         SceneError: It is none.
     """
-    return array(thing, field, value, (3,))
+    return array(label, field, value, (3,))
 
 
-def unit_quaternion(thing: str, field: str, value: Any) -> np.ndarray:
+def unit_quaternion(label: str, field: str, value: Any) -> np.ndarray:
     """A rotation as a quaternion w x y z (4,), brought to length one exactly.
 
     Raises:
         SceneError: It is no quaternion of length one (within 1e-3).
     """
-    result = array(thing, field, value, (4,))
+    result = array(label, field, value, (4,))
     length = math.hypot(*result)
     if abs(length - 1.0) > 1e-3:
-        raise SceneError(f"{thing}: {field}: a rotation is a quaternion w x y z of length 1, got length {length:g}")
+        raise SceneError(f"{label}: {field}: a rotation is a quaternion w x y z of length 1, got length {length:g}")
     return result / float(np.linalg.norm(result))
 
 
-def indices(thing: str, field: str, value: Any, count: int) -> np.ndarray:
-    """Indices (K,) int64 into `count` things; a single index serves too.
+def indices(label: str, field: str, value: Any, count: int) -> np.ndarray:
+    """Indices (K,) int64 into `count` objects; a single index serves too.
 
     Raises:
         SceneError: No whole numbers, or outside 0 .. count - 1.
     """
-    result = np.atleast_1d(shaped(thing, field, value))
+    result = np.atleast_1d(shaped(label, field, value))
     if result.size == 0:
         return np.zeros(0, np.int64)
     if result.ndim != 1 or not np.issubdtype(result.dtype, np.integer):
-        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (K,), got {short(value)}")
-    return _within(thing, field, result, count)
+        raise SceneError(f"{label}: {field}: expected whole numbers of shape (K,), got {short(value)}")
+    return _within(label, field, result, count)
 
 
-def index_rows(thing: str, field: str, value: Any, points: int, count: int) -> np.ndarray:
+def index_rows(label: str, field: str, value: Any, points: int, count: int) -> np.ndarray:
     """Indices (M, points) int64, no index twice in a row.
 
     Raises:
         SceneError: Wrong shape or type, out of range, or an index repeated in one row.
     """
-    result = shaped(thing, field, value)
+    result = shaped(label, field, value)
     if result.size == 0:
-        raise SceneError(f"{thing}: {field}: no rows were given")
+        raise SceneError(f"{label}: {field}: no rows were given")
     if not np.issubdtype(result.dtype, np.integer):
-        raise SceneError(f"{thing}: {field}: expected whole numbers of shape (M, {points}), got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected whole numbers of shape (M, {points}), got {short(value)}")
     if result.ndim == 1 and (points == 1 or result.shape[0] == points):
         result = result.reshape(-1, points)
     if result.ndim != 2 or result.shape[1] != points:
-        raise SceneError(f"{thing}: {field}: expected shape (M, {points}), got {result.shape}")
-    result = _within(thing, field, result, count)
+        raise SceneError(f"{label}: {field}: expected shape (M, {points}), got {result.shape}")
+    result = _within(label, field, result, count)
     ordered = np.sort(result, axis=1)
     repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if repeated.any():
         row = int(np.argmax(repeated))
-        raise SceneError(f"{thing}: {field}: row {row} repeats an index: {result[row].tolist()}")
+        raise SceneError(f"{label}: {field}: row {row} repeats an index: {result[row].tolist()}")
     return result
 
 
-def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.ndarray:
+def per_row(label: str, field: str, value: Any, rows: int, **bounds: Any) -> np.ndarray:
     """One number for all rows or one each, as float64 (rows,), within the bounds of `number`.
 
     Raises:
@@ -238,15 +238,15 @@ def per_row(thing: str, field: str, value: Any, rows: int, **bounds: Any) -> np.
     """
     given = _reals(value)
     if given is None:
-        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a number or shape ({rows},), got {short(value)}")
     if given.shape not in ((), (rows,)):
-        raise SceneError(f"{thing}: {field}: expected a number or shape ({rows},), got {given.shape}")
+        raise SceneError(f"{label}: {field}: expected a number or shape ({rows},), got {given.shape}")
     for extreme in (given.min(), given.max(), *given[np.isnan(given)][:1]):
-        number(thing, field, float(extreme), **bounds)
+        number(label, field, float(extreme), **bounds)
     return np.array(np.broadcast_to(given, (rows,)))
 
 
-def function(thing: str, field: str, value: Any, arguments: int = 1) -> Callable:
+def function(label: str, field: str, value: Any, arguments: int = 1) -> Callable:
     """A function that can be called with so many arguments.
 
     Raises:
@@ -254,7 +254,7 @@ def function(thing: str, field: str, value: Any, arguments: int = 1) -> Callable
     """
     told = "one argument" if arguments == 1 else f"{arguments} arguments"
     if not callable(value):
-        raise SceneError(f"{thing}: {field}: expected a function of {told}, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a function of {told}, got {short(value)}")
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):  # some that are built in have none
@@ -262,20 +262,20 @@ def function(thing: str, field: str, value: Any, arguments: int = 1) -> Callable
     try:
         signature.bind(*[None] * arguments)
     except TypeError as error:
-        raise SceneError(f"{thing}: {field}: expected a function of {told}, got {short(value)}: {error}") from None
+        raise SceneError(f"{label}: {field}: expected a function of {told}, got {short(value)}: {error}") from None
     return value
 
 
-def function_or_none(thing: str, field: str, value: Any, arguments: int = 1) -> Callable | None:
+def function_or_none(label: str, field: str, value: Any, arguments: int = 1) -> Callable | None:
     """A function that can be called with so many arguments, or None.
 
     Raises:
         SceneError: It is neither.
     """
-    return None if value is None else function(thing, field, value, arguments)
+    return None if value is None else function(label, field, value, arguments)
 
 
-def row_count(thing: str, field: str, *counts: int) -> None:
+def row_count(label: str, field: str, *counts: int) -> None:
     """Refuse more rows than anyone can simulate, before their memory is asked for.
 
     Raises:
@@ -283,10 +283,10 @@ def row_count(thing: str, field: str, *counts: int) -> None:
     """
     if math.prod(counts) > MOST_ROWS:
         asked = " x ".join(map(short, counts))
-        raise SceneError(f"{thing}: {field}: {asked} are more than {MOST_ROWS}, the most that can be simulated")
+        raise SceneError(f"{label}: {field}: {asked} are more than {MOST_ROWS}, the most that can be simulated")
 
 
-def path(thing: str, field: str, value: Any) -> Path:
+def path(label: str, field: str, value: Any) -> Path:
     """A path that a file can have.
 
     Raises:
@@ -298,13 +298,13 @@ def path(thing: str, field: str, value: Any) -> Path:
     except Exception:  # the boundary to paths of other libraries, and texts that are no file names
         raw = b""
     if not raw or b"\0" in raw:
-        raise FileError(f"{thing}: {field}: expected a path, got {short(value)}")
+        raise FileError(f"{label}: {field}: expected a path, got {short(value)}")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(os.fsencode(os.sep)))) > _LONGEST_NAME:
-        raise FileError(f"{thing}: {field}: is too long for a path, {len(raw)} characters: {short(value)}")
+        raise FileError(f"{label}: {field}: is too long for a path, {len(raw)} characters: {short(value)}")
     return Path(os.fsdecode(raw))
 
 
-def shaped(thing: str, field: str, value: Any) -> np.ndarray:
+def shaped(label: str, field: str, value: Any) -> np.ndarray:
     """Nested lists as an array of whatever they hold.
 
     Raises:
@@ -313,10 +313,10 @@ def shaped(thing: str, field: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value)
     except Exception:  # the boundary to arrays of other libraries
-        raise SceneError(f"{thing}: {field}: expected an array; rows differ in length: {short(value)}") from None
+        raise SceneError(f"{label}: {field}: expected an array; rows differ in length: {short(value)}") from None
 
 
-def sequence(thing: str, field: str, value: Any) -> list:
+def sequence(label: str, field: str, value: Any) -> list:
     """The elements of a list, a tuple, an array or a range.
 
     Raises:
@@ -324,23 +324,23 @@ def sequence(thing: str, field: str, value: Any) -> list:
     """
     listed = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes, bytearray, memoryview))
     if not listed or (isinstance(value, np.ndarray) and value.ndim == 0):
-        raise SceneError(f"{thing}: {field}: expected a list, got {short(value)}")
+        raise SceneError(f"{label}: {field}: expected a list, got {short(value)}")
     return list(value)
 
 
-def dimensions(thing: str, field: str, value: Any) -> int:
+def dimensions(label: str, field: str, value: Any) -> int:
     """Number of axes of nested lists or an array; 0 for a single number.
 
     Raises:
         SceneError: The lists are of different lengths.
     """
-    return shaped(thing, field, value).ndim
+    return shaped(label, field, value).ndim
 
 
-def _within(thing: str, field: str, result: np.ndarray, count: int) -> np.ndarray:
+def _within(label: str, field: str, result: np.ndarray, count: int) -> np.ndarray:
     bad = (result < 0) | (result >= count)
     if bad.any():
-        raise SceneError(f"{thing}: {field}: index {int(result[bad][0])} is out of range 0 .. {count - 1}")
+        raise SceneError(f"{label}: {field}: index {int(result[bad][0])} is out of range 0 .. {count - 1}")
     return result.astype(np.int64)
 
 

@@ -14,7 +14,7 @@ class ShinariError(Exception):
 
 
 class SceneError(ShinariError, ValueError):
-    """A scene that cannot be simulated: the message names the thing and the field."""
+    """A scene that cannot be simulated: the message names the object and the field."""
 
 
 class FileError(ShinariError, OSError):
@@ -54,7 +54,7 @@ class EmbeddingWarning(UserWarning):
 
 
 class OverconstrainedWarning(UserWarning):
-    """Joints of closed loops that hold the same thing twice: how they share the load is not determined."""
+    """Joints of closed loops that hold the same object twice: how they share the load is not determined."""
 
 
 class FluidWarning(UserWarning):

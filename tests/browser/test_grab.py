@@ -12,7 +12,7 @@ ROOM = 12
 
 
 def places(viewer: Any, name: str) -> np.ndarray:
-    """Where the particles of a thing are now [m], (n, 3)."""
+    """Where the particles of an object are now [m], (n, 3)."""
     return viewer.runner.do(lambda simulation: simulation.positions(name).copy()).result(PATIENCE)
 
 

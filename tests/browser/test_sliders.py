@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, cloth_scene, until
-from shinari.view.dials import told
+from shinari.view.parameters import told
 from shinari.view.sources import cache_source, simulation_source
 
 

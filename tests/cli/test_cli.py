@@ -249,16 +249,16 @@ def test_a_folder_that_cannot_be_written(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_a_full_disk_ends_the_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    from shinari.io.spool import Spool
+    from shinari.io.frame_queue import FrameQueue
 
-    append = Spool.append
+    append = FrameQueue.append
 
-    def full(self: Spool, frame: object) -> None:
+    def full(self: FrameQueue, frame: object) -> None:
         if self.count == 3:
             raise OSError(28, "No space left on device")
         append(self, frame)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Spool, "append", full)
+    monkeypatch.setattr(FrameQueue, "append", full)
     assert cli.main(["run", "scene.toml", "-o", "a.npz"]) == cli.BAD_INPUT
     assert "No space left on device; the 3 frames so far are in" in capsys.readouterr().err
     assert not (folder / "a.npz").exists()

@@ -9,8 +9,7 @@ from shinari.compute import Field, Record, kernel, real
 from shinari.model.particles import Particles
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.shapes.box import Box
-from shinari.systems.fluid.effects import tension, viscosity
-from shinari.systems.fluid.effects import Forces
+from shinari.systems.fluid.effects import Forces, tension, viscosity
 from shinari.systems.fluid.effects.tension import Tension
 from shinari.systems.fluid.records import FluidParticles
 from shinari.systems.rigid.frames import Frames

@@ -5,7 +5,7 @@ import pytest
 
 from shinari.api.scene import Scene
 from shinari.compute import kernel, real
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 from shinari.systems.fluid import kernels
 from shinari.systems.fluid import system as part
 from shinari.systems.fluid.records import FluidParticles

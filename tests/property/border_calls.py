@@ -318,7 +318,7 @@ method(sn.Scene, "add_sink", EMPTY, shape=sn.Sphere(1), position=(0.0, 1.0, 0.0)
 method(sn.Scene, "add_constraint", chain, type="distance", indices=[[0, 1]], rest_length=1.0)
 method(sn.Scene, "add_constraint", chain, "attachment", type="attachment", indices=[[0]], target=(0.0, 1.0, 0.0))
 method(sn.Scene, "attach", solids, first=Of(lambda s: (s["rope"], 0)), second=(0.0, 2.0, 0.0), break_force=1.0)
-method(sn.Scene, "attach", solids, "to a thing", first=Of(lambda s: (s["rope"], [0, 1])), second=named("cloth"),
+method(sn.Scene, "attach", solids, "to an object", first=Of(lambda s: (s["rope"], [0, 1])), second=named("cloth"),
        reach=9.0)  # fmt: skip
 method(sn.Scene, "attach", solids, "to a place", first=Of(lambda s: (s["rope"], 0)),
        second=Of(lambda s: (s["soft"], (0.0, 4.0, 0.0))), reach=9.0)  # fmt: skip

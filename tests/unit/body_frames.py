@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.compute import Program
-from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.motion import as_frame
@@ -40,7 +40,7 @@ class Contacts(BodyContacts):
 def contacts_of(scene, frames=None, threads=1, detection="frame"):
     """Contacts of a scene with its points found for the first substep, and the frames."""
     frames = frames_of(scene) if frames is None else frames
-    contacts = Contacts(geoms_of(scene), frames, DT, H, WEIGHT, detection)
+    contacts = Contacts(collision_shapes_of(scene), frames, DT, H, WEIGHT, detection)
     contacts.begin()
     contacts.find(threads)
     return contacts, frames
@@ -48,7 +48,7 @@ def contacts_of(scene, frames=None, threads=1, detection="frame"):
 
 def listed_pairs(contacts):
     """Pairs of geoms that may touch, (K, 2)."""
-    return contacts.pairs.geoms[: contacts.pair_count]
+    return contacts.pairs.collision_shapes[: contacts.pair_count]
 
 
 def turned(quaternion, vectors):

@@ -52,9 +52,9 @@ class World:
             "bodies/angular_velocities": f.w[:count],
         }  # fmt: skip
         self.joints = Joints(joints_of(scene.bodies, scene.joints), self.parts)
-        self.bars = self.joints.bars()
-        self.elements = Elements.zeros(len(scene.joints) + len(self.bars))
-        records = self.elements, self.bars, self.frames
+        self.jacobian_rows = self.joints.jacobian_rows()
+        self.elements = Elements.zeros(len(scene.joints) + len(self.jacobian_rows))
+        records = self.elements, self.jacobian_rows, self.frames
         self.evaluate_all, self.settle_all = Program(), Program()
         self.joints.record_evaluate(self.evaluate_all, *records, h)
         self.joints.record_settle(self.settle_all, *records)
@@ -81,12 +81,12 @@ class World:
         row = np.zeros(6 * len(self.frames.x))
         for side in range(2):
             i = int(self.elements.frames[len(self.scene.joints) + g, side])
-            row[6 * i : 6 * i + 6] += self.bars.jacobian[g, 6 * side : 6 * side + 6]
+            row[6 * i : 6 * i + 6] += self.jacobian_rows.jacobian[g, 6 * side : 6 * side + 6]
         return row
 
     def system(self):
         """Stiffness of all elements and bars over all frames, and their force."""
-        el, bars, size = self.elements, self.bars, 6 * len(self.frames.x)
+        el, jacobian_rows, size = self.elements, self.jacobian_rows, 6 * len(self.frames.x)
         k, f = np.zeros((size, size)), np.zeros(size)
         for e in range(len(self.scene.joints)):
             j = self.jacobian(e)
@@ -94,10 +94,10 @@ class World:
             both[:3, :3], both[3:, 3:] = full(el.stiffness[e, :6]), full(el.stiffness[e, 6:])
             k += j.T @ both @ j
             f += j.T @ el.force[e]
-        for g in range(len(bars.force)):
+        for g in range(len(jacobian_rows.force)):
             row = self.bar_row(g)
-            k += bars.stiffness[g] * np.outer(row, row)
-            f += bars.force[g] * row
+            k += jacobian_rows.stiffness[g] * np.outer(row, row)
+            f += jacobian_rows.force[g] * row
         return k, f
 
     def inertia(self, i, q):
@@ -139,8 +139,8 @@ class World:
             motion[chosen] = np.linalg.solve(k[np.ix_(chosen, chosen)], force[chosen])
             for e in range(len(self.scene.joints)):
                 self.elements.motion[e] = self.jacobian(e) @ motion
-            for g in range(len(self.bars.force)):
-                self.bars.motion[g] = self.bar_row(g) @ motion
+            for g in range(len(self.jacobian_rows.force)):
+                self.jacobian_rows.motion[g] = self.bar_row(g) @ motion
             for i in self.free:
                 self.move(i, motion[6 * i : 6 * i + 6])
                 moved[i] += motion[6 * i : 6 * i + 6]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import shinari as sn
-from shinari.systems.shape_matching.system import Matching
+from shinari.systems.shape_matching.system import ShapeMatchingSystem
 
 
 def lattice(*counts, spacing=0.1):
@@ -25,7 +25,7 @@ def simulation(add, precision="float64", gravity=(0, 0, 0), **settings):
 
 
 def matching(sim):
-    return sim._work.bound(Matching)
+    return sim._work.bound(ShapeMatchingSystem)
 
 
 def ball(levels=3, radius=0.5, stretch=(1.0, 1.0, 1.0)):

@@ -59,7 +59,7 @@ def test_a_place_inside_a_tetrahedron_has_no_distance():
 
 
 def thrown(build, apart, **settings):
-    """A free thing, and a ball that is thrown while attached to a place on it."""
+    """A free object, and a ball that is thrown while attached to a place on it."""
     scene = sn.Scene(gravity=(0, 0, 0))
     thing = build(scene)
     point = thing.positions.mean(axis=0) + np.array([0.013, 0.0, 0.007])

@@ -1,4 +1,4 @@
-"""Bad input is refused when the scene is built, in words that name the thing and the field."""
+"""Bad input is refused when the scene is built, in words that name the object and the field."""
 
 import math
 import sys
@@ -239,7 +239,7 @@ TOML_CASES = {
     "parameter shape": (DISTANCE + "indices = [[0, 1]]\nparameters = { rest_length = [1, 2] }\n", r"rest_length"),
     "index repeated": (DISTANCE + "indices = [[0, 0]]\n", r"row 0 repeats.*\$\.constraint\[0\]"),
     "index out of range": (DISTANCE + "indices = [[0, 2]]\n", r"index 2 .*\$\.constraint\[0\]"),
-    "index out of thing": (DISTANCE + "thing = 'dust'\nindices = [[0, 2]]\n", r"2 is out of range 0 .. 1"),
+    "index out of object": (DISTANCE + "thing = 'dust'\nindices = [[0, 2]]\n", r"2 is out of range 0 .. 1"),
     "rows of several lengths": (DISTANCE + "indices = [[0, 1], [0]]\n", r"same length"),
     "index negative": (DISTANCE + "indices = [[0, -1]]\n", r"\$\.constraint\[0\]\.indices\[0\]\[1\]"),
     "index huge": (DISTANCE + f"indices = [[0, {10**30}]]\n", r"\$\.constraint\[0\]\.indices"),
@@ -260,15 +260,15 @@ TOML_CASES = {
     ),
     "attach to nothing": (DUST + "[[attach]]\nthing = 'dust'\nto = {}\n", r"attach: to.*\$\.attach\[0\]"),
     "attach to two": (
-        DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'dust', point = [0, 0, 0] }\n",
+        DUST + "[[attach]]\nthing = 'dust'\nto = { object = 'dust', point = [0, 0, 0] }\n",
         r"attach: to: exactly one",
     ),
     "attach to itself": (
-        DUST + "[[attach]]\nthing = 'dust'\nindex = 0\nto = { thing = 'dust', index = 0 }\n",
+        DUST + "[[attach]]\nthing = 'dust'\nindex = 0\nto = { object = 'dust', index = 0 }\n",
         r"same particle",
     ),
     "attach index": (DUST + "[[attach]]\nthing = 'dust'\nindex = 5\nto = { point = [0, 0, 0] }\n", r"index 5"),
-    "attach unclear": (GRID + DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'flag' }\n", r"which particle"),
+    "attach unclear": (GRID + DUST + "[[attach]]\nthing = 'dust'\nto = { object = 'flag' }\n", r"which particle"),
     "attach a collider": (
         "[[collider]]\nname = 'b'\nshape = { type = 'plane' }\n[[attach]]\nthing = 'b'\nto = { point = [0, 0, 0] }\n",
         r"'b' is a collider",

@@ -10,7 +10,7 @@ from shinari.shapes.box import BOX
 from shinari.shapes.capsule import CAPSULE
 from shinari.shapes.plane import PLANE
 from shinari.shapes.sphere import SPHERE
-from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
 from shinari.systems.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
 from shinari.systems.rigid.contact.table import FEATURES
 
@@ -52,18 +52,18 @@ def stack(rng, columns=6, height=6, noise=1e-4):
     return scene
 
 
-def direct(geoms, frames, poses, margin):
+def direct(collision_shapes, frames, poses, margin):
     """Contacts of all pairs of geoms by `manifold`: their geoms and rows."""
-    frame = geoms.arrays.frame
-    a, b = np.triu_indices(len(geoms), 1)
+    frame = collision_shapes.arrays.frame
+    a, b = np.triu_indices(len(collision_shapes), 1)
     free = (frame[a] != frame[b]) & ((frames.inverse_mass[frame[a]] > 0) | (frames.inverse_mass[frame[b]] > 0))
     a, b = a[free], b[free]
-    world = np.empty((len(geoms), 12))
-    for g in range(len(geoms)):
-        turn, local = poses[frame[g], :9].reshape(3, 3), geoms.arrays.local[g]
+    world = np.empty((len(collision_shapes), 12))
+    for g in range(len(collision_shapes)):
+        turn, local = poses[frame[g], :9].reshape(3, 3), collision_shapes.arrays.local[g]
         world[g, :9] = (turn @ local[:9].reshape(3, 3)).ravel()
         world[g, 9:] = turn @ local[9:] + poses[frame[g], 9:]
-    return np.stack([a, b], axis=1), manifolds(geoms.shapes, a, world[a], b, world[b], margin)
+    return np.stack([a, b], axis=1), manifolds(collision_shapes.shapes, a, world[a], b, world[b], margin)
 
 
 def rows_by_key(table):
@@ -75,25 +75,30 @@ def test_points_are_those_of_all_pairs(seed):
     """No pair that touches is missed, and each point is one that the narrow phase finds."""
     scene = heap(np.random.default_rng(seed), 40)
     contacts, frames = contacts_of(scene)
-    geoms, table = geoms_of(scene), contacts.table
-    pairs, rows = direct(geoms, frames, contacts.poses.pose, 0.0)
+    collision_shapes, table = collision_shapes_of(scene), contacts.table
+    pairs, rows = direct(collision_shapes, frames, contacts.poses.pose, 0.0)
     mine = rows_by_key(table)
     on_a, _, gaps = places(table, frames)
     found = 0
     for (a, b), points in zip(pairs, rows, strict=True):
-        own = (table.geoms[: table.count] == (a, b)).all(axis=1)
+        own = (table.collision_shapes[: table.count] == (a, b)).all(axis=1)
         if len(points):
             assert gaps[own].min() == pytest.approx(points[:, 11].min(), abs=1e-6)
-        flat = {int(geoms.shapes.kind[a]), int(geoms.shapes.kind[b])} <= {PLANE, BOX, SPHERE, CAPSULE}
+        flat = {int(collision_shapes.shapes.kind[a]), int(collision_shapes.shapes.kind[b])} <= {
+            PLANE,
+            BOX,
+            SPHERE,
+            CAPSULE,
+        }
         for row in points if flat else []:  # which points of round faces are taken depends on the margin
-            at = mine[int((a * len(geoms) + b) * FEATURES + row[12])]
+            at = mine[int((a * len(collision_shapes) + b) * FEATURES + row[12])]
             found += 1
             # round shapes are searched for up to a tolerance, and the margin of the search differs
             np.testing.assert_allclose(on_a[at], row[:3], atol=1e-6)
             np.testing.assert_allclose(gaps[at], row[11], atol=1e-6)
             np.testing.assert_allclose(table.normal[at], row[8:11], atol=1e-5)
-            assert tuple(table.geoms[at]) == (a, b)
-            assert tuple(table.frames[at]) == (geoms.arrays.frame[a], geoms.arrays.frame[b])
+            assert tuple(table.collision_shapes[at]) == (a, b)
+            assert tuple(table.frames[at]) == (collision_shapes.arrays.frame[a], collision_shapes.arrays.frame[b])
     assert found > 15
 
 
@@ -102,12 +107,12 @@ def test_pairs_stay_complete_while_bodies_move(seed):
     """In no substep of a lively step does a pair touch that is not listed."""
     scene = heap(np.random.default_rng(seed), 30, speed=4.0)
     contacts, frames = contacts_of(scene)
-    geoms = geoms_of(scene)
+    collision_shapes = collision_shapes_of(scene)
     for _ in range(25):
         drift(frames, H)
         contacts.find(1)
         listed = {tuple(pair) for pair in listed_pairs(contacts)}
-        pairs, rows = direct(geoms, frames, contacts.poses.pose, 0.0)
+        pairs, rows = direct(collision_shapes, frames, contacts.poses.pose, 0.0)
         for pair, points in zip(pairs, rows, strict=True):
             assert len(points) == 0 or tuple(pair) in listed
     assert contacts.detections >= 2  # without `begin` the margins were left, and that was noticed
@@ -233,7 +238,7 @@ def test_recalled_forces_are_carried():
     n = contacts.table.count
     contacts.table.force[:n] = np.random.default_rng(1).normal(size=(n, 3))
     keys, rows = contacts.carried()
-    other = Contacts(geoms_of(scene), frames, DT, H, WEIGHT)
+    other = Contacts(collision_shapes_of(scene), frames, DT, H, WEIGHT)
     other.recall(keys[::2], rows[::2])
     other.begin()
     other.find(1)
@@ -258,8 +263,12 @@ def test_same_table_for_any_number_of_threads(make):
             drift(frames, H)
             contacts.find(threads)
             t = contacts.table
-            tables.append([getattr(t, name)[: t.count].copy() for name in
-                           ("frames", "core", "radius", "normal", "law", "key", "force", "geoms")])  # fmt: skip
+            tables.append(
+                [
+                    getattr(t, name)[: t.count].copy()
+                    for name in ("frames", "core", "radius", "normal", "law", "key", "force", "collision_shapes")
+                ]
+            )
         runs.append(tables)
     for other in runs[1:]:
         for first, second in zip(runs[0], other, strict=True):

@@ -7,7 +7,7 @@ import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
 from shinari.systems.rigid.direct import DirectSolver
-from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import WORTH, Graph, roots_of
 from shinari.systems.rigid.joints.values import JointValues
@@ -37,13 +37,13 @@ class System:
         self.frames.moments[...] = rng.uniform(0.1, 1.0, (FRAMES, 1))
         self.motions.moved[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
-        self.elements, self.bars, self.values = Elements.zeros(0), Bars.zeros(0), JointValues.zeros(0)
+        self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
         self.graph = Graph(self.frames, self.motions, self.counts, self.flags, solver)
         self.flags.fresh[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
         self.solve = Program()
-        records = self.graph, self.elements, self.bars, self.frames, self.motions, self.counts
+        records = self.graph, self.elements, self.jacobian_rows, self.frames, self.motions, self.counts
         DirectSolver(*records, 0).record_motions(self.solve, self.values, H)
 
     def set_elements(self, pairs):

@@ -8,7 +8,7 @@ from body_frames import Contacts, H, contacts_of, drift, frames_of, listed_pairs
 
 import shinari as sn
 from shinari.systems.rigid import system as bodies
-from shinari.systems.rigid.contact.geoms import geoms_of
+from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
 from shinari.systems.rigid.contact.margins import MOST, SLACK
 
 SPACING = 1.05
@@ -118,7 +118,7 @@ def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
         )
     scene.add_collider(sn.Plane((0, 1, 0), -1.3))
     scene.add_collider(sn.Box((0.5, 0.5, 0.5)), position=(0.4, 0.4, 0.1))
-    geoms, met = geoms_of(scene), 0
+    collision_shapes, met = collision_shapes_of(scene), 0
     contacts, frames = contacts_of(scene)
     for substep in range(3):
         if substep:
@@ -132,11 +132,11 @@ def test_what_meets_on_straight_paths_is_listed(seed, speed, spin):
                 drift(then, part * H / steps)
             # at rest at that place nothing is looked for beyond what touches
             then.v[...], then.w[...] = 0.0, 0.0
-            probe = Contacts(geoms, then, H, H, 0.0)
+            probe = Contacts(collision_shapes, then, H, H, 0.0)
             probe.begin()
             probe.find(1)
             gaps = places(probe.table, then)[2]
-            pairs = {tuple(pair) for pair in probe.table.geoms[: probe.table.count][gaps <= 0.0].tolist()}
+            pairs = {tuple(pair) for pair in probe.table.collision_shapes[: probe.table.count][gaps <= 0.0].tolist()}
             met += len(pairs)
             assert pairs <= listed
         drift(frames, H)

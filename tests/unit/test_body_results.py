@@ -9,9 +9,9 @@ from test_files_writers import ONE_PICTURE, read_vtkhdf
 import shinari as sn
 from shinari.cli.info import describe
 from shinari.geometry.motion import rotation_matrix
+from shinari.io.frame_queue import frame_dtype
 from shinari.io.npz import read_npz
 from shinari.io.results import Body, Frame, Layout, Part
-from shinari.io.spool import frame_dtype
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
 from shinari.scene import body as scene_body

@@ -16,10 +16,10 @@ import shinari as sn
 from shinari.cli.info import describe
 from shinari.errors import FileError
 from shinari.io.cache import open_cache
+from shinari.io.frame_queue import frame_dtype
 from shinari.io.frames import frame_of, layout_of, measures_of
 from shinari.io.npz import read_npz
 from shinari.io.results import MEASURES, Body, Frame, Layout, Part, check_frame, frame_shapes
-from shinari.io.spool import frame_dtype
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
 

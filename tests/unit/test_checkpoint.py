@@ -13,12 +13,12 @@ import trimesh
 import shinari as sn
 from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.io import checkpoint
-from shinari.io.pack import Packed, unpack
+from shinari.io.codec import Codec, decode
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import shape_mesh
-from shinari.solver.schedule import Workspace
+from shinari.solver.schedule import SystemList
 
 
 def rich_scene(**changes: object) -> sn.Scene:
@@ -169,7 +169,7 @@ def test_restore_makes_broken_rows_whole_again() -> None:
     simulation.restore(before)
     simulation.step(3)
     assert simulation.state == after
-    assert isinstance(simulation._work, Workspace)
+    assert isinstance(simulation._work, SystemList)
 
 
 def test_paraview_opens_it(saved: Path) -> None:
@@ -299,9 +299,9 @@ def test_pack_returns_what_it_was_given() -> None:
         "material": sn.ClothMaterial(compression_compliance=np.inf),
         "array": np.arange(6, dtype=np.int32).reshape(2, 3),
     }
-    packed = Packed()
+    packed = Codec()
     node = packed.pack(value)
-    back = unpack(node, packed.arrays)
+    back = decode(node, packed.arrays)
     np.testing.assert_array_equal(back.pop("array"), value.pop("array"))  # type: ignore[arg-type]
     assert back == value
     assert packed.functions == []
@@ -314,7 +314,7 @@ def test_pack_returns_what_it_was_given() -> None:
 )  # fmt: skip
 def test_unpack_refuses_what_it_does_not_know(node: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        unpack(node, [])
+        decode(node, [])
 
 
 @pytest.mark.parametrize(
@@ -333,6 +333,6 @@ def test_shape_meshes_are_closed_and_lie_on_the_surface(shape: object, segments:
 
 def test_fields_of_the_records_are_packable() -> None:
     for record in (sn.Sphere(1.0), sn.Plane(), sn.RopeMaterial(), Gusts((1, 0, 0))):
-        packed = Packed()
-        assert unpack(packed.pack(record), packed.arrays) == record
+        packed = Codec()
+        assert decode(packed.pack(record), packed.arrays) == record
         assert dataclasses.is_dataclass(record)

@@ -11,7 +11,7 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
-from shinari.view.dials import AIR_DAMPING, DIALS, dials_of, told
+from shinari.view.parameters import AIR_DAMPING, DIALS, parameters_of, told
 from shinari.view.sliders import alike
 
 MATERIALS = [
@@ -33,37 +33,43 @@ MATERIALS = [
 ]
 
 
-@pytest.mark.parametrize("dial", [*DIALS, AIR_DAMPING], ids=lambda dial: dial.field)
-def test_a_place_is_a_value_and_back(dial):
-    places = [dial.low, 0.3 * dial.low + 0.7 * dial.high, dial.high, dial.first, dial.last]
+@pytest.mark.parametrize("parameter", [*DIALS, AIR_DAMPING], ids=lambda parameter: parameter.field)
+def test_a_place_is_a_value_and_back(parameter):
+    places = [
+        parameter.low,
+        0.3 * parameter.low + 0.7 * parameter.high,
+        parameter.high,
+        parameter.first,
+        parameter.last,
+    ]
     for place in places:
-        value = dial.value(place)
+        value = parameter.value(place)
         # three digits of a value are less than the width of a step
-        assert dial.place(value) == pytest.approx(place, abs=0.1 * dial.step)
-    if dial.logarithmic:
-        assert dial.value(-3.0) == 1e-3 or not dial.low <= -3.0 <= dial.high
-        assert dial.value(dial.first) == (0.0 if dial.zero else 10.0**dial.low)
-        assert dial.value(dial.last) == (math.inf if dial.infinite else 10.0**dial.high)
+        assert parameter.place(value) == pytest.approx(place, abs=0.1 * parameter.step)
+    if parameter.logarithmic:
+        assert parameter.value(-3.0) == 1e-3 or not parameter.low <= -3.0 <= parameter.high
+        assert parameter.value(parameter.first) == (0.0 if parameter.zero else 10.0**parameter.low)
+        assert parameter.value(parameter.last) == (math.inf if parameter.infinite else 10.0**parameter.high)
 
 
 @pytest.mark.parametrize("material", MATERIALS, ids=lambda material: type(material).__name__)
 def test_all_places_of_all_dials_of_a_material_can_be_had(material):
-    dials = dials_of(material, windy=True)
+    dials = parameters_of(material, windy=True)
     assert dials
-    for dial in dials:
-        assert dial.field in CHANGEABLE[type(material)]
-        for place in (dial.first, 0.5 * (dial.low + dial.high), dial.last):
-            value = dial.value(place)
-            changed = replace(material, **{dial.field: value})
-            assert getattr(changed, dial.field) == value
+    for parameter in dials:
+        assert parameter.field in CHANGEABLE[type(material)]
+        for place in (parameter.first, 0.5 * (parameter.low + parameter.high), parameter.last):
+            value = parameter.value(place)
+            changed = replace(material, **{parameter.field: value})
+            assert getattr(changed, parameter.field) == value
             # and the slider stays where it is, with the same ends
-            again = next(d for d in dials_of(changed, windy=True) if d.field == dial.field)
-            assert (again.first, again.last) == (dial.first, dial.last)
+            again = next(d for d in parameters_of(changed, windy=True) if d.field == parameter.field)
+            assert (again.first, again.last) == (parameter.first, parameter.last)
 
 
 def test_what_does_nothing_has_no_dial():
     def fields(material, windy=False):
-        return {dial.field for dial in dials_of(material, windy)}
+        return {parameter.field for parameter in parameters_of(material, windy)}
 
     assert "drag_normal" not in fields(sn.ClothMaterial())
     assert "drag_normal" in fields(sn.ClothMaterial(), windy=True)
@@ -75,7 +81,9 @@ def test_what_does_nothing_has_no_dial():
 
 
 def test_values_are_told_with_units():
-    dials = {dial.field: dial for dial in dials_of(sn.RopeMaterial(bend_compliance=1e-3), windy=False)}
+    dials = {
+        parameter.field: parameter for parameter in parameters_of(sn.RopeMaterial(bend_compliance=1e-3), windy=False)
+    }
     assert dials["stretch_compliance"].text(2.5e-7) == "2.5e\N{MINUS SIGN}7 1/N stretch compliance"
     assert dials["bend_compliance"].text(0.0) == "0 m/N bend compliance"
     assert dials["friction"].text(2) == "friction"

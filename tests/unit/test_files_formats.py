@@ -13,9 +13,9 @@ from shinari.errors import FileError
 from shinari.geometry.motion import rotation_matrix
 from shinari.io import vtkhdf
 from shinari.io.cache import open_cache
+from shinari.io.frame_queue import frame_dtype
 from shinari.io.npz import read_npz
 from shinari.io.results import Body, Frame, Layout, Part
-from shinari.io.spool import frame_dtype
 from shinari.io.usd import prim_names
 from shinari.output.writers import open_writer
 from shinari.view.html import moving_box
@@ -335,11 +335,11 @@ def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch
 
 def test_the_spool_header_keeps_its_length(tmp_path):
     """A count of many digits must fit where the count 0 stood."""
-    from shinari.io.spool import Spool
+    from shinari.io.frame_queue import FrameQueue
 
     path = tmp_path / "spool.npy"
     path.touch()
-    spool = Spool(path, EMPTY)
+    spool = FrameQueue(path, EMPTY)
     length = len(spool._header())
     spool.count = 10**18
     header = spool._header()

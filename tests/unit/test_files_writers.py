@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from shinari.errors import FileError, MissingExtraError, SceneError
+from shinari.io.frame_queue import FrameQueue
 from shinari.io.npz import read_npz
 from shinari.io.results import Body, Frame, Layout, Part
-from shinari.io.spool import Spool
 from shinari.io.vtkhdf_reader import VtkhdfFrames
 from shinari.output.writers import FORMATS, open_writer
 
@@ -246,7 +246,7 @@ def test_a_disk_full_at_the_first_frame_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Spool, "_put", full)
+    monkeypatch.setattr(FrameQueue, "_put", full)
     with pytest.raises(FileError, match=r"run\.npz: cannot be written: No space left"):
         writer.write(frame(0))
     with pytest.raises(FileError, match="closed"):

@@ -165,7 +165,7 @@ def test_without_a_grab_nothing_differs() -> None:
     one.step(5)
     other.step(5)
     assert one.state == other.state
-    # and a grab of one thing is nothing to another
+    # and a grab of one object is nothing to another
     one.grab("ball", 0).target = (3.0, 2.0, 0.0)
     one.step(5)
     other.step(5)

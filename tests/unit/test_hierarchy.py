@@ -196,7 +196,7 @@ def test_rope():
 
 
 def test_soft_and_stiff_cloths_in_one_scene_behave_as_alone():
-    """Levels of one thing know nothing of the other: each hangs as it would by itself."""
+    """Levels of one object know nothing of the other: each hangs as it would by itself."""
 
     def build(kinds: tuple[str, ...]) -> dict[str, float]:
         scene = sn.Scene(damping=4.0)

@@ -258,7 +258,7 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
     scene = sn.Scene(gravity=(0, 0, 0))
     scene.add_particles(x, velocity=rng.normal(size=(300, 3)), radius=0.02, self_collision=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # an overlap within one thing is no mistake
+        warnings.simplefilter("error")  # an overlap within one object is no mistake
         sim = sn.Simulation(scene, substeps=2, precision=precision, threads=1)
     pairs = family(sim)
     pairs.begin(0.0, np.zeros(0))
@@ -291,7 +291,7 @@ def test_overlap_within_a_thing_is_kept_and_between_things_reported():
 
 
 def test_pairs_that_are_left_out():
-    """Ignored things, particles that share a row and neighbours in a cloth pass through each other."""
+    """Ignored objects, particles that share a row and neighbours in a cloth pass through each other."""
     scene = sn.Scene(gravity=(0, 0, 0))
     a = scene.add_particles([[-1, 0, 0]], velocity=(2, 0, 0), radius=0.1, name="a")
     b = scene.add_particles([[1, 0, 0]], velocity=(-2, 0, 0), radius=0.1, name="b")

@@ -85,7 +85,7 @@ def finish(work: Any) -> None:
 
 
 class Mouse:
-    """What viser would tell of the mouse of a client over a thing."""
+    """What viser would tell of the mouse of a client over an object."""
 
     def __init__(self, page: Any, client: int, thing: Any) -> None:
         """Over a part, by its index, or a node of viser."""

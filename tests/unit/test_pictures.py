@@ -10,8 +10,8 @@ import pytest
 from drawn import CLOTH, CUBE, FLOOR, SIZE, SQUARE, frame_at
 
 from shinari.errors import FileError, MissingExtraError, SceneError
+from shinari.io.frame_queue import frame_dtype
 from shinari.io.results import COLORS, Body, Layout, Part
-from shinari.io.spool import frame_dtype
 from shinari.view import offscreen
 from shinari.view.camera import Camera
 from shinari.view.geometry import icosphere

@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from shinari.compute.program import run_recorded
-from shinari.systems.rods.model import RodModel, RodPart
+from shinari.systems.rods.model import RodModel, RodSystem
 
 LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
 
@@ -127,7 +127,7 @@ def test_direct_step_is_that_of_a_dense_solution(ring, segments, first):
         x_new = x + moved[: x.size].reshape(-1, 3)
         q_new = np.array([turned(a, v) for a, v in zip(q, moved[x.size :].reshape(-1, 3), strict=True)])
 
-        run_recorded(sim._work.bound(RodPart).record_project, first)
+        run_recorded(sim._work.bound(RodSystem).record_project, first)
         scale = np.abs(moved).max()
         assert np.abs(sim.state.x[slots, :3] - x_new).max() < 1e-6 * scale
         assert np.abs(sim.state.parts["rods/frames"][chosen] - q_new).max() < 1e-6 * scale
@@ -146,7 +146,7 @@ def test_sweeps_converge_to_the_equations_of_all_rows(ring, segments):
     sim, rod, rng = random_rod(1, ring=ring, segments=segments, solver="iterative")
     disturb(sim, rod, rng, 0.02)
     model, chosen, slots, shape = table(sim, rod)
-    part = sim._work.bound(RodPart)
+    part = sim._work.bound(RodSystem)
     run_recorded(part.record_project, True)
 
     def residual():

@@ -11,13 +11,13 @@ import pytest
 
 import shinari as sn
 from shinari.geometry.files.meshes import write_mesh
-from shinari.io import scene_schema, schema_things
+from shinari.io import scene_schema, schema_objects
 from shinari.io.json_schema import json_schema
 from shinari.io.scene_file import demo_scenes, load_scene_file
 from shinari.model.settings import Settings
 from shinari.scene.lump_material import LumpMaterial
+from shinari.scene.objects import Particles
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.things import Particles
 from shinari.scene.wind import Gusts
 
 FULL = """
@@ -82,24 +82,24 @@ shape = { type = "plane" }
 
 [[constraint]]
 type = "distance"
-thing = "rope"
+object = "rope"
 indices = [[0, 2], [1, 3]]
 compliance = [1e-3, 2e-3]
 parameters = { rest_length = 0.4 }
 
 [[attach]]
-thing = "flag"
+object = "flag"
 index = 1
-to = { thing = "rope" }
+to = { object = "rope" }
 break_force = 30
 
 [[attach]]
-thing = "rope"
+object = "rope"
 to = { point = [0, -1.5, 0] }
 compliance = 1e-3
 
 [[attach]]
-thing = "dust"
+object = "dust"
 to = { motion = { type = "oscillation", centre = [0.9, 3, 0], amplitude = [0, 1, 0], frequency = 1 } }
 """
 
@@ -283,7 +283,7 @@ def test_defaults_are_those_of_the_python_interface(tmp_path: Path) -> None:
     assert scene.gravity.tolist() == sn.Scene().gravity.tolist()
     materials = (sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial, RodMaterial, LumpMaterial)
     for record in materials:
-        table = getattr(schema_things, f"{record.__name__}Table")
+        table = getattr(schema_objects, f"{record.__name__}Table")
         fields = {field.name for field in dataclasses.fields(record)}
         assert fields <= set(table.__struct_fields__)
 

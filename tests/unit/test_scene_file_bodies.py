@@ -10,11 +10,11 @@ import shinari as sn
 from shinari.api.scene import Scene
 from shinari.cli.info import describe
 from shinari.geometry.files.meshes import write_mesh
+from shinari.io.codec import Codec, decode
+from shinari.io.decode_scene import scene_node, scene_of
 from shinari.io.json_schema import json_schema
-from shinari.io.pack import Packed, unpack
 from shinari.io.scene_file import demo_scenes
 from shinari.io.schema_bodies import JOINT_KINDS
-from shinari.io.unpack_scene import scene_node, scene_of
 from shinari.scene.body import Drive
 from shinari.scene.handle import ColliderHandle
 from shinari.shapes.base import shape_mesh
@@ -140,15 +140,15 @@ name = "line"
 points = [[0, 8, 0], [0, 7, 0], [0, 6, 0]]
 
 [[attach]]
-thing = "line"
-to = { thing = "crate", place = [0, 6, 0] }
+object = "line"
+to = { object = "crate", place = [0, 6, 0] }
 compliance = 1e-5
 break_force = 50
 
 [[attach]]
-thing = "line"
+object = "line"
 index = [0, 1]
-to = { thing = "gem", place = "nearest" }
+to = { object = "gem", place = "nearest" }
 
 [[ignore_contact]]
 first = "crate"
@@ -239,9 +239,9 @@ def test_info_says_what_bodies_are(full: Scene, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_keeps_all_of_it(full: Scene) -> None:
-    packed, again = Packed(), Packed()
+    packed, again = Codec(), Codec()
     node = json.loads(json.dumps(scene_node(full, packed)))
-    back = scene_of(node, lambda inner: unpack(inner, packed.arrays))
+    back = scene_of(node, lambda inner: decode(inner, packed.arrays))
     assert json.loads(json.dumps(scene_node(back, again))) == node
     assert all(np.array_equal(a, b) for a, b in zip(packed.arrays, again.arrays, strict=True))
     for name, handle in full.handles.items():
@@ -276,14 +276,14 @@ def test_a_checkpoint_keeps_all_of_it(full: Scene) -> None:
     ],
 )
 def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, value: object) -> None:
-    packed = Packed()
+    packed = Codec()
     node = json.loads(json.dumps(scene_node(full, packed)))
     fields = node[record]["list"][0]["fields"]
     fields = fields["surface"]["fields"] if field == "friction" else fields
     assert field in fields
     fields[field] = value
     with pytest.raises((sn.SceneError, ValueError)):
-        scene_of(node, lambda inner: unpack(inner, packed.arrays))
+        scene_of(node, lambda inner: decode(inner, packed.arrays))
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, v
             "'ball' is a body or a joint and has no particles",
         ),
         (
-            TWO + '[[particles]]\npositions = [[0, 9, 0]]\n[[attach]]\nthing = "particles"\nto = { thing = "ball" }',
+            TWO + '[[particles]]\npositions = [[0, 9, 0]]\n[[attach]]\nthing = "particles"\nto = { object = "ball" }',
             "'ball' is a body and has no particles; give a place",
         ),
         (TWO + '[[ignore_contact]]\nfirst = "ball"\nsecond = "ball"', "is 'ball' like first"),

@@ -9,9 +9,9 @@ import pytest
 import shinari as sn
 from shinari.cli.info import describe
 from shinari.geometry.files.meshes import write_mesh
+from shinari.io.codec import Codec, decode
+from shinari.io.decode_scene import scene_node, scene_of
 from shinari.io.json_schema import json_schema
-from shinari.io.pack import Packed, unpack
-from shinari.io.unpack_scene import scene_node, scene_of
 from shinari.scene.fluid_material import Sampling
 from shinari.scene.grain_material import GrainMaterial
 
@@ -212,9 +212,9 @@ def full(folder: Path) -> sn.Scene:
 
 
 def test_a_checkpoint_keeps_all_of_it(full: sn.Scene) -> None:
-    packed, again = Packed(), Packed()
+    packed, again = Codec(), Codec()
     node = json.loads(json.dumps(scene_node(full, packed)))
-    back = scene_of(node, lambda inner: unpack(inner, packed.arrays))
+    back = scene_of(node, lambda inner: decode(inner, packed.arrays))
     assert json.loads(json.dumps(scene_node(back, again))) == node
     assert all(np.array_equal(a, b) for a, b in zip(packed.arrays, again.arrays, strict=True))
     assert [group.sampling for group in back.groups] == [group.sampling for group in full.groups]
@@ -259,7 +259,7 @@ def named(full: sn.Scene, name: str) -> int:
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else str(value),
 )
 def test_a_checkpoint_changed_by_hand_is_refused(full: sn.Scene, path: tuple[str, ...], value: object) -> None:
-    packed = Packed()
+    packed = Codec()
     node = json.loads(json.dumps(scene_node(full, packed)))
     name, *within, field = path
     record = node["sinks"]["list"][0] if name == "drain" else node["groups"]["list"][named(full, name)]
@@ -268,7 +268,7 @@ def test_a_checkpoint_changed_by_hand_is_refused(full: sn.Scene, path: tuple[str
     assert field in record["fields"]
     record["fields"][field] = value
     with pytest.raises((sn.SceneError, ValueError)):
-        scene_of(node, lambda inner: unpack(inner, packed.arrays))
+        scene_of(node, lambda inner: decode(inner, packed.arrays))
 
 
 def flowing() -> sn.Scene:

@@ -9,7 +9,7 @@ import shape_kernels
 
 import shinari as sn
 from shinari.geometry.files.meshes import write_mesh
-from shinari.io.pack import Packed, unpack
+from shinari.io.codec import Codec, decode
 from shinari.shapes.base import shape_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal
 
@@ -197,8 +197,8 @@ def test_a_mesh_comes_from_a_file_and_survives_packing(tmp_path):
         sn.Cylinder(0.1, 0.2),
         sn.Cone(0.1, 0.2),
     ):
-        packed = Packed()
-        again = unpack(packed.pack(shape), packed.arrays)
+        packed = Codec()
+        again = decode(packed.pack(shape), packed.arrays)
         assert type(again) is type(shape)
         for field in dataclasses.fields(shape):
             np.testing.assert_array_equal(getattr(again, field.name), getattr(shape, field.name))

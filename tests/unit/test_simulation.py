@@ -10,7 +10,7 @@ import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.model.particles import Clock, Particles
 from shinari.model.system import System
-from shinari.solver.schedule import Workspace
+from shinari.solver.schedule import SystemList
 
 # --- the state -------------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def look(_, seen: Seen, particles: Particles, clock: Clock, slot: int):
 class Watcher(System):
     """Writes down where a particle is at the end of each substep."""
 
-    def __init__(self, work: Workspace, seen: Seen, slot: int) -> None:
+    def __init__(self, work: SystemList, seen: Seen, slot: int) -> None:
         self.work, self.seen, self.slot = work, seen, slot
 
     def record_finish(self, p: Program) -> None:
@@ -73,13 +73,13 @@ def test_pinned_particles_go_evenly_where_they_are_written(precision, monkeypatc
     scene = sn.Scene(gravity=(0, 0, 0))
     h = scene.add_particles([[0, 0, 0], [1, 0, 0]])
     h.pin([0])
-    seen, arrange = Seen.zeros(4, np.dtype(precision).type), Workspace.arrange
+    seen, arrange = Seen.zeros(4, np.dtype(precision).type), SystemList.arrange
 
-    def watched(work: Workspace) -> None:
+    def watched(work: SystemList) -> None:
         arrange(work)
         work.systems.append(Watcher(work, seen, int(work.model.slots[0])))
 
-    monkeypatch.setattr(Workspace, "arrange", watched)
+    monkeypatch.setattr(SystemList, "arrange", watched)
     sim = sn.Simulation(scene, substeps=4, precision=precision, threads=1)
     target = np.array([0.6, 0.3, -0.9], sim.state.positions.dtype)
     sim.positions(h)[0] = target

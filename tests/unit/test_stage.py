@@ -13,7 +13,7 @@ from shinari.io.frames import frame_of, layout_of
 from shinari.io.results import Body, Frame, Layout
 from shinari.view.drawings import RigidMeshes, add_balls
 from shinari.view.geometry import SIDES, coloured_mesh, hull, icosphere, tube_faces, tube_vertices
-from shinari.view.picking import ways_to
+from shinari.view.picking import ray_distances
 from shinari.view.stage import FAR, NEAR, VIEW_ANGLE, frame_camera, live_box
 
 HELIX = np.stack([np.cos(np.linspace(0, 9, 40)), np.linspace(0, 1, 40), np.sin(np.linspace(0, 9, 40))], axis=1)
@@ -72,7 +72,7 @@ def test_a_ray_meets_the_hull_before_the_balls(spread):
         outwards /= np.linalg.norm(outwards)
         eye = 9.0 * outwards + rng.normal(0.0, 1.0, 3)
         place = ball + radius * outwards
-        assert ways_to(corners, eye, place - eye).min() <= 1.0
+        assert ray_distances(corners, eye, place - eye).min() <= 1.0
 
 
 def test_a_hull_leaves_out_what_is_nowhere():

@@ -374,7 +374,7 @@ def test_a_checkpoint_among_contacts_resumes_bit_by_bit(tmp_path, precision):
     np.testing.assert_array_equal(one.contacts().forces, two.contacts().forces)
 
 
-def meeting(offset: float) -> tuple[sn.Scene, list]:
+def element_pairs(offset: float) -> tuple[sn.Scene, list]:
     """A sheet that falls on a pinned one, both moved along X by `offset`."""
     scene = sn.Scene()
     material = sn.ClothMaterial(thickness=0.004, friction=0.4)
@@ -387,10 +387,10 @@ def meeting(offset: float) -> tuple[sn.Scene, list]:
 
 @precisions
 def test_far_from_the_origin_sheets_meet_as_near_it(precision):
-    """A kilometre away, each thing with an origin of its own."""
+    """A kilometre away, each object with an origin of its own."""
     results = []
     for offset in (0.0, 1000.0):
-        scene, (_, above) = meeting(offset)
+        scene, (_, above) = element_pairs(offset)
         sim = sn.Simulation(scene, precision=precision, threads=1, substeps=10)
         sim.step(30)
         results.append((sim.state.x.copy(), sim.forces(above), sim))

@@ -161,7 +161,7 @@ def test_a_block_stretched_to_twice_its_yield_keeps_the_closed_form(model, preci
         stretch = np.exp(2.0 * y * (k + 1) / 10)
         sim.positions(body)[:] = given * [stretch, stretch**-0.5, stretch**-0.5]
         sim.step()
-    flow = sim.model.flowings[0]
+    flow = sim.model.plastic_rows[0]
     rest = sim.state.parts[flow.name]
     start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3).astype(float)
     plastic = np.linalg.inv(np.linalg.inv(start) @ rest.reshape(-1, 3, 3))
@@ -179,7 +179,7 @@ def test_plastic_flow_of_a_block_stops_at_the_limit():
     sim = sn.Simulation(scene, precision="float64")
     sim.positions(body)[:] = body.positions * [1.5, 1.5**-0.5, 1.5**-0.5]
     sim.step(60)
-    flow = sim.model.flowings[0]
+    flow = sim.model.plastic_rows[0]
     rest = sim.state.parts[flow.name]
     start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3)
     stretches = np.linalg.svd(np.linalg.inv(start) @ rest.reshape(-1, 3, 3), compute_uv=False)
@@ -213,7 +213,7 @@ def test_energy_only_falls_and_momentum_is_kept(thing, failure):
     if "tear_strain" in failure:
         assert any(broken.any() for broken in sim.state.broken.values())
     else:
-        flow = sim.model.flowings[0]
+        flow = sim.model.plastic_rows[0]
         rest = sim.state.parts[flow.name]
         assert np.abs(rest - sim.model.blocks[flow.block].parameters[flow.rows, flow.columns]).max() > 1e-3
     assert len(body) == len(sim.positions(body))

@@ -13,7 +13,7 @@ import trimesh
 
 import shinari as sn
 from shinari.errors import MissingExtraError, SceneError, TetrahedraWarning
-from shinari.geometry.tetrahedra import stencils, stuffing
+from shinari.geometry.tetrahedra import isosurface_stuffing, stencils
 from shinari.geometry.tetrahedra.check import pieces, volumes
 from shinari.geometry.tetrahedra.fill import boundary_faces, check_tetrahedra, measure_quality, tetrahedralize
 from shinari.geometry.tetrahedra.winding import Winding
@@ -58,8 +58,8 @@ def check_result(result):
     check_tetrahedra(result.vertices, result.tetrahedra, "result")
     faces = check_boundary(result.tetrahedra)
     np.testing.assert_allclose(enclosed(result.vertices, faces), result.quality.volume, rtol=1e-9)
-    assert result.quality.angles.min() > stuffing.ANGLES[0]
-    assert result.quality.angles.max() < stuffing.ANGLES[1]
+    assert result.quality.angles.min() > isosurface_stuffing.ANGLES[0]
+    assert result.quality.angles.max() < isosurface_stuffing.ANGLES[1]
     assert result.quality.shape.min() > 0.117
 
 
@@ -71,29 +71,29 @@ def test_angles_are_bounded_for_any_cuts(seed):
     signs = np.where(generator.random((*lattice, 2)) < (0.3, 0.5, 0.7, 0.9)[seed], 1, -1).astype(np.int8)
     signs[[0, -1]] = signs[:, [0, -1]] = signs[:, :, [0, -1]] = -1
     signs = signs.reshape(-1)
-    points = stuffing._lattice_points(lattice)
-    ends, cut_of = stuffing._find_cuts(lattice, signs)
+    points = isosurface_stuffing._lattice_points(lattice)
+    ends, cut_of = isosurface_stuffing._find_cuts(lattice, signs)
     assert (signs[ends[:, 0]] != signs[ends[:, 1]]).all()
     cuts = generator.random(len(ends))
     # many where it is worst: at an end, and just too far to move one
     black = np.isclose(np.linalg.norm(points[ends[:, 1]] - points[ends[:, 0]], axis=1), 1.0)
-    limit = np.where(black, stuffing.NEAR_BLACK, stuffing.NEAR_RED)
+    limit = np.where(black, isosurface_stuffing.NEAR_BLACK, isosurface_stuffing.NEAR_RED)
     kind = generator.integers(0, 8, len(ends))
     for number, value in enumerate((0.0 * limit, limit - 1e-9, limit + 1e-9, 1.0 - limit - 1e-9, 1.0 - limit + 1e-9)):
         cuts = np.where(kind == number, value, cuts)
     moves = np.zeros((len(points), 2))
-    stuffing._move(ends, cuts, moves)
+    isosurface_stuffing._move(ends, cuts, moves)
     spots = points[ends[:, 0]] + cuts[:, None] * (points[ends[:, 1]] - points[ends[:, 0]])
     at_surface = np.flatnonzero(moves[:, 1] > 0.0)
     points[at_surface] = spots[moves[at_surface, 0].astype(np.int64)]
     whole = np.where(moves[:, 1] > 0.0, 0, signs).astype(np.int8)
-    vertices, tetrahedra = stuffing._cut_tetrahedra(lattice, whole, cut_of, points, spots)
+    vertices, tetrahedra = isosurface_stuffing._cut_tetrahedra(lattice, whole, cut_of, points, spots)
     assert len(tetrahedra) > 500
     check_tetrahedra(vertices, tetrahedra, "random")
     check_boundary(tetrahedra)
     quality = measure_quality(vertices, tetrahedra)
-    assert quality.angles.min() > stuffing.ANGLES[0]
-    assert quality.angles.max() < stuffing.ANGLES[1]
+    assert quality.angles.min() > isosurface_stuffing.ANGLES[0]
+    assert quality.angles.max() < isosurface_stuffing.ANGLES[1]
     assert quality.shape.min() > 0.117
 
 
@@ -104,7 +104,7 @@ def test_angles_of_each_stencil():
     first, nodes = stencils.stencils()
     axes = np.concatenate([np.eye(3), -np.eye(3)])
     diagonals = np.array(np.meshgrid(*3 * [[-0.5, 0.5]])).reshape(3, -1).T
-    edges = np.concatenate([stuffing.NEAR_BLACK * axes, stuffing.NEAR_RED * diagonals])
+    edges = np.concatenate([isosurface_stuffing.NEAR_BLACK * axes, isosurface_stuffing.NEAR_RED * diagonals])
     worst = [180.0, 0.0]
     for case in range(81):
         signs = [(case // 3**k) % 3 - 1 for k in range(4)]
@@ -114,7 +114,7 @@ def test_angles_of_each_stencil():
                 far = np.clip(generator.uniform(-0.5, 2.0, (count, 1)), 0.0, 1.0)
                 places[:, k] += far * edges[generator.integers(0, 14, count)]
         for e, (i, j) in enumerate(stencils.PAIRS):
-            near = stuffing.NEAR_BLACK if e < 2 else stuffing.NEAR_RED
+            near = isosurface_stuffing.NEAR_BLACK if e < 2 else isosurface_stuffing.NEAR_RED
             t = np.clip(generator.uniform(-1.0, 2.0, (count, 1)), near, 1.0 - near)
             places[:, 4 + e] = (1.0 - t) * stencils._PLACES[i] + t * stencils._PLACES[j]
         for stencil in nodes[first[case] : first[case + 1]]:
@@ -123,8 +123,8 @@ def test_angles_of_each_stencil():
             assert (quality.shape > 0.117).all()
             worst = [min(worst[0], quality.angles.min()), max(worst[1], quality.angles.max())]
     # within the bounds, and these no wider than they must be
-    assert stuffing.ANGLES[0] < worst[0] < stuffing.ANGLES[0] + 1.0
-    assert stuffing.ANGLES[1] - 1.0 < worst[1] < stuffing.ANGLES[1]
+    assert isosurface_stuffing.ANGLES[0] < worst[0] < isosurface_stuffing.ANGLES[0] + 1.0
+    assert isosurface_stuffing.ANGLES[1] - 1.0 < worst[1] < isosurface_stuffing.ANGLES[1]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def digest(result):
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
     from shinari.compute.files import _writable_folder
-    from shinari.geometry.tetrahedra import wild as tetra_wild
+    from shinari.geometry.tetrahedra import ftetwild as tetra_wild
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

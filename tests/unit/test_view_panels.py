@@ -132,7 +132,7 @@ def test_modes_of_what_is_shown(page: Page) -> None:
     page.choose("plain").result(PATIENCE)
     until(lambda: tuple(panel._choice.options) == ("body", "speed"), "what was not measured is not offered")
     assert panel._choice.value == "body"
-    until(lambda: page.colouring is None, "and the colours are those of the things")
+    until(lambda: page.colouring is None, "and the colours are those of the objects")
     assert page.problem == ""
 
 

@@ -10,10 +10,10 @@ import shinari as sn
 from shinari.cli.info import describe
 from shinari.geometry.files.meshes import read_mesh
 from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.io.codec import Codec, decode
+from shinari.io.decode_scene import scene_node, scene_of
 from shinari.io.frames import layout_of
 from shinari.io.npz import read_npz
-from shinari.io.pack import Packed, unpack
-from shinari.io.unpack_scene import scene_node, scene_of
 
 FACES = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 0]])
 STEPS = 4
@@ -128,11 +128,11 @@ def test_a_checkpoint_keeps_the_surface(tmp_path: Path, precision: str) -> None:
     ],
 )
 def test_a_surface_that_leads_out_of_its_arrays_is_refused(field: str, value: np.ndarray) -> None:
-    packed = Packed()
+    packed = Codec()
     scene = scene_of_three()
     node = scene_node(scene, packed)
     own = getattr(scene.groups[1].visual, field)
     arrays = [value if array is own else array for array in packed.arrays]
     assert sum(a is not b for a, b in zip(arrays, packed.arrays, strict=True)) == 1
     with pytest.raises(sn.SceneError, match="jelly: visual"):
-        scene_of(node, lambda part: unpack(part, arrays))
+        scene_of(node, lambda part: decode(part, arrays))

@@ -84,25 +84,25 @@ def add_rigid_body(
         FileError: A mesh file cannot be read.
     """
     name = scene._name("body", name)
-    thing = f"body {name!r}"
-    pieces = _pieces(thing, shape)
-    check.choice(thing, "kinematic", kinematic, (True, False))
-    check.function_or_none(thing, "motion", motion)
-    at = check.vector(thing, "position", position)
-    turn = check.unit_quaternion(thing, "rotation", rotation)
-    speed = check.vector(thing, "velocity", velocity)
-    spin = check.vector(thing, "angular_velocity", angular_velocity)
+    label = f"body {name!r}"
+    pieces = _pieces(label, shape)
+    check.choice(label, "kinematic", kinematic, (True, False))
+    check.function_or_none(label, "motion", motion)
+    at = check.vector(label, "position", position)
+    turn = check.unit_quaternion(label, "rotation", rotation)
+    speed = check.vector(label, "velocity", velocity)
+    spin = check.vector(label, "angular_velocity", angular_velocity)
     if motion is not None:
         if speed.any() or spin.any():
-            raise SceneError(f"{thing}: velocity: the motion says how the body moves; leave the velocities out")
-        at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
+            raise SceneError(f"{label}: velocity: the motion says how the body moves; leave the velocities out")
+        at, turn = pose_at(motion, 0.0, turn, f"{label}: motion")
     if kinematic or motion is not None:
-        _refuse_mass(thing, mass, inertia, centre)
+        _refuse_mass(label, mass, inertia, centre)
         heft = (0.0, np.zeros(3), np.zeros(3), NO_ROTATION.copy())
     else:
-        heft = _mass_properties(thing, pieces, density, mass, inertia, centre)
-    check.number(thing, "friction", friction, least=0.0)
-    check.number(thing, "compliance", compliance, least=0.0)
+        heft = _mass_properties(label, pieces, density, mass, inertia, centre)
+    check.number(label, "friction", friction, least=0.0)
+    check.number(label, "compliance", compliance, least=0.0)
     body = Body(
         name,
         pieces,
@@ -111,12 +111,12 @@ def add_rigid_body(
         rotation=turn,
         velocity=speed,
         angular_velocity=spin,
-        surface=checked_surface(thing, friction, static_friction, restitution, compliance),
-        rolling_friction=check.number(thing, "rolling_friction", rolling_friction, least=0.0),
-        torsional_friction=check.number(thing, "torsional_friction", torsional_friction, least=0.0),
+        surface=checked_surface(label, friction, static_friction, restitution, compliance),
+        rolling_friction=check.number(label, "rolling_friction", rolling_friction, least=0.0),
+        torsional_friction=check.number(label, "torsional_friction", torsional_friction, least=0.0),
         kinematic=kinematic or motion is not None,
         motion=motion,
-        visual=None if visual is None else _visual(thing, visual),
+        visual=None if visual is None else _visual(label, visual),
     )
     handle = BodyHandle(scene, name, len(scene.bodies))
     scene.bodies.append(body)
@@ -125,36 +125,36 @@ def add_rigid_body(
     return handle
 
 
-def _pieces(thing: str, shape: Any) -> tuple[Piece, ...]:
+def _pieces(label: str, shape: Any) -> tuple[Piece, ...]:
     """The shapes of a body, each of them with an inside."""
     if shape is None:
         return ()
     if isinstance(shape, Compound):
         for part, piece in enumerate(shape.pieces):
-            check_inside(f"{thing}: shape: part {part}", piece.shape)
+            check_inside(f"{label}: shape: part {part}", piece.shape)
         return shape.pieces
     if not isinstance(shape, Shape):
-        shape = _mesh(thing, shape)
-    check_inside(f"{thing}: shape", shape)
+        shape = _mesh(label, shape)
+    check_inside(f"{label}: shape", shape)
     return (Piece(shape, np.zeros(3), NO_ROTATION.copy()),)
 
 
-def _mesh(thing: str, given: Any) -> Mesh:
+def _mesh(label: str, given: Any) -> Mesh:
     """A mesh that was given as a path, as arrays or as an object of another library."""
     known = isinstance(given, (str, os.PathLike, tuple)) or (hasattr(given, "vertices") and hasattr(given, "faces"))
     if not known:
         raise SceneError(
-            f"{thing}: shape: expected a shape such as Sphere, a Compound, (vertices, faces), a mesh, a path, or None, "
+            f"{label}: shape: expected a shape such as Sphere, a Compound, (vertices, faces), a mesh, a path, or None, "
             f"got {check.short(given)}"
         )
-    vertices, faces = mesh_arrays(f"{thing}: shape", given)
+    vertices, faces = mesh_arrays(f"{label}: shape", given)
     try:
         return Mesh(vertices, faces)
     except SceneError as error:
-        raise SceneError(f"{thing}: shape: {error}") from error
+        raise SceneError(f"{label}: shape: {error}") from error
 
 
-def check_inside(thing: str, shape: Shape) -> None:
+def check_inside(label: str, shape: Shape) -> None:
     """Refuse a shape that has no inside of a finite volume.
 
     Raises:
@@ -163,60 +163,60 @@ def check_inside(thing: str, shape: Shape) -> None:
     type_of(shape)
     lacks = shape.lacks_inside()
     if lacks is not None:
-        raise SceneError(f"{thing}: {lacks}")
+        raise SceneError(f"{label}: {lacks}")
 
 
-def _refuse_mass(thing: str, mass: Any, inertia: Any, centre: Any) -> None:
+def _refuse_mass(label: str, mass: Any, inertia: Any, centre: Any) -> None:
     for field, value in (("mass", mass), ("inertia", inertia), ("centre", centre)):
         if value is not None:
-            raise SceneError(f"{thing}: {field}: forces do not act on kinematic bodies; leave it out")
+            raise SceneError(f"{label}: {field}: forces do not act on kinematic bodies; leave it out")
 
 
 def _mass_properties(
-    thing: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
+    label: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Mass, centre, principal moments and their axes."""
     from shinari.shapes.mass_properties import check_inertia, compound_properties, principal_axes
 
-    densities = check.per_row(thing, "density", density, max(len(pieces), 1), above=0.0)
+    densities = check.per_row(label, "density", density, max(len(pieces), 1), above=0.0)
     if mass is not None:
-        check.number(thing, "mass", mass)
+        check.number(label, "mass", mass)
         if float(mass) <= 0.0:
-            raise SceneError(f"{thing}: mass: must be above 0, got {mass:g}; give kinematic=True to hold a body")
-        mass = check.number(thing, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
+            raise SceneError(f"{label}: mass: must be above 0, got {mass:g}; give kinematic=True to hold a body")
+        mass = check.number(label, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
     if centre is not None and inertia is None:
-        raise SceneError(f"{thing}: centre: needs the mass and the inertia that belong to it")
+        raise SceneError(f"{label}: centre: needs the mass and the inertia that belong to it")
     with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
         of_shape = compound_properties(pieces, densities.tolist()) if pieces else None
     if inertia is not None:
         if mass is None:
-            raise SceneError(f"{thing}: inertia: needs the mass that belongs to it")
+            raise SceneError(f"{label}: inertia: needs the mass that belongs to it")
         middle = np.zeros(3) if of_shape is None else of_shape.centre
-        middle = middle if centre is None else check.vector(thing, "centre", centre)
-        whole = MassProperties(mass, middle, _tensor(thing, inertia))
+        middle = middle if centre is None else check.vector(label, "centre", centre)
+        whole = MassProperties(mass, middle, _tensor(label, inertia))
     elif of_shape is None:
-        raise SceneError(f"{thing}: inertia: a body without a shape needs mass and inertia")
+        raise SceneError(f"{label}: inertia: a body without a shape needs mass and inertia")
     else:
         whole = of_shape if mass is None else of_shape.scaled(mass / of_shape.mass)
     sizes = np.array([whole.mass, *whole.tensor.diagonal()])
     if not (np.isfinite(whole.tensor).all() and (np.abs(sizes) <= LARGEST).all() and whole.mass >= 1.0 / LARGEST):
-        raise SceneError(f"{thing}: mass: {whole.mass:.3g} kg and its inertia are out of range; look at the units")
+        raise SceneError(f"{label}: mass: {whole.mass:.3g} kg and its inertia are out of range; look at the units")
     moments, axes = principal_axes(whole.tensor)
-    check_inertia(thing, moments)
+    check_inertia(label, moments)
     return whole.mass, whole.centre, moments, axes
 
 
-def _tensor(thing: str, inertia: Any) -> np.ndarray:
+def _tensor(label: str, inertia: Any) -> np.ndarray:
     """The inertia tensor (3, 3) from moments (3,) or from a tensor."""
-    if check.dimensions(thing, "inertia", inertia) == 1:
-        return np.diag(check.vector(thing, "inertia", inertia))
-    tensor = check.array(thing, "inertia", inertia, (3, 3))
+    if check.dimensions(label, "inertia", inertia) == 1:
+        return np.diag(check.vector(label, "inertia", inertia))
+    tensor = check.array(label, "inertia", inertia, (3, 3))
     if np.abs(tensor - tensor.T).max() > 1e-6 * np.abs(tensor).max():
-        raise SceneError(f"{thing}: inertia: the tensor has to be symmetric")
+        raise SceneError(f"{label}: inertia: the tensor has to be symmetric")
     return tensor
 
 
-def _visual(thing: str, visual: Any) -> tuple[np.ndarray, np.ndarray]:
-    vertices, faces = mesh_arrays(f"{thing}: visual", visual)
-    vertices = check.array(thing, "visual", vertices, (None, 3))
-    return vertices, check.index_rows(thing, "visual", faces, 3, len(vertices)).astype(np.int32)
+def _visual(label: str, visual: Any) -> tuple[np.ndarray, np.ndarray]:
+    vertices, faces = mesh_arrays(f"{label}: visual", visual)
+    vertices = check.array(label, "visual", vertices, (None, 3))
+    return vertices, check.index_rows(label, "visual", faces, 3, len(vertices)).astype(np.int32)

@@ -7,8 +7,8 @@ from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, Motion, pose_at
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
+from shinari.scene.objects import Collider
 from shinari.scene.surface import checked_surface
-from shinari.scene.things import Collider
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound
 from shinari.shapes.registry import type_of

@@ -14,8 +14,8 @@ from shinari.scene.contents import Contents
 from shinari.scene.emitter import Emitter, Sink, SinkHandle
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import Handle
+from shinari.scene.objects import Particles
 from shinari.scene.surface import Surface
-from shinari.scene.things import Particles
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound
 from shinari.shapes.registry import type_of
@@ -110,13 +110,13 @@ def add_emitter(
     emitter = Emitter(
         places, at, way / length, speed, sampling.spacing / speed, start, stop, recycle, motion
     )  # fmt: skip
-    waiting = emitter.layer(0.0, thing)[0][np.arange(limit) % len(places)]
+    inactive_particles = emitter.layer(0.0, thing)[0][np.arange(limit) % len(places)]
     masses = np.full(limit, material.rest_density * sampling.spacing**3)
     return scene._add_group(
         Particles(
             name,
             "fluid",
-            waiting,
+            inactive_particles,
             masses,
             scene._velocities(thing, None, masses),
             np.full(limit, 0.5 * sampling.spacing),

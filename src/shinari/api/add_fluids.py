@@ -11,8 +11,8 @@ from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
+from shinari.scene.objects import Particles
 from shinari.scene.surface import Surface
-from shinari.scene.things import Particles
 from shinari.shapes.box import Box
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())

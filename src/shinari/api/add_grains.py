@@ -11,7 +11,7 @@ from shinari.geometry.motion import NO_ROTATION
 from shinari.scene.contents import Contents
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # The same random numbers on every machine and in every version of NumPy.

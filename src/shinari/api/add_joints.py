@@ -133,14 +133,14 @@ def add_joint(
     if not (isinstance(kind, str) and kind in KINDS):
         raise SceneError(f"joint: kind: expected one of {', '.join(KINDS)} or prismatic, got {check.short(kind)}")
     name = scene._name("joint", name)
-    thing, traits = f"{kind} {name!r}", KINDS[kind]
-    compliance = check.number(thing, "compliance", compliance, least=0.0)
-    angular_compliance = check.number(thing, "angular_compliance", angular_compliance, least=0.0)
-    limit_compliance = check.number(thing, "limit_compliance", limit_compliance, least=0.0)
-    damping = check.number(thing, "damping", damping, least=0.0)
-    first, second = _pair(scene, thing, kind, a, b)
-    places = _places(thing, kind, anchor, second_anchor)
-    axes = _axes(thing, kind, axis, second_axis, swing_limit is not None or twist_limits is not None)
+    label, traits = f"{kind} {name!r}", KINDS[kind]
+    compliance = check.number(label, "compliance", compliance, least=0.0)
+    angular_compliance = check.number(label, "angular_compliance", angular_compliance, least=0.0)
+    limit_compliance = check.number(label, "limit_compliance", limit_compliance, least=0.0)
+    damping = check.number(label, "damping", damping, least=0.0)
+    first, second = _pair(scene, label, kind, a, b)
+    places = _places(label, kind, anchor, second_anchor)
+    axes = _axes(label, kind, axis, second_axis, swing_limit is not None or twist_limits is not None)
     for field, given, meant in (
         ("limits", limits is not None, traits.limits),
         ("swing_limit", swing_limit is not None, traits.swing),
@@ -154,17 +154,17 @@ def add_joint(
         ("rest_length", rest_length is not None, kind == "distance"),
     ):
         if given and not meant:
-            raise SceneError(f"{thing}: {field}: not a field of this kind of joint{_hint(field, kind)}")
+            raise SceneError(f"{label}: {field}: not a field of this kind of joint{_hint(field, kind)}")
     numbers: dict[str, float] = {}
     if kind == "gear":
-        numbers["ratio"] = _ratio(thing, ratio)
+        numbers["ratio"] = _ratio(label, ratio)
     if kind == "universal":
         assert axes is not None
         numbers["cosine"] = float(axes[0] @ axes[1])
     start = 0.0
     if kind == "distance":
         start = float(np.linalg.norm(places[0] - places[1]))
-        numbers = _rest_length(thing, start, rest_length, compliance, limits is not None)
+        numbers = _rest_length(label, start, rest_length, compliance, limits is not None)
     bodies = [_pose(scene, first), _pose(scene, second)]
     turned = _joint_frames(axes)
     joint = Joint(
@@ -177,15 +177,15 @@ def add_joint(
         compliance=compliance,
         angular_compliance=angular_compliance,
         damping=damping,
-        travel=None if kind == "hinge" else _limits(thing, "limits", limits, start),
-        twist=_limits(thing, *(("limits", limits) if kind == "hinge" else ("twist_limits", twist_limits)), 0.0),
-        swing=_swing(thing, swing_limit, axes),
+        travel=None if kind == "hinge" else _limits(label, "limits", limits, start),
+        twist=_limits(label, *(("limits", limits) if kind == "hinge" else ("twist_limits", twist_limits)), 0.0),
+        swing=_swing(label, swing_limit, axes),
         limit_compliance=limit_compliance,
-        drive=_drive(thing, motor),
-        break_force=_strength(thing, "break_force", break_force),
-        break_torque=_strength(thing, "break_torque", break_torque),
+        drive=_drive(label, motor),
+        break_force=_strength(label, "break_force", break_force),
+        break_torque=_strength(label, "break_torque", break_torque),
         numbers=numbers,
-        collide=check.choice(thing, "collide", collide, (False, True)),
+        collide=check.choice(label, "collide", collide, (False, True)),
     )
     handle = JointHandle(scene, name, len(scene.joints))
     scene.joints.append(joint)
@@ -194,17 +194,17 @@ def add_joint(
     return handle
 
 
-def _pair(scene: Contents, thing: str, kind: str, a: Any, b: Any) -> tuple[int, int]:
+def _pair(scene: Contents, label: str, kind: str, a: Any, b: Any) -> tuple[int, int]:
     """Indices of both bodies, at least one of which can move."""
-    first = scene.find(thing, "a", a, BodyHandle).index
-    second = WORLD if b is None else scene.find(thing, "b", b, BodyHandle).index
+    first = scene.find(label, "a", a, BodyHandle).index
+    second = WORLD if b is None else scene.find(label, "b", b, BodyHandle).index
     if first == second:
-        raise SceneError(f"{thing}: b: {scene.bodies[first].name!r} cannot be joined to itself")
+        raise SceneError(f"{label}: b: {scene.bodies[first].name!r} cannot be joined to itself")
     if kind == "gear" and second == WORLD:
-        raise SceneError(f"{thing}: b: a gear couples two bodies; the world does not turn")
+        raise SceneError(f"{label}: b: a gear couples two bodies; the world does not turn")
     if scene.bodies[first].kinematic and (second == WORLD or scene.bodies[second].kinematic):
         other = "the world" if second == WORLD else repr(scene.bodies[second].name)
-        raise SceneError(f"{thing}: a: neither {scene.bodies[first].name!r} nor {other} can be moved by a joint")
+        raise SceneError(f"{label}: a: neither {scene.bodies[first].name!r} nor {other} can be moved by a joint")
     return first, second
 
 
@@ -231,58 +231,58 @@ def _hint(field: str, kind: str) -> str:
     return ""
 
 
-def _places(thing: str, kind: str, anchor: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
+def _places(label: str, kind: str, anchor: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
     """Anchors on both bodies in the world [m]."""
     if kind == "gear":
         for field, value in (("anchor", anchor), ("second_anchor", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
+                raise SceneError(f"{label}: {field}: not a field of this kind of joint")
         return np.zeros(3), np.zeros(3)
     if anchor is None:
-        raise SceneError(f"{thing}: anchor: has to be given")
-    place = check.vector(thing, "anchor", anchor)
+        raise SceneError(f"{label}: anchor: has to be given")
+    place = check.vector(label, "anchor", anchor)
     if kind == "distance":
         if second is None:
-            raise SceneError(f"{thing}: second_anchor: a distance has two ends")
-        return place, check.vector(thing, "second_anchor", second)
+            raise SceneError(f"{label}: second_anchor: a distance has two ends")
+        return place, check.vector(label, "second_anchor", second)
     if second is not None:
-        apart = float(np.linalg.norm(check.vector(thing, "second_anchor", second) - place))
+        apart = float(np.linalg.norm(check.vector(label, "second_anchor", second) - place))
         if apart > TOGETHER * max(1.0, float(np.linalg.norm(place))):
-            raise SceneError(f"{thing}: second_anchor: the anchors are {apart:.6g} m apart and have to be one place")
+            raise SceneError(f"{label}: second_anchor: the anchors are {apart:.6g} m apart and have to be one place")
     return place, place
 
 
-def _axes(thing: str, kind: str, axis: Any, second: Any, needed: bool) -> tuple[np.ndarray, np.ndarray] | None:
+def _axes(label: str, kind: str, axis: Any, second: Any, needed: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Unit axes of both bodies in the world, or None."""
     traits = KINDS[kind]
     if traits.axis == "no":
         for field, value in (("axis", axis), ("second_axis", second)):
             if value is not None:
-                raise SceneError(f"{thing}: {field}: not a field of this kind of joint")
+                raise SceneError(f"{label}: {field}: not a field of this kind of joint")
         return None
     if axis is None:
         if traits.axis == "must" or needed or second is not None:
-            raise SceneError(f"{thing}: axis: has to be given{' with limits' if needed else ''}")
+            raise SceneError(f"{label}: axis: has to be given{' with limits' if needed else ''}")
         return None
-    u = _direction(thing, "axis", axis)
+    u = _direction(label, "axis", axis)
     if second is None:
         if kind == "universal":
-            raise SceneError(f"{thing}: second_axis: a universal joint has an axis in each body")
+            raise SceneError(f"{label}: second_axis: a universal joint has an axis in each body")
         return u, u
-    v = _direction(thing, "second_axis", second)
+    v = _direction(label, "second_axis", second)
     between = float(np.arctan2(np.linalg.norm(np.cross(u, v)), u @ v))
     if kind == "universal" and min(between, np.pi - between) < PARALLEL:
-        raise SceneError(f"{thing}: second_axis: is parallel to axis; a universal joint needs two directions")
+        raise SceneError(f"{label}: second_axis: is parallel to axis; a universal joint needs two directions")
     if kind not in ("universal", "gear", "ball") and between > PARALLEL:
-        raise SceneError(f"{thing}: second_axis: the axes differ by {between:.6g} rad and have to be parallel")
+        raise SceneError(f"{label}: second_axis: the axes differ by {between:.6g} rad and have to be parallel")
     return u, v
 
 
-def _direction(thing: str, field: str, value: Any) -> np.ndarray:
-    vector = check.vector(thing, field, value)
+def _direction(label: str, field: str, value: Any) -> np.ndarray:
+    vector = check.vector(label, field, value)
     most = np.abs(vector).max()
     if most == 0.0:
-        raise SceneError(f"{thing}: {field}: a vector of length zero has no direction")
+        raise SceneError(f"{label}: {field}: a vector of length zero has no direction")
     return vector / most / np.linalg.norm(vector / most)
 
 
@@ -302,62 +302,62 @@ def _short_turn(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return half / np.linalg.norm(half)
 
 
-def _ratio(thing: str, ratio: Any) -> float:
+def _ratio(label: str, ratio: Any) -> float:
     if ratio is None:
-        raise SceneError(f"{thing}: ratio: has to be given")
-    value = check.number(thing, "ratio", ratio)
+        raise SceneError(f"{label}: ratio: has to be given")
+    value = check.number(label, "ratio", ratio)
     if value == 0.0:
-        raise SceneError(f"{thing}: ratio: 0 would fix the first body; expected another value")
+        raise SceneError(f"{label}: ratio: 0 would fix the first body; expected another value")
     return value
 
 
-def _rest_length(thing: str, start: float, given: Any, compliance: float, limited: bool) -> dict[str, float]:
+def _rest_length(label: str, start: float, given: Any, compliance: float, limited: bool) -> dict[str, float]:
     """The length that is held [m] by its name; none where only limits act."""
     if limited and compliance == 0.0:
         if given is not None:
-            raise SceneError(f"{thing}: limits: a length that is held has none; give a compliance, or no rest_length")
+            raise SceneError(f"{label}: limits: a length that is held has none; give a compliance, or no rest_length")
         return {}
-    length = start if given is None else check.number(thing, "rest_length", given, least=0.0)
+    length = start if given is None else check.number(label, "rest_length", given, least=0.0)
     if length == 0.0 and compliance == 0.0:
-        raise SceneError(f"{thing}: rest_length: without any it is a ball joint; add that, or give a compliance")
+        raise SceneError(f"{label}: rest_length: without any it is a ball joint; add that, or give a compliance")
     return {"rest_length": length}
 
 
-def _limits(thing: str, field: str, value: Any, start: float) -> np.ndarray | None:
+def _limits(label: str, field: str, value: Any, start: float) -> np.ndarray | None:
     """Least and largest value, (2,), with the start between them; None as given."""
     if value is None:
         return None
     try:
         low, high = value
     except Exception:  # the boundary to arrays of other libraries
-        raise SceneError(f"{thing}: {field}: expected (least, largest), got {check.short(value)}") from None
-    low = check.number(thing, field, low, infinite=True)
-    high = check.number(thing, field, high, infinite=True)
+        raise SceneError(f"{label}: {field}: expected (least, largest), got {check.short(value)}") from None
+    low = check.number(label, field, low, infinite=True)
+    high = check.number(label, field, high, infinite=True)
     if low > high:
-        raise SceneError(f"{thing}: {field}: the lower, {low:g}, is above the upper, {high:g}")
+        raise SceneError(f"{label}: {field}: the lower, {low:g}, is above the upper, {high:g}")
     slack = 1e-9 * max(1.0, abs(start))
     if not low - slack <= start <= high + slack:
-        raise SceneError(f"{thing}: {field}: it starts at {start:g}, outside {low:g} to {high:g}")
+        raise SceneError(f"{label}: {field}: it starts at {start:g}, outside {low:g} to {high:g}")
     return np.array([low, high])
 
 
-def _swing(thing: str, value: Any, axes: tuple[np.ndarray, np.ndarray] | None) -> float | None:
+def _swing(label: str, value: Any, axes: tuple[np.ndarray, np.ndarray] | None) -> float | None:
     """Largest angle of swing [rad]; None as given."""
     if value is None:
         return None
     assert axes is not None
-    most = check.number(thing, "swing_limit", value, above=0.0, most=np.pi)
+    most = check.number(label, "swing_limit", value, above=0.0, most=np.pi)
     start = float(np.arctan2(np.linalg.norm(np.cross(*axes)), axes[0] @ axes[1]))
     if start > most + 1e-9:
-        raise SceneError(f"{thing}: swing_limit: it starts at {start:g} rad, beyond {most:g}")
+        raise SceneError(f"{label}: swing_limit: it starts at {start:g} rad, beyond {most:g}")
     return most
 
 
-def _drive(thing: str, motor: Any) -> Drive | None:
+def _drive(label: str, motor: Any) -> Drive | None:
     if motor is not None and not isinstance(motor, (VelocityMotor, Servo)):
-        raise SceneError(f"{thing}: motor: expected a VelocityMotor or a Servo, got {check.short(motor)}")
-    return None if motor is None else motor.drive(thing)
+        raise SceneError(f"{label}: motor: expected a VelocityMotor or a Servo, got {check.short(motor)}")
+    return None if motor is None else motor.drive(label)
 
 
-def _strength(thing: str, field: str, value: Any) -> float:
-    return np.inf if value is None else check.number(thing, field, value, above=0.0, infinite=True)
+def _strength(label: str, field: str, value: Any) -> float:
+    return np.inf if value is None else check.number(label, field, value, above=0.0, infinite=True)

@@ -14,7 +14,7 @@ from shinari.geometry.topology import mesh_arrays
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import Clusters, LumpMaterial
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # A mesh is filled with so many particles along its longest extent when no spacing is given.
@@ -67,32 +67,32 @@ def add_shape_matched(
         FileError: The mesh file cannot be read.
     """
     name = scene._name("lump", name)
-    thing = f"shape matched {name!r}"
+    label = f"shape matched {name!r}"
     given = {k: v for k, v in (("density", density), ("stiffness", stiffness)) if v is not None}
-    lump = given_material(thing, material, LumpMaterial)
+    lump = given_material(label, material, LumpMaterial)
     try:
         lump = replace(lump, **given)
     except SceneError as error:
-        raise SceneError(str(error).replace("LumpMaterial", thing, 1)) from None
+        raise SceneError(str(error).replace("LumpMaterial", label, 1)) from None
     if spacing is not None:
-        spacing = check.number(thing, "spacing", spacing, above=0.0)
-    points, masses, spacing, surface = _particles(thing, mesh_or_points, spacing, mass, lump.density)
-    _check_range(thing, points, scene._placed(thing, points, position, rotation))
-    reach = 0.5 * spacing if radius is None else check.number(thing, "radius", radius, least=0.0)
-    chosen = _clusters(thing, points, lump, clusters, spacing)
+        spacing = check.number(label, "spacing", spacing, above=0.0)
+    points, masses, spacing, surface = _particles(label, mesh_or_points, spacing, mass, lump.density)
+    _check_range(label, points, scene._placed(label, points, position, rotation))
+    reach = 0.5 * spacing if radius is None else check.number(label, "radius", radius, least=0.0)
+    chosen = _clusters(label, points, lump, clusters, spacing)
     if surface is not None:
         from shinari.systems.shape_matching.surface import bind
 
-        vertices = scene._placed(thing, surface[0], position, rotation)
-        surface = bind(vertices, surface[1], scene._placed(thing, points, position, rotation))
-    points = scene._placed(thing, points, position, rotation)
+        vertices = scene._placed(label, surface[0], position, rotation)
+        surface = bind(vertices, surface[1], scene._placed(label, points, position, rotation))
+    points = scene._placed(label, points, position, rotation)
     return scene._add_group(
         Particles(
             name,
             "lump",
             points,
             masses,
-            scene._velocities(thing, velocity, masses),
+            scene._velocities(label, velocity, masses),
             np.full(len(points), reach),
             surface_of(lump),
             material=lump,
@@ -103,7 +103,7 @@ def add_shape_matched(
 
 
 def _particles(
-    thing: str, given: Any, spacing: float | None, mass: Any, density: float
+    label: str, given: Any, spacing: float | None, mass: Any, density: float
 ) -> tuple[np.ndarray, np.ndarray, float, Any]:
     """Positions, masses and spacing of the particles, and the surface that they fill, or None."""
     if isinstance(given, (tuple, str)) or hasattr(given, "vertices") or hasattr(given, "__fspath__"):
@@ -111,32 +111,32 @@ def _particles(
         from shinari.shapes.sampling.fill_mesh import closed_mesh, fill, fitted_masses, moments_of
 
         if mass is not None:
-            raise SceneError(f"{thing}: mass: that of a mesh is its volume times the density; give the density")
-        mesh = closed_mesh(thing, *check_mesh(*mesh_arrays(thing, given), thing))
+            raise SceneError(f"{label}: mass: that of a mesh is its volume times the density; give the density")
+        mesh = closed_mesh(label, *check_mesh(*mesh_arrays(label, given), label))
         longest = float(np.ptp(mesh.vertices, axis=0).max())
         spacing = longest / ALONG if spacing is None else spacing
-        points = fill(thing, mesh, spacing)
+        points = fill(label, mesh, spacing)
         _, volume, centre, second = moments_of(mesh)
         masses = fitted_masses(points, density * volume, centre, density * second)
         return points, masses, spacing, (mesh.vertices, mesh.faces)
-    points = check.array(thing, "points", given, (None, 3))
+    points = check.array(label, "points", given, (None, 3))
     if len(points) == 0:
-        raise SceneError(f"{thing}: points: no particles were given")
+        raise SceneError(f"{label}: points: no particles were given")
     if mass is not None:
-        masses = check.per_row(thing, "mass", mass, len(points), least=0.0)
+        masses = check.per_row(label, "mass", mass, len(points), least=0.0)
         return points, masses, _spacing(points) if spacing is None else spacing, None
     spacing = _spacing(points) if spacing is None else spacing
     if spacing == 0.0:
-        raise SceneError(f"{thing}: spacing: cannot be told from {len(points)} points; give it, or the mass")
+        raise SceneError(f"{label}: spacing: cannot be told from {len(points)} points; give it, or the mass")
     return points, np.full(len(points), density * spacing**3), spacing, None
 
 
-def _check_range(thing: str, *places: np.ndarray) -> None:
+def _check_range(label: str, *places: np.ndarray) -> None:
     """Refuse points so far away that their moments are no numbers."""
     for points in places:
         far = np.abs(points).max(axis=1)
         if not far.max() <= FARTHEST:
-            raise SceneError(f"{thing}: points: {int(far.argmax())} is {far.max():.3g} m away, more than {FARTHEST:g}")
+            raise SceneError(f"{label}: points: {int(far.argmax())} is {far.max():.3g} m away, more than {FARTHEST:g}")
 
 
 def _spacing(points: np.ndarray) -> float:
@@ -149,22 +149,22 @@ def _spacing(points: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(points[two[:, 1]] - points[two[:, 0]], axis=1)))
 
 
-def _clusters(thing: str, points: np.ndarray, lump: LumpMaterial, given: Any, spacing: float) -> Clusters:
+def _clusters(label: str, points: np.ndarray, lump: LumpMaterial, given: Any, spacing: float) -> Clusters:
     from shinari.systems.shape_matching.build import check_quadratic, given_clusters, lattice_clusters, whole
 
     if given is not None:
         if lump.cluster_size is not None:
-            raise SceneError(f"{thing}: clusters: give them, or a cluster_size in the material, not both")
-        chosen = given_clusters(thing, given, len(points))
+            raise SceneError(f"{label}: clusters: give them, or a cluster_size in the material, not both")
+        chosen = given_clusters(label, given, len(points))
     elif lump.cluster_size is None:
         chosen = whole(len(points))
     else:
         if lump.cluster_size < 2.0 * spacing * (1.0 - 1e-6):
             raise SceneError(
-                f"{thing}: cluster_size: {lump.cluster_size:g} m is less than two spacings of {spacing:g} m, so that "
+                f"{label}: cluster_size: {lump.cluster_size:g} m is less than two spacings of {spacing:g} m, so that "
                 f"clusters could not overlap; {3.0 * spacing:.3g} m would be three"
             )
         chosen = lattice_clusters(points, lump.cluster_size)
     if lump.mode == "quadratic":
-        check_quadratic(thing, points, chosen)
+        check_quadratic(label, points, chosen)
     return chosen

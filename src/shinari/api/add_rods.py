@@ -8,9 +8,9 @@ from shinari import check
 from shinari.api.arguments import given_material, self_collision_mode, surface_of
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
+from shinari.scene.objects import Particles
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.things import Particles
 
 
 def add_rod(
@@ -50,24 +50,24 @@ def add_rod(
     from shinari.systems.rods.build import quaternion_of, rest_between, start_frames
 
     name = scene._name("rod", name)
-    thing = f"rod {name!r}"
-    rod = given_material(thing, material, RodMaterial)
-    check.choice(thing, "closed", closed, (True, False))
-    x = check.array(thing, "points", points, (None, 3))
-    spans, lengths = _segments(thing, x, closed)
+    label = f"rod {name!r}"
+    rod = given_material(label, material, RodMaterial)
+    check.choice(label, "closed", closed, (True, False))
+    x = check.array(label, "points", points, (None, 3))
+    spans, lengths = _segments(label, x, closed)
     frames = start_frames(spans / lengths[:, None], closed)
     after = np.roll(lengths, -1) if closed else lengths[1:]
     between = 0.5 * (lengths[: len(after)] + after)
     if rest_curvature is None:
         rest = rest_between(frames, closed)
     else:
-        turns = _turns(thing, rest_curvature, between)
+        turns = _turns(label, rest_curvature, between)
         rest = np.array([quaternion_of(turn) for turn in turns]).reshape(-1, 4)
-    masses = check.per_row(thing, "point_masses", point_masses, len(x), least=0.0)
+    masses = check.per_row(label, "point_masses", point_masses, len(x), least=0.0)
     np.add.at(masses, np.arange(len(spans)), 0.5 * rod.density * rod.area * lengths)
     np.add.at(masses, (np.arange(len(spans)) + 1) % len(x), 0.5 * rod.density * rod.area * lengths)
-    velocities = scene._velocities(thing, velocity, masses)
-    among = self_collision_mode(thing, self_collision, {True: "segments"})
+    velocities = scene._velocities(label, velocity, masses)
+    among = self_collision_mode(label, self_collision, {True: "segments"})
     start = sum(len(group.rod.frames) for group in scene.groups if group.rod is not None)
     handle = scene._add_group(
         Particles(
@@ -80,35 +80,35 @@ def add_rod(
     return result
 
 
-def _segments(thing: str, x: np.ndarray, closed: bool) -> tuple[np.ndarray, np.ndarray]:
+def _segments(label: str, x: np.ndarray, closed: bool) -> tuple[np.ndarray, np.ndarray]:
     """Vectors along the segments (S, 3) and their lengths (S,) [m]."""
     least = 3 if closed else 2
     if len(x) < least:
-        raise SceneError(f"{thing}: points: a {'ring' if closed else 'rod'} needs at least {least}, got {len(x)}")
+        raise SceneError(f"{label}: points: a {'ring' if closed else 'rod'} needs at least {least}, got {len(x)}")
     spans = np.diff(x, axis=0, append=x[:1]) if closed else np.diff(x, axis=0)
     lengths = np.linalg.norm(spans, axis=1)
     if (lengths == 0.0).any():
         at = int(np.argmin(lengths))
-        raise SceneError(f"{thing}: points: {at} and {(at + 1) % len(x)} are the same point")
+        raise SceneError(f"{label}: points: {at} and {(at + 1) % len(x)} are the same point")
     tangents = spans / lengths[:, None]
     ahead = np.roll(tangents, -1, axis=0) if closed else tangents[1:]
     back = (tangents[: len(ahead)] * ahead).sum(axis=1) < -1.0 + 1e-6
     if back.any():
         at = (int(np.argmax(back)) + 1) % len(x)
-        raise SceneError(f"{thing}: points: at {at} the rod doubles back on itself, its frames cannot follow")
+        raise SceneError(f"{label}: points: at {at} the rod doubles back on itself, its frames cannot follow")
     return spans, lengths
 
 
-def _turns(thing: str, curvature: Any, between: np.ndarray) -> np.ndarray:
+def _turns(label: str, curvature: Any, between: np.ndarray) -> np.ndarray:
     """Rotation vectors at rest of the joints [rad], (J, 3), from a curvature [1/m]."""
-    single = check.dimensions(thing, "rest_curvature", curvature) == 1
-    given = check.array(thing, "rest_curvature", curvature, (3,) if single else (len(between), 3))
+    single = check.dimensions(label, "rest_curvature", curvature) == 1
+    given = check.array(label, "rest_curvature", curvature, (3,) if single else (len(between), 3))
     turns = np.broadcast_to(given, (len(between), 3)) * between[:, None]
     angles = np.linalg.norm(turns, axis=1)
     if (angles >= np.pi).any():
         at = int(np.argmax(angles))
         raise SceneError(
-            f"{thing}: rest_curvature: joint {at} would turn by {np.degrees(angles[at]):.0f} degrees between two "
+            f"{label}: rest_curvature: joint {at} would turn by {np.degrees(angles[at]):.0f} degrees between two "
             f"segments, half a turn is too much; take shorter segments"
         )
     return turns

@@ -12,7 +12,7 @@ from shinari.api.attaching import is_body, joint, particles_of, to_body
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle, Handle, RowsHandle
-from shinari.scene.things import BODY_ATTACHMENT, BodyRows, ForceField, Rows, Volume
+from shinari.scene.objects import BODY_ATTACHMENT, BodyRows, ForceField, Rows, Volume
 
 
 def add_constraint(
@@ -142,7 +142,7 @@ def _add_body_rows(scene: Contents, rows: BodyRows) -> RowsHandle:
 
 
 def add_volume(scene: Contents, handle: Handle | str, *, ratio: float = 1.0, compliance: float = 0.0) -> None:
-    """Keep the volume inside the closed mesh of a thing, as the air in a balloon does.
+    """Keep the volume inside the closed mesh of an object, as the air in a balloon does.
 
     The pressure inside above that outside is (ratio V0 - V) / compliance [Pa], see `Simulation.pressure`. Air at a
     pressure p in a volume V has the compliance V / p for small changes; with 0 the volume is kept exactly, as by a
@@ -154,7 +154,7 @@ def add_volume(scene: Contents, handle: Handle | str, *, ratio: float = 1.0, com
         compliance: Change of the volume by the pressure [m^3/Pa].
 
     Raises:
-        SceneError: The mesh is not closed or encloses nothing, the thing has one already, or a value lies outside
+        SceneError: The mesh is not closed or encloses nothing, the object has one already, or a value lies outside
             its bounds.
     """
     from shinari.systems.volume.build import closed_faces

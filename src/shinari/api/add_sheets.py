@@ -12,8 +12,8 @@ from shinari.geometry.topology import mesh_arrays
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.objects import Particles
 from shinari.scene.surface import checked_surface
-from shinari.scene.things import Particles
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 

@@ -9,8 +9,8 @@ from shinari.api.arguments import check_thickness, given_material, self_collisio
 from shinari.geometry.motion import NO_ROTATION
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
+from shinari.scene.objects import Particles
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.things import Particles
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 

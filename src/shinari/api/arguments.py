@@ -7,8 +7,8 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.objects import SolidMaterial
 from shinari.scene.surface import Surface
-from shinari.scene.things import SolidMaterial
 
 M = TypeVar("M")
 

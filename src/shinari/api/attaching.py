@@ -10,7 +10,7 @@ from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, Motion, pose_at, rotation_matrix
 from shinari.scene.body import Body
 from shinari.scene.handle import BodyHandle, Handle
-from shinari.scene.things import BodyRows
+from shinari.scene.objects import BodyRows
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents

@@ -16,10 +16,10 @@ from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.objects import Material
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
-from shinari.scene.things import Material
 from shinari.scene.wind import checked_wind
 from shinari.solver.rebuild import with_materials, with_settings, with_world
 from shinari.solver.run import Run

@@ -1,33 +1,33 @@
-"""Contacts as the user sees them: where, between which things, and how hard."""
+"""Contacts as the user sees them: where, between which objects, and how hard."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from shinari.collision.report import Contacts, Touches
+from shinari.collision.report import ContactImpulses, Contacts
 from shinari.model.model import Model
 from shinari.model.state import State
 
 
-def report(touches: Touches, model: Model, state: State, dt: float) -> Contacts:
+def report(contact_impulses: ContactImpulses, model: Model, state: State, dt: float) -> Contacts:
     """Contacts of a step of length dt [s]."""
-    p, b = touches.particles, touches.weights
+    p, b = contact_impulses.particles, contact_impulses.weights
     world = state.origins[model.groups[p]] + state.x[p, :3]
     first = np.where(b > 0.0, b, 0.0)
     lead = np.argmax(first, axis=1)
     radius = np.take_along_axis(model.radii[p], lead[:, None], 1)
-    positions = (first[:, :, None] * world).sum(axis=1) - radius * touches.normals
-    forces = touches.impulses / dt
+    positions = (first[:, :, None] * world).sum(axis=1) - radius * contact_impulses.normals
+    forces = contact_impulses.impulses / dt
     solids = [collider.name for collider in model.colliders]
     solids += [name for system in model.systems for name in system.solid_names]
-    names = np.array([name for name, _ in model.things] + solids)
+    names = np.array([name for name, _ in model.object_ranges] + solids)
     owners = model.owners[p].astype(np.int64)
     one = np.take_along_axis(owners, lead[:, None], 1)[:, 0]
     other = np.take_along_axis(owners, np.argmin(b, axis=1)[:, None], 1)[:, 0]
-    other = np.where(touches.colliders >= 0, len(model.things) + touches.colliders, other)
+    other = np.where(contact_impulses.colliders >= 0, len(model.object_ranges) + contact_impulses.colliders, other)
     on_particles = np.zeros((model.particle_count, 3))
     np.add.at(on_particles, p.ravel(), (b[:, :, None] * forces[:, None, :]).reshape(-1, 3))
-    return Contacts(positions, touches.normals, forces, names[one], names[other], on_particles[model.slots])
+    return Contacts(positions, contact_impulses.normals, forces, names[one], names[other], on_particles[model.slots])
 
 
 def joined(several: Sequence[Contacts]) -> Contacts:

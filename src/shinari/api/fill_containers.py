@@ -81,12 +81,12 @@ def solids_of(scene: Contents) -> list[Solid]:
 
 
 def fill_containers(
-    thing: str, solids: Sequence[Solid], names: Sequence[str], spacing: float, level: float | None, z: float | None
+    label: str, solids: Sequence[Solid], names: Sequence[str], spacing: float, level: float | None, z: float | None
 ) -> tuple[Points, float | None]:
     """Particles that fill the inside of containers.
 
     Args:
-        thing: What they belong to, for messages.
+        label: What they belong to, for messages.
         solids: All solids of the scene.
         names: Those that are the container, or its walls.
         spacing: Distance of the particles [m].
@@ -101,22 +101,22 @@ def fill_containers(
     """
     called = ", ".join(map(repr, names))
     walls = [solid for solid in solids if solid.name in names]
-    low, high = _span(thing, called, walls)
+    low, high = _span(label, called, walls)
     top = high[1] if level is None else level
     if top > high[1] + ROUNDING * max(spacing, abs(high[1])):
-        raise SceneError(f"{thing}: fill_to: {top:g} m is above the top of {called}, y = {high[1]:.6g} m")
+        raise SceneError(f"{label}: fill_to: {top:g} m is above the top of {called}, y = {high[1]:.6g} m")
     if top - low[1] < spacing * (1.0 - ROUNDING):
         raise SceneError(
-            f"{thing}: fill_to: {top:g} m is less than a spacing of {spacing:g} m above the lowest point of {called}, "
+            f"{label}: fill_to: {top:g} m is less than a spacing of {spacing:g} m above the lowest point of {called}, "
             f"y = {low[1]:.6g} m"
         )
     sizes = np.array([high[0] - low[0], top - low[1], high[2] - low[2]])
-    check_size(thing, (sizes / spacing)[: 2 if z is not None else 3], spacing)
+    check_size(label, (sizes / spacing)[: 2 if z is not None else 3], spacing)
     # a first lattice finds where the walls are; a second one begins half a spacing from them
     first = Grid.over(low, high, low, high, top, spacing, z)
     points, gaps = first.enclosed(solids)
     if len(points) == 0:
-        raise SceneError(f"{thing}: {_why_empty(called, first, solids, high[1], top)}")
+        raise SceneError(f"{label}: {_why_empty(called, first, solids, high[1], top)}")
     reach = np.minimum(gaps, 2.0 * spacing)[:, None]
     inner_low, inner_high = (points - reach).min(axis=0), (points + reach).max(axis=0)
     if len(walls) == 1 and walls[0].is_upright_tank:
@@ -228,11 +228,11 @@ def distances(solids: Sequence[Solid], points: Points, most: float) -> Points:
     return found
 
 
-def _span(thing: str, called: str, walls: Sequence[Solid]) -> tuple[Points, Points]:
+def _span(label: str, called: str, walls: Sequence[Solid]) -> tuple[Points, Points]:
     """Corners (3,) [m] of the box around containers."""
     ends = [wall.extent() for wall in walls if not isinstance(wall.shape, Plane)]
     if not ends:
-        raise SceneError(f"{thing}: container: {called} has no shape with an inside that could be filled")
+        raise SceneError(f"{label}: container: {called} has no shape with an inside that could be filled")
     return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
 
 

@@ -1,4 +1,4 @@
-"""The place on a thing that is nearest to a point: on its tetrahedra, triangles, segments or particles."""
+"""The place on an object that is nearest to a point: on its tetrahedra, triangles, segments or particles."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from shinari.compute.program import run_once
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 
 
 def elements_of(group: Particles) -> np.ndarray:

@@ -64,7 +64,9 @@ class Pins:
         chosen = self._chosen("unpin", handle, indices)
         massless = np.flatnonzero(chosen & (_masses(self._run.scene) == 0.0))
         if len(massless):
-            name, members = next((name, members) for name, members in self._run.model.things if massless[0] in members)
+            name, members = next(
+                (name, members) for name, members in self._run.model.object_ranges if massless[0] in members
+            )
             raise SceneError(
                 f"{name}: unpin: particle {massless[0] - members.start} is fixed by mass 0 and has no other"
             )

@@ -16,7 +16,7 @@ from shinari.api.contacts import joined, report
 from shinari.api.pins import Pins
 from shinari.api.scene import Scene
 from shinari.api.visual_surfaces import vertices_now
-from shinari.collision.report import Contacts, Touches
+from shinari.collision.report import ContactImpulses, Contacts
 from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
@@ -25,7 +25,7 @@ from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
 from shinari.solver.build import build_model
 from shinari.solver.diagnostics import Energy, Measured, Residual
 from shinari.solver.run import Run
-from shinari.solver.schedule import Workspace
+from shinari.solver.schedule import SystemList
 from shinari.systems.colliders.system import poses_at
 from shinari.systems.failure.tearing import elements_left, faces_left, shown_left
 from shinari.systems.fluid.queries import FluidQueries
@@ -183,7 +183,7 @@ class Simulation:
         return Pins(self._run)
 
     @property
-    def _work(self) -> Workspace:
+    def _work(self) -> SystemList:
         """The bound systems, for checks that look inside."""
         return self._run.work
 
@@ -396,14 +396,15 @@ class Simulation:
 
         Args:
             of: Name of a constraint type, for all of its rows in the order in which they were added (those of cloth
-                and ropes last); what `add_constraint` or `attach` returned, for its rows; a joint; or a thing, a body
+                and ropes last); what `add_constraint` or `attach` returned, for its rows; a joint; or an object, a body
                 or a collider.
 
         Returns:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
             rows that are solved as a system: an attachment gives the force with which the particle pulls at its
             target, so a hanging weight reads (0, -m g, 0). Of a joint `.force` (3,) [N] and `.torque` (3,) [N m] on
-            its second body, world axes. For a thing, a body or a collider the sum of its contact forces, (3,) [N], see
+            its second body, world axes. For an object, a body or a collider the sum of its contact forces, (3,) [N],
+            see
             `contacts`.
 
         Raises:
@@ -425,8 +426,10 @@ class Simulation:
     def contacts(self) -> Contacts:
         """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
         systems = self._work.systems
-        touches = Touches.joined([found for system in systems if (found := system.touches()) is not None])
-        contacts = report(touches, self.model, self.state, self.settings.dt)
+        contact_impulses = ContactImpulses.joined(
+            [found for system in systems if (found := system.contact_impulses()) is not None]
+        )
+        contacts = report(contact_impulses, self.model, self.state, self.settings.dt)
         return joined([contacts, *(found for system in systems if (found := system.contacts()) is not None)])
 
     def strains(self, of: str = "distance") -> np.ndarray:

@@ -84,7 +84,7 @@ def _scene(path: Path) -> dict[str, Any]:
 
 
 def _thing(group: Any) -> str:
-    """What a thing of a scene consists of."""
+    """What an object of a scene consists of."""
     tables = {
         "tetrahedra": group.tetrahedra,
         "triangles": group.faces,

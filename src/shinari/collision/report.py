@@ -6,16 +6,16 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Touches:
+class ContactImpulses:
     """Contacts that pushed in the last step, and how much.
 
-    A contact lies between a point of the first thing, the mean of up to four particles by positive weights that sum to
+    A contact lies between a point of the first object, the mean of up to four particles by positive weights that sum to
     one, and a point of the second, by negative weights that sum to minus one; or a collider or a body.
 
     Attributes:
         particles: Particles of each contact in solver order, (K, 4) uint32; any with weight 0 where there are fewer.
         weights: Their weights, (K, 4).
-        colliders: Index of the collider, (K,) int64, bodies counted on from there; -1 where the second thing has
+        colliders: Index of the collider, (K,) int64, bodies counted on from there; -1 where the second object has
             particles.
         normals: Unit vectors from the second to the first at the last touch, (K, 3).
         impulses: Sum over the step of the impulses on the first [N s], (K, 3) float64.
@@ -28,19 +28,19 @@ class Touches:
     impulses: np.ndarray
 
     @staticmethod
-    def none() -> "Touches":
+    def none() -> "ContactImpulses":
         """No contacts."""
-        return Touches(
+        return ContactImpulses(
             np.zeros((0, 4), np.uint32), np.zeros((0, 4)), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3))
         )
 
     @staticmethod
-    def joined(parts: "list[Touches]") -> "Touches":
+    def joined(parts: "list[ContactImpulses]") -> "ContactImpulses":
         """The contacts of several families, or of several lists of one."""
         if not parts:
-            return Touches.none()
-        return Touches(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in Touches.__dataclass_fields__)
+            return ContactImpulses.none()
+        return ContactImpulses(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ContactImpulses.__dataclass_fields__)
         )
 
 
@@ -49,11 +49,11 @@ class Contacts:
     """Contacts that pushed in the last step.
 
     Attributes:
-        positions: Where the surface of the first thing touches [m], (K, 3).
+        positions: Where the surface of the first object touches [m], (K, 3).
         normals: Unit vectors from the second to the first, (K, 3).
         forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
-        first: Names of the first things, (K,).
-        second: Names of the second things, (K,): things, colliders or bodies.
+        first: Names of the first objects, (K,).
+        second: Names of the second objects, (K,): objects, colliders or bodies.
         particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were
             added.
     """

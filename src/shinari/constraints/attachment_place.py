@@ -6,7 +6,7 @@ r"""Attachments of a point to a place on a segment, on a triangle or in a tetrah
                     \ : /         \ | /          C = x0 - place  (three rows, solved together)
                       2           2---3          grad0 of row r = the unit vector of axis r,   grad_k = -b_k grad0
 
-The weights b are barycentric coordinates, b1 = 1 - b2 - b3 - ..., so the place moves with the thing that it lies on.
+The weights b are barycentric coordinates, b1 = 1 - b2 - b3 - ..., so the place moves with the object that it lies on.
 The force acts at x0 and, spread by the weights, at the place: where the two coincide it exerts no torque, so linear and
 angular momentum are kept. With one compliance it is a spring of zero length, the same in every direction.
 """

@@ -34,8 +34,8 @@ class ConstraintType:
             for single rows in which the parameters alone determine it; the same use and the same test.
         translation_invariant: True when moving all points together leaves C unchanged; then the gradients sum to zero.
         places: Parameters of width 3 that are places in the world [m]. The solver keeps positions relative to an origin
-            near the thing, and moves these along; a type that depends on where the world's origin is and declares none
-            costs its things that precision.
+            near the object, and moves these along; a type that depends on where the world's origin is and declares none
+            costs its objects that precision.
         non_negative: Parameters that must not be negative.
         lanes: True when sixteen rows at a time should be solved with vector instructions: for types with much
             arithmetic. `evaluate` has to select where it would branch.

@@ -101,7 +101,7 @@ def joined(a, b):
 
 
 @function(fastmath=AS_WRITTEN)
-def touch(a, b):
+def boxes_overlap(a, b):
     """Whether two boxes (low, high) share a point."""
     return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])
 
@@ -172,10 +172,12 @@ def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        while touch(box, nodes.box[node]):
+        while boxes_overlap(box, nodes.box[node]):
             if node >= count:
                 for p in range(max(leaves.first[node - count], later + 1), leaves.first[node - count + 1]):
-                    if touch(box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])):
+                    if boxes_overlap(
+                        box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])
+                    ):
                         if at >= 0:
                             pairs.boxes[at + found] = pair_of(query, places.box[p], later)
                         found += 1
@@ -218,13 +220,13 @@ def search_packet(
     while depth > 0 and met <= MET:
         depth -= 1
         node = stack[depth]
-        while touch(box, nodes.box[node]):
+        while boxes_overlap(box, nodes.box[node]):
             if node >= count:
                 for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
                     b = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
                     near_x0[met], near_y0[met], near_z0[met], near_x1[met], near_y1[met], near_z1[met] = b
                     near[met] = p
-                    met += np.int64(touch(box, b))
+                    met += np.int64(boxes_overlap(box, b))
                 break
             node = 2 * node
             stack[depth] = node + 1

@@ -13,7 +13,7 @@ class EmbeddedSurface:
     """A surface inside a mesh of tetrahedra: each vertex keeps its barycentric coordinates in one of them.
 
     Attributes:
-        vertices: Vertices at rest, where the thing was put [m], (V, 3) float64.
+        vertices: Vertices at rest, where the object was put [m], (V, 3) float64.
         faces: Triangles, (F, 3) int64.
         corners: Particles of the tetrahedron of each vertex, (V, 4) uint32, local indices.
         weights: Barycentric coordinates there, (V, 4) float64; they sum to one, and one is negative where the vertex

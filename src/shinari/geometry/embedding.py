@@ -29,12 +29,12 @@ FARTHEST_CELLS = 2.0
 
 
 def bind(
-    thing: str, surface_vertices: np.ndarray, faces: np.ndarray, vertices: np.ndarray, tetrahedra: np.ndarray
+    label: str, surface_vertices: np.ndarray, faces: np.ndarray, vertices: np.ndarray, tetrahedra: np.ndarray
 ) -> EmbeddedSurface:
     """Bind a surface to tetrahedra.
 
     Args:
-        thing: What it belongs to, for messages: `"soft body 'jelly'"`.
+        label: What it belongs to, for messages: `"soft body 'jelly'"`.
         surface_vertices: Vertices of the surface [m], (V, 3).
         faces: Its triangles, (F, 3).
         vertices: Vertices of the tetrahedra [m], (N, 3), in the same coordinates.
@@ -50,12 +50,12 @@ def bind(
     x = np.ascontiguousarray(vertices, np.float64)
     table = np.ascontiguousarray(tetrahedra, np.int64)
     sizes = longest_edges(x, table)
-    chosen, weights, distances = _find(thing, points, x, table, sizes)
+    chosen, weights, distances = _find(label, points, x, table, sizes)
     far = np.flatnonzero(distances > sizes[chosen])
     if len(far):
         worst = far[np.argmax(distances[far])]
         warn(
-            f"{thing}: visual: vertex {worst} is {distances[worst]:.3g} m outside the tetrahedra, farther than the "
+            f"{label}: visual: vertex {worst} is {distances[worst]:.3g} m outside the tetrahedra, farther than the "
             f"nearest of them is long, {sizes[chosen[worst]]:.3g} m"
             + (f"; so are {len(far) - 1} more" if len(far) > 1 else "")
             + ". They move as that tetrahedron would go on; smaller tetrahedra that reach them look better",
@@ -65,7 +65,7 @@ def bind(
 
 
 def _find(
-    thing: str, points: np.ndarray, x: np.ndarray, tetrahedra: np.ndarray, sizes: np.ndarray
+    label: str, points: np.ndarray, x: np.ndarray, tetrahedra: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tetrahedron of each point (V,), its weights there (V, 4), and how far outside it is [m] (V,)."""
     corners = x[tetrahedra]
@@ -92,7 +92,7 @@ def _find(
             first = outside[0]
             away = float(np.linalg.norm(x - points[first], axis=1).min())
             raise SceneError(
-                f"{thing}: visual: vertex {first} of the visual mesh is outside its tetrahedra, {away:.3g} m from the "
+                f"{label}: visual: vertex {first} of the visual mesh is outside its tetrahedra, {away:.3g} m from the "
                 f"nearest vertex of them, more than the {limit:.3g} m it may be ({len(outside)} of {len(points)} "
                 f"vertices are). Both meshes are in the same coordinates and units: metres"
             )

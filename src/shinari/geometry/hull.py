@@ -23,12 +23,12 @@ _IN_PLANE = "all lie in one plane; a hull needs four that do not"
 Triangle = tuple[int, int, int]
 
 
-def convex_hull(points: np.ndarray, thing: str = "hull") -> tuple[np.ndarray, list[np.ndarray]]:
+def convex_hull(points: np.ndarray, label: str = "hull") -> tuple[np.ndarray, list[np.ndarray]]:
     """Convex hull of points.
 
     Args:
         points: Finite positions [m], (N, 3).
-        thing: What messages name.
+        label: What messages name.
 
     Returns:
         Which of the points are corners, (V,) increasing, and the corners of each face as places among those (K,),
@@ -43,8 +43,8 @@ def convex_hull(points: np.ndarray, thing: str = "hull") -> tuple[np.ndarray, li
     kept.sort()
     while True:
         places = points[kept]
-        triangles = _triangles(places, flat, thing)
-        faces = _merged(places, triangles, flat, thing)
+        triangles = _triangles(places, flat, label)
+        faces = _merged(places, triangles, flat, label)
         meeting = np.bincount(np.concatenate([np.unique(face) for face in faces]), minlength=len(kept))
         corners = np.unique(np.array(triangles))
         doubles = _doubles(places, triangles, flat)
@@ -52,7 +52,7 @@ def convex_hull(points: np.ndarray, thing: str = "hull") -> tuple[np.ndarray, li
         if len(wanted) == len(corners):
             break
         if len(wanted) < 4:
-            raise SceneError(f"{thing}: points: {_IN_PLANE}")
+            raise SceneError(f"{label}: points: {_IN_PLANE}")
         kept = kept[wanted]
     rank = np.zeros(len(kept), np.int64)
     rank[corners] = np.arange(len(corners))
@@ -104,10 +104,10 @@ class _Points:
         return (value > 0) - (value < 0)
 
 
-def _triangles(places: np.ndarray, flat: float, thing: str) -> list[Triangle]:
+def _triangles(places: np.ndarray, flat: float, label: str) -> list[Triangle]:
     """Triangles of the hull of different points, counter-clockwise seen from outside."""
     points = _Points(places)
-    a, b, c, d = _start(places, flat, thing)
+    a, b, c, d = _start(places, flat, label)
     if points.above((a, b, c), d):
         b, c = c, b
     waiting: dict[Triangle, tuple[np.ndarray, np.ndarray]] = {}
@@ -158,7 +158,7 @@ def _seen_from(
     return seen, rim
 
 
-def _start(places: np.ndarray, flat: float, thing: str) -> tuple[int, int, int, int]:
+def _start(places: np.ndarray, flat: float, label: str) -> tuple[int, int, int, int]:
     """Four points far from one place, one line and one plane."""
     a = int(np.argmin(places[:, 0]))
     arms = places - places[a]
@@ -167,16 +167,16 @@ def _start(places: np.ndarray, flat: float, thing: str) -> tuple[int, int, int, 
     across = np.linalg.norm(np.cross(arms, along), axis=1)
     c = int(np.argmax(across))
     if not across[c] > flat:
-        raise SceneError(f"{thing}: points: a hull needs four that are not in one plane; these lie in one line")
+        raise SceneError(f"{label}: points: a hull needs four that are not in one plane; these lie in one line")
     normal = np.cross(along, arms[c]) / across[c]
     heights = np.abs(arms @ normal)
     d = int(np.argmax(heights))
     if not heights[d] > flat:
-        raise SceneError(f"{thing}: points: {_IN_PLANE}")
+        raise SceneError(f"{label}: points: {_IN_PLANE}")
     return a, b, c, d
 
 
-def _merged(places: np.ndarray, triangles: list[Triangle], flat: float, thing: str) -> list[np.ndarray]:
+def _merged(places: np.ndarray, triangles: list[Triangle], flat: float, label: str) -> list[np.ndarray]:
     """Faces: triangles that lie in one plane together, as loops of corners; large triangles decide first."""
     corners = places[np.array(triangles)]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -190,7 +190,7 @@ def _merged(places: np.ndarray, triangles: list[Triangle], flat: float, thing: s
         normal = normals[seed] / areas[seed]
         members = _in_plane(places @ normal - corners[seed, 0] @ normal, flat, triangles, beside, taken, seed)
         if len(members) == len(triangles):
-            raise SceneError(f"{thing}: points: {_IN_PLANE}")
+            raise SceneError(f"{label}: points: {_IN_PLANE}")
         loop = _loop(triangles, beside, members)
         if not loop:  # it touches itself at a corner: its triangles stay faces of their own
             members, loop = {seed}, list(triangles[seed])

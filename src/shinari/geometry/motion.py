@@ -95,17 +95,17 @@ class Oscillation:
         return position, np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def pose_at(motion: Motion, time: float, rotation: np.ndarray, thing: str = "motion") -> Pose:
-    """Pose of a motion at a time; one that gives a position alone keeps the rotation. Messages name `thing`.
+def pose_at(motion: Motion, time: float, rotation: np.ndarray, label: str = "motion") -> Pose:
+    """Pose of a motion at a time; one that gives a position alone keeps the rotation. Messages name `label`.
 
     Raises:
         SceneError: The motion returns something else than numbers of the right shape.
     """
     value = motion(time)
     if isinstance(value, tuple) and len(value) == 2:
-        position = check.vector(thing, f"position at t = {time:g} s", value[0])
-        return position, check.unit_quaternion(thing, f"rotation at t = {time:g} s", value[1])
-    return check.vector(thing, f"position at t = {time:g} s", value), rotation
+        position = check.vector(label, f"position at t = {time:g} s", value[0])
+        return position, check.unit_quaternion(label, f"rotation at t = {time:g} s", value[1])
+    return check.vector(label, f"position at t = {time:g} s", value), rotation
 
 
 def rotation_matrix(rotation: np.ndarray) -> np.ndarray:

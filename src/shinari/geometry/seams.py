@@ -11,11 +11,11 @@ from shinari.errors import SeamWarning, warn
 from shinari.geometry.topology import boundary_edges
 
 
-def warn_of_seams(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.integer]) -> None:
+def warn_of_seams(label: str, vertices: NDArray[np.float64], faces: NDArray[np.integer]) -> None:
     """Tell of vertices on boundaries that lie exactly where others do.
 
     Args:
-        thing: What the mesh belongs to.
+        label: What the mesh belongs to.
         vertices: Vertices [m], (V, 3).
         faces: Their triangles, (F, 3).
     """
@@ -27,7 +27,7 @@ def warn_of_seams(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.i
         return
     one = again[0]
     warn(
-        f"{thing}: {again.size} vertices on its boundaries lie exactly where others do, vertex {rim[one]} where "
+        f"{label}: {again.size} vertices on its boundaries lie exactly where others do, vertex {rim[one]} where "
         f"{twins[one]} is, and no triangle joins them: it comes apart there. Export the mesh without seams, or join "
         "them: trimesh's mesh.merge_vertices(merge_tex=True, merge_norm=True)",
         SeamWarning,

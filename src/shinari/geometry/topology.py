@@ -35,7 +35,7 @@ def check_mesh(vertices: ArrayLike, faces: ArrayLike, name: str) -> tuple[NDArra
         Vertices, float64, C-contiguous, shape (V, 3), and faces, int32, C-contiguous, shape (F, 3).
 
     Raises:
-        SceneError: The mesh cannot be simulated; the message names the thing, the field and the first index at fault.
+        SceneError: The mesh cannot be simulated; the message names the object, the field and the first index at fault.
     """
     points = _table(vertices, f"{name}: vertices", "iuf", "numbers")
     triangles = _table(faces, f"{name}: faces", "iu", "integers")

@@ -15,9 +15,9 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import FileError, FrameError
+from shinari.io.frame_queue import FrameQueueFrames, frame_dtype
 from shinari.io.npz import NpzFrames
 from shinari.io.results import Frame, Layout, frame_shapes
-from shinari.io.spool import SpoolFrames, frame_dtype
 from shinari.io.vtkhdf_reader import VtkhdfFrames
 from shinari.partial import reason
 
@@ -97,7 +97,7 @@ class Cache:
         return np.asarray(self._rows("measures", 0, len(self)))
 
     def frames(self) -> np.ndarray:
-        """All frames, structured as `shinari.io.spool.frame_dtype` says, shape (T,).
+        """All frames, structured as `shinari.io.frame_queue.frame_dtype` says, shape (T,).
 
         They are gathered in a temporary file without a name, from which the array is mapped: memory does not grow with
         the number of frames.
@@ -174,5 +174,5 @@ def open_cache(path: str | os.PathLike) -> Cache:
     if suffix == ".vtkhdf":
         return Cache(path, VtkhdfFrames(path))
     if suffix == ".npy":
-        return Cache(path, SpoolFrames(path))
+        return Cache(path, FrameQueueFrames(path))
     raise FileError(f"{path}: unknown kind of run {suffix!r}, expected .npz or .vtkhdf")

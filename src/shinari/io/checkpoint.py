@@ -3,7 +3,7 @@
     /VTKHDF, /shinari     the moment as a VTKHDF file of one step, see `shinari.io.vtkhdf`: give the file the
                           extension .vtkhdf and ParaView opens it
     /checkpoint           format, version, settings, frame, left_over, digest of the model as attributes
-      scene               the scene as JSON, see `shinari.io.pack`
+      scene               the scene as JSON, see `shinari.io.codec`
       changes             what was changed of it while it ran, an attribute, packed in the same way
       arrays/<k>          the arrays that the JSON refers to
       state/<name>        the arrays of `State.arrays`
@@ -30,9 +30,9 @@ from shinari.api.simulation import Simulation
 from shinari.compute import Record
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
+from shinari.io.codec import Codec, decode, record_class
+from shinari.io.decode_scene import scene_node, scene_of
 from shinari.io.frames import frame_of, layout_of
-from shinari.io.pack import Packed, record_class, unpack
-from shinari.io.unpack_scene import scene_node, scene_of
 from shinari.io.vtkhdf import Stream, VtkhdfWriter
 from shinari.model.model import Model
 from shinari.model.state import array_layout
@@ -99,7 +99,7 @@ def load(path: str | os.PathLike, scene: Scene | None = None) -> Simulation:
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
-    """What a checkpoint holds, without building it: version, settings, frame, time [s], things and functions.
+    """What a checkpoint holds, without building it: version, settings, frame, time [s], objects and functions.
 
     Raises:
         MissingExtraError: h5py is not installed.
@@ -144,9 +144,9 @@ class _Content:
 
 
 def _write(group: Any, simulation: Simulation) -> None:
-    packed = Packed()
-    node = scene_node(simulation.scene, packed)
-    changes = packed.pack(simulation.changes())
+    codec = Codec()
+    node = scene_node(simulation.scene, codec)
+    changes = codec.encode(simulation.changes())
     group.attrs["format"] = FORMAT
     group.attrs["version"] = __version__
     group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
@@ -154,11 +154,11 @@ def _write(group: Any, simulation: Simulation) -> None:
     group.attrs["external_work"] = simulation.state.external_work
     group.attrs["left_over"] = simulation.left_over
     group.attrs["digest"] = model_digest(simulation.model_as_described())
-    group.attrs["functions"] = json.dumps(packed.functions)
+    group.attrs["functions"] = json.dumps(codec.functions)
     group.attrs["changes"] = json.dumps(changes)
     group.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
     arrays = group.create_group("arrays")
-    for index, array in enumerate(packed.arrays):
+    for index, array in enumerate(codec.arrays):
         arrays.create_dataset(str(index), data=array)
     state = group.create_group("state")
     for name, array in simulation.state.arrays().items():
@@ -198,7 +198,7 @@ def _resume(content: _Content, scene: Scene | None, path: str | os.PathLike) -> 
                 f"scene, built as it was: Simulation.load(path, scene=scene)"
             )
         try:
-            scene = scene_of(content.node, lambda node: unpack(node, content.arrays))
+            scene = scene_of(content.node, lambda node: decode(node, content.arrays))
         except Exception as error:
             raise FileError(f"{path}: the scene in the checkpoint is damaged: {reason(error)}") from error
     try:
@@ -234,16 +234,16 @@ def _take_changes(simulation: Simulation, content: _Content, path: str | os.Path
             for name, node in content.changes["dict"]
             if not (isinstance(node, dict) and "function" in node)
         ]
-        simulation.take_changes(unpack({"dict": items}, content.arrays))
+        simulation.take_changes(decode({"dict": items}, content.arrays))
     except Exception as error:
         raise FileError(f"{path}: the changes in the checkpoint are damaged: {reason(error)}") from error
 
 
 def model_digest(model: Model) -> str:
     """Sum of everything that is in a model; two models with the same sum step in the same way."""
-    packed = Packed()
-    total = hashlib.sha256(json.dumps(packed.pack(_plain(model))).encode())
-    for array in packed.arrays:
+    codec = Codec()
+    total = hashlib.sha256(json.dumps(codec.encode(_plain(model))).encode())
+    for array in codec.arrays:
         total.update(f"{array.dtype.str}{array.shape}".encode())
         total.update(array.tobytes())
     return total.hexdigest()

@@ -7,23 +7,23 @@ from shinari.api.simulation import Simulation
 from shinari.api.visual_surfaces import velocities_now, vertices_now
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.io.results import Body, Frame, Layout, Part
-from shinari.io.torn import all_faces, drawn, varies
+from shinari.io.visible_elements import all_faces, drawn, varies
 from shinari.shapes.base import shape_mesh
 from shinari.solver.diagnostics import Measured
 from shinari.systems.rigid.surface import body_surface
 
 KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
 KINDS |= {"fluid": "points", "grains": "points"}
-"""How things are drawn that have no surface of their own."""
+"""How objects are drawn that have no surface of their own."""
 
 VELOCITY_SPAN = 1.0e-4
 """Part of a step over which the motion of a collider is differenced for its velocity."""
 
 
 def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, measured: bool = False) -> Layout:
-    """What results of a scene hold: every thing of particles is a part, every rigid body and every collider a body.
+    """What results of a scene hold: every object of particles is a part, every rigid body and every collider a body.
 
-    A thing with a visual surface is drawn by that, in place of its particles.
+    An object with a visual surface is drawn by that, in place of its particles.
 
     Args:
         scene: The scene.

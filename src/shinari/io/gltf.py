@@ -8,7 +8,7 @@ https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html. Y up, metres and seco
               segment that is not there in all frames has vertices of its own, which meet in one point meanwhile
     animation the weights of the targets, one of them 1 at each frame and all others 0, so that players that go from
               one frame to the next linearly move each vertex on a straight line
-    materials one a thing, with its colour, rough; both sides are drawn, except of containers
+    materials one an object, with its colour, rough; both sides are drawn, except of containers
 
 Every player holds all targets at once, and the file as many weights as the square of the frames: a clip is refused when
 it has more than `MOST_FRAMES` frames of moving vertices or more than `MOST_BYTES`. The frames are spooled until the run
@@ -25,10 +25,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shinari.errors import FileError
+from shinari.io.frame_queue import FrameQueueWriter
 from shinari.io.mapped import each_frame
-from shinari.io.moving import Moving, moving_parts
 from shinari.io.results import Frame, Layout, body_color, frame_shapes
-from shinari.io.spool import SpoolWriter
+from shinari.io.vertex_animation import AnimatedMesh, animated_meshes
 
 MOST_FRAMES = 240
 """WebGL 2 promises 256 vectors of uniforms to a vertex shader, and players keep one for each target."""
@@ -41,13 +41,13 @@ MODES = {"points": 0, "curve": 3, "mesh": 4}
 LINES = 1
 
 
-class GlbWriter(SpoolWriter):
+class GlbWriter(FrameQueueWriter):
     """Spools the frames of a clip and refuses what is too large."""
 
     def __init__(self, path: str | os.PathLike, layout: Layout, *, title: str = "") -> None:
         # as if all that can tear did: more vertices than there will be
         every = np.broadcast_to([[True], [False]], (2, *frame_shapes(layout)["drawn"]))
-        parts = moving_parts(path, layout, every)
+        parts = animated_meshes(path, layout, every)
         self._vertices = sum(part.count for part in parts)
         self._frame_bytes = sum(frame_bytes(part) for part in parts)
         super().__init__(path, layout, write_glb, title=title)
@@ -77,7 +77,7 @@ class GlbWriter(SpoolWriter):
         )
 
 
-def frame_bytes(part: Moving) -> int:
+def frame_bytes(part: AnimatedMesh) -> int:
     """Bytes of one frame of a part: positions and, for a mesh, normals."""
     return (24 if part.kind == "mesh" else 12) * part.count
 
@@ -88,7 +88,7 @@ def write_glb(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     Args:
         path: File to write.
         layout: What the frames hold; no part flows.
-        frames: Structured array as `shinari.io.spool.frame_dtype` says, shape (T,).
+        frames: Structured array as `shinari.io.frame_queue.frame_dtype` says, shape (T,).
         title: One line about the run, kept as the name of the scene.
     """
     document = _Document(title)
@@ -96,7 +96,7 @@ def write_glb(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     if len(frames) > 1:
         times = document.floats("SCALAR", frames["time"] - frames["time"][0], bounds=True)
         weights = document.floats("SCALAR", np.eye(len(frames))[:, 1:].ravel())
-    for part in moving_parts(path, layout, frames["drawn"]):
+    for part in animated_meshes(path, layout, frames["drawn"]):
         if part.count:
             _add_part(document, part, layout, frames, times, weights)
     for index in range(len(layout.bodies)):
@@ -174,7 +174,9 @@ def _put_chunk(stream: BinaryIO, kind: bytes, length: int, pieces: Iterator[byte
         stream.write(data)
 
 
-def _add_part(document: _Document, part: Moving, layout: Layout, frames: np.ndarray, times: int, weights: int) -> None:
+def _add_part(
+    document: _Document, part: AnimatedMesh, layout: Layout, frames: np.ndarray, times: int, weights: int
+) -> None:
     """A node with a mesh whose targets are the frames after the first."""
     values = [("POSITION", _positions(part))]
     if part.kind == "mesh":
@@ -213,11 +215,11 @@ def _add_part(document: _Document, part: Moving, layout: Layout, frames: np.ndar
         document.animate(node, "weights", times, weights)
 
 
-def _positions(part: Moving) -> Callable[[Any], np.ndarray]:
+def _positions(part: AnimatedMesh) -> Callable[[Any], np.ndarray]:
     return lambda frame: np.asarray(frame["positions"][part.rows_of(frame["drawn"])], np.float32)
 
 
-def _normals(part: Moving, layout: Layout) -> Callable[[Any], np.ndarray]:
+def _normals(part: AnimatedMesh, layout: Layout) -> Callable[[Any], np.ndarray]:
     from shinari.geometry.vertex_normals import vertex_normals
 
     start, stop, where = part.part.start, part.part.stop, layout.varying.get(part.name)
@@ -230,7 +232,7 @@ def _normals(part: Moving, layout: Layout) -> Callable[[Any], np.ndarray]:
     return values
 
 
-def _bounds(part: Moving, frames: np.ndarray) -> Iterator[tuple[list[float], list[float]]]:
+def _bounds(part: AnimatedMesh, frames: np.ndarray) -> Iterator[tuple[list[float], list[float]]]:
     """Bounds of the positions of the first frame and of the differences of the others, which the format asks for."""
     value, first = _positions(part), np.zeros((part.count, 3), np.float32)
     for index, frame in enumerate(each_frame(frames)):

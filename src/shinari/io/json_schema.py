@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from shinari.io import scene_schema, schema_bodies, schema_fluids, schema_solids, schema_things
+from shinari.io import scene_schema, schema_bodies, schema_fluids, schema_objects, schema_solids
 from shinari.shapes.registry import shape_types
 
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of scene files, for editors and other programs: the text of `shinari schema`."""
     (reference,), components = msgspec.json.schema_components([scene_schema.SceneFile], ref_template="#/$defs/{name}")
-    modules = (schema_things, schema_solids, schema_bodies, schema_fluids, scene_schema)
+    modules = (schema_objects, schema_solids, schema_bodies, schema_fluids, scene_schema)
     tables = {name: table for module in modules for name, table in vars(module).items()}
     tables |= {each.table.__name__: each.table for each in shape_types() if each.table is not None}
     for name, definition in components.items():

@@ -55,7 +55,7 @@ def write_npz(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     Args:
         path: File to write.
         layout: What the frames hold.
-        frames: Structured array as `shinari.io.spool.frame_dtype` says, shape (T,); may be mapped from a file.
+        frames: Structured array as `shinari.io.frame_queue.frame_dtype` says, shape (T,); may be mapped from a file.
         title: One line about the run.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:

@@ -30,9 +30,9 @@ import numpy as np
 
 from shinari.geometry.files.obj import format_obj
 from shinari.io.file_writer import FileWriter
-from shinari.io.moving import Moving, moving_parts
 from shinari.io.results import BodyPoints, Frame, Layout
 from shinari.io.usd import different
+from shinari.io.vertex_animation import AnimatedMesh, animated_meshes
 from shinari.partial import reserve
 
 HEADER = struct.Struct("<12siiffi")
@@ -73,7 +73,7 @@ def cached_meshes(path: Path, layout: Layout) -> list[CachedMesh]:
     Raises:
         FileError: A part tears or flows.
     """
-    parts = moving_parts(path, layout)
+    parts = animated_meshes(path, layout)
     names = different(re.sub(r"\W", "_", name) for name in [*(part.name for part in parts), "bodies", "colliders"])
     meshes = [
         CachedMesh(
@@ -143,7 +143,7 @@ class Pc2Writer(FileWriter):
         return self._folder
 
 
-def _rows(part: Moving) -> Callable[[Frame], np.ndarray]:
+def _rows(part: AnimatedMesh) -> Callable[[Frame], np.ndarray]:
     return lambda frame: np.asarray(frame.positions)[part.rows]
 
 

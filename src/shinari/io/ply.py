@@ -4,7 +4,7 @@
 points of all parts, part after part, then the vertices of the bodies where they are at that moment; the faces of the
 meshes and bodies; the lines of the curves as `edge` elements. The particles of points parts are vertices without faces;
 those of fluids that wait in an emitter are left out. The vertices have velocities `vx vy vz` [m/s], where there is a
-fluid a `density` [kg/m^3], 0 for what is no fluid, and the colour `red green blue` of their thing. A fluid that is
+fluid a `density` [kg/m^3], 0 for what is no fluid, and the colour `red green blue` of their object. A fluid that is
 drawn by its surface is a mesh in place of its particles, and no vertex has velocities then. Normals are left to the
 reader, who knows at which angle an edge is sharp.
 

@@ -1,6 +1,6 @@
 """What a run writes, whatever the format: the layout, said once, and the frames.
 
-A `Layout` names what is drawn from which points and which rigid things there are; a `Frame` holds the numbers of one
+A `Layout` names what is drawn from which points and which rigid objects there are; a `Frame` holds the numbers of one
 moment. Its points are the particles, then the vertices of the surfaces that are shown in place of particles, one
 surface after the other. The writers of `shinari.output.writers` take both and know nothing of the simulation.
 """
@@ -103,7 +103,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A thing with a mesh of its own that moves as a whole: a rigid body, a collider.
+    """A object with a mesh of its own that moves as a whole: a rigid body, a collider.
 
     Attributes:
         name: Name, unique among the bodies.

@@ -33,7 +33,7 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.io import scene_schema as schema
-from shinari.io import schema_things as things
+from shinari.io import schema_objects as things
 from shinari.io.scene_fluids import add_emitter, add_fluid, add_grains, add_sink
 from shinari.io.scene_materials import material_of, pin
 from shinari.io.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
@@ -173,7 +173,7 @@ def _ignore_contact(scene: Scene, table: schema.IgnoreContactTable) -> None:
 
 
 def _locate(table: str, index: int, add: Callable[[], None]) -> None:
-    """Add a thing; an error says which table of the file it comes from."""
+    """Add an object; an error says which table of the file it comes from."""
     try:
         add()
     except SceneError as error:
@@ -201,11 +201,11 @@ def _add_particles(scene: Scene, table: things.ParticlesTable) -> None:
 
 
 def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
-    thing = f"cloth {table.name!r}" if table.name else "cloth"
+    label = f"cloth {table.name!r}" if table.name else "cloth"
     if (table.mesh is None) == (table.grid is None):
-        raise SceneError(f"{thing}: mesh, grid: exactly one of the two must be given")
+        raise SceneError(f"{label}: mesh, grid: exactly one of the two must be given")
     handle = scene.add_cloth(
-        _grid(thing, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
+        _grid(label, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
         material=material_of(ClothMaterial, table.material),
         self_collision=table.self_collision,
         position=table.position,
@@ -228,11 +228,11 @@ def _add_rope(scene: Scene, table: things.RopeTable) -> None:
 
 
 def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> None:
-    thing = f"soft body {table.name!r}" if table.name else "soft body"
+    label = f"soft body {table.name!r}" if table.name else "soft body"
     if (table.mesh is None) == (table.lattice is None):
-        raise SceneError(f"{thing}: mesh, lattice: exactly one of the two must be given")
+        raise SceneError(f"{label}: mesh, lattice: exactly one of the two must be given")
     handle = scene.add_soft_body(
-        _lattice(thing, table.lattice) if table.lattice is not None else _solid_file(folder, table.mesh or ""),
+        _lattice(label, table.lattice) if table.lattice is not None else _solid_file(folder, table.mesh or ""),
         material=material_of(SoftMaterial, table.material),
         cell=table.cell,
         visual=None if table.visual is None else inside(folder, table.visual),
@@ -246,9 +246,9 @@ def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> N
 
 
 def _add_rod(scene: Scene, table: things.RodTable) -> None:
-    thing = f"rod {table.name!r}" if table.name else "rod"
+    label = f"rod {table.name!r}" if table.name else "rod"
     rod = scene.add_rod(
-        _line(thing, table),
+        _line(label, table),
         material=material_of(RodMaterial, table.material),
         closed=table.closed,
         rest_curvature=table.rest_curvature,
@@ -262,9 +262,9 @@ def _add_rod(scene: Scene, table: things.RodTable) -> None:
 
 
 def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> None:
-    thing = f"shape matched {table.name!r}" if table.name else "shape matched"
+    label = f"shape matched {table.name!r}" if table.name else "shape matched"
     if (table.mesh is None) == (table.points is None):
-        raise SceneError(f"{thing}: mesh, points: exactly one of the two must be given")
+        raise SceneError(f"{label}: mesh, points: exactly one of the two must be given")
     handle = scene.add_shape_matched(
         inside(folder, table.mesh) if table.mesh is not None else np.array(table.points, np.float64),
         density=table.density,
@@ -282,13 +282,13 @@ def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> No
     pin(handle, table)
 
 
-def _line(thing: str, table: things.RopeTable | things.RodTable) -> Any:
+def _line(label: str, table: things.RopeTable | things.RodTable) -> Any:
     """Points of a rope or a rod."""
     ends = (table.start, table.to, table.count)
     if (table.points is None) != all(end is not None for end in ends) or (
         table.points is not None and any(end is not None for end in ends)
     ):
-        raise SceneError(f"{thing}: points: give either points, or from, to and count")
+        raise SceneError(f"{label}: points: give either points, or from, to and count")
     if table.points is not None:
         return table.points
     return np.linspace(np.array(table.start), np.array(table.to), int(table.count or 0))
@@ -298,20 +298,20 @@ def _add_constraint(scene: Scene, table: schema.ConstraintTable) -> None:
     import shinari.constraints  # noqa: F401  registers the types that come with the package
     from shinari.constraints.registry import constraint_type
 
-    thing = f"constraint {table.type!r}"
+    label = f"constraint {table.type!r}"
     lengths = {len(row) for row in table.indices}
     if len(lengths) > 1:
-        raise SceneError(f"{thing}: indices: all rows must have the same length, got {sorted(lengths)}")
+        raise SceneError(f"{label}: indices: all rows must have the same length, got {sorted(lengths)}")
     indices = np.array(table.indices, np.int64)
     if table.thing is not None:
         members = _thing(scene, "constraint", "thing", table.thing).particles
         if indices.size and indices.max() >= len(members):
-            raise SceneError(f"{thing}: indices: {indices.max()} is out of range 0 .. {len(members) - 1}")
+            raise SceneError(f"{label}: indices: {indices.max()} is out of range 0 .. {len(members) - 1}")
         indices += members.start
     known = [name for name, _ in constraint_type(table.type).parameters]
     unknown = sorted(set(table.parameters) - set(known))
     if unknown:
-        raise SceneError(f"{thing}: {unknown[0]}: unknown parameter; known are {', '.join(known) or 'none'}")
+        raise SceneError(f"{label}: {unknown[0]}: unknown parameter; known are {', '.join(known) or 'none'}")
     scene.add_constraint(
         table.type,
         indices,
@@ -327,7 +327,7 @@ def _add_constraint(scene: Scene, table: schema.ConstraintTable) -> None:
 def _attach(scene: Scene, table: schema.AttachTable) -> None:
     to = table.to
     if sum(value is not None for value in (to.thing, to.point, to.motion)) != 1:
-        raise SceneError("attach: to: exactly one of thing, point and motion must be given")
+        raise SceneError("attach: to: exactly one of object, point and motion must be given")
     if to.thing is None and any(value is not None for value in (to.index, to.nearest, to.place)):
         raise SceneError("attach: to: index, nearest and place are of an object")
     if sum(value is not None for value in (to.index, to.nearest, to.place)) > 1:
@@ -363,7 +363,7 @@ def _add_volume(scene: Scene, table: schema.VolumeTable) -> None:
 
 
 def _which(handle: Handle, field: str, index: Any, nearest: Any, otherwise: Any) -> int | list[int]:
-    """Particles of a thing by their indices, or the one nearest to a point."""
+    """Particles of an object by their indices, or the one nearest to a point."""
     if index is not None and nearest is not None:
         raise SceneError(f"attach: {field}: give either index or nearest, not both")
     if index is not None:
@@ -385,19 +385,19 @@ def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     return handle
 
 
-def _grid(thing: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
+def _grid(label: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.geometry.topology import grid
 
     if table.shape[0] * table.shape[1] > things.MOST_GRID_VERTICES:
-        raise SceneError(f"{thing}: grid.shape: {table.shape} is more than {things.MOST_GRID_VERTICES} vertices")
+        raise SceneError(f"{label}: grid.shape: {table.shape} is more than {things.MOST_GRID_VERTICES} vertices")
     return grid(shape=table.shape, size=table.size, diagonal=table.diagonal)
 
 
-def _lattice(thing: str, table: things.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
+def _lattice(label: str, table: things.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.geometry.tetrahedra.lattice import lattice
 
     if math.prod(table.cells) > things.MOST_LATTICE_CELLS:
-        raise SceneError(f"{thing}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")
+        raise SceneError(f"{label}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")
     return lattice(table.cells, table.size, split=table.split)
 
 

@@ -20,9 +20,9 @@ _SAMPLING = ("support", "kernel", "dimensions", "boundary")
 
 def add_fluid(scene: Scene, table: fluids.FluidTable, folder: Path) -> None:
     """Add the fluid of a table; the meshes that it names are in the folder of the scene file."""
-    thing = f"fluid {table.name!r}" if table.name else "fluid"
-    given = _one_of(thing, table, ("shape", "mesh", "container", "points"))
-    what = _containers(scene, thing, table.container) if given == "container" else _filled(table, given, folder)
+    label = f"fluid {table.name!r}" if table.name else "fluid"
+    given = _one_of(label, table, ("shape", "mesh", "container", "points"))
+    what = _containers(scene, label, table.container) if given == "container" else _filled(table, given, folder)
     sampling = {field: getattr(table, field) for field in _SAMPLING if getattr(table, field) is not None}
     handle = scene.add_fluid(
         what,
@@ -54,9 +54,9 @@ def add_sink(scene: Scene, table: fluids.SinkTable, folder: Path) -> None:
 
 def add_grains(scene: Scene, table: fluids.GrainsTable, folder: Path) -> None:
     """Add the grains of a table; the meshes that it names are in the folder of the scene file."""
-    thing = f"grains {table.name!r}" if table.name else "grains"
+    label = f"grains {table.name!r}" if table.name else "grains"
     handle = scene.add_grains(
-        _filled(table, _one_of(thing, table, ("shape", "mesh", "points")), folder),
+        _filled(table, _one_of(label, table, ("shape", "mesh", "points")), folder),
         radius=table.radius,
         spread=table.spread,
         packing=table.packing,
@@ -69,11 +69,11 @@ def add_grains(scene: Scene, table: fluids.GrainsTable, folder: Path) -> None:
     pin(handle, table)
 
 
-def _one_of(thing: str, table: Any, fields: tuple[str, ...]) -> str:
+def _one_of(label: str, table: Any, fields: tuple[str, ...]) -> str:
     """The one of some fields that is given."""
     given = [field for field in fields if getattr(table, field) is not None]
     if len(given) != 1:
-        raise SceneError(f"{thing}: {', '.join(fields)}: exactly one of them must be given")
+        raise SceneError(f"{label}: {', '.join(fields)}: exactly one of them must be given")
     return given[0]
 
 
@@ -84,12 +84,12 @@ def _filled(table: Any, given: str, folder: Path) -> Any:
     return inside(folder, table.mesh) if given == "mesh" else np.array(table.points, np.float64)
 
 
-def _containers(scene: Scene, thing: str, names: Any) -> list[ColliderHandle | BodyHandle]:
+def _containers(scene: Scene, label: str, names: Any) -> list[ColliderHandle | BodyHandle]:
     """The solids that are a container."""
     found = []
     for name in [names] if isinstance(names, str) else names:
         handle = scene[name]
         if not isinstance(handle, (ColliderHandle, BodyHandle)):
-            raise SceneError(f"{thing}: container: {name!r} is no collider or rigid body")
+            raise SceneError(f"{label}: container: {name!r} is no collider or rigid body")
         found.append(handle)
     return found

@@ -1,10 +1,10 @@
-"""Materials and pins of the things of a scene file."""
+"""Materials and pins of the objects of a scene file."""
 
 from typing import Any
 
 import msgspec
 
-from shinari.io.schema_things import Pinned
+from shinari.io.schema_objects import Pinned
 from shinari.scene.handle import Handle
 
 

@@ -1,6 +1,6 @@
 """What a scene file may hold: the tables, their fields and bounds.
 
-The classes here and in `schema_things`, `schema_solids`, `schema_bodies` and `schema_fluids` say which keys there are
+The classes here and in `schema_objects`, `schema_solids`, `schema_bodies` and `schema_fluids` say which keys there are
 and what their values look like; `shinari.io.scene_file` makes a scene of them, `shinari.io.json_schema` a
 description for other programs. Units are SI, Y is up, a rotation is a unit quaternion w x y z.
 """
@@ -12,8 +12,7 @@ from msgspec import Meta
 
 from shinari.io.schema_bodies import JointTable, RigidBodyTable
 from shinari.io.schema_fluids import EmitterTable, FluidTable, GrainsTable, SinkTable
-from shinari.io.schema_solids import ColliderTable, MotionTable
-from shinari.io.schema_things import (
+from shinari.io.schema_objects import (
     ClothTable,
     ParticlesTable,
     RodTable,
@@ -21,6 +20,7 @@ from shinari.io.schema_things import (
     ShapeMatchedTable,
     SoftBodyTable,
 )
+from shinari.io.schema_solids import ColliderTable, MotionTable
 from shinari.model.settings import DETECTIONS, METHODS, PRECISIONS, RIGID_SOLVERS, STIFFNESS_MODES, SWEEPS
 from shinari.schema_types import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
 
@@ -106,7 +106,7 @@ class ConstraintTable(Table):
     Attributes:
         type: Name of a registered constraint type.
         indices: Particles of each row.
-        thing: Name of the thing that the indices count in; left out: they count all particles of the scene.
+        thing: Name of the object that the indices count in; left out: they count all particles of the scene.
         compliance: Inverse stiffness, one for all or one for each row; inf: no force.
         compression_compliance: The same where the constraint is negative; left out: the same.
         stiffness: Stiffness 0 to 1 for the method `pbd`.
@@ -127,14 +127,14 @@ class ConstraintTable(Table):
 
 
 class AttachTarget(Table):
-    """What particles are attached to: particles of a thing, places on it or on a body, points, or what moves.
+    """What particles are attached to: particles of an object, places on it or on a body, points, or what moves.
 
     Attributes:
-        thing: Name of the other thing, or of a rigid body.
-        index: Particle of the other thing, or one each; left out: the one nearest to the first particle.
-        nearest: Point [m]; the particle of the other thing that is nearest to it.
-        place: Point [m]: the place on the other thing that is nearest to it, in a tetrahedron, on a triangle or on a
-            segment; `nearest`: the place nearest to each particle, which welds two things together. On a rigid body:
+        thing: Name of the other object, or of a rigid body.
+        index: Particle of the other object, or one each; left out: the one nearest to the first particle.
+        nearest: Point [m]; the particle of the other object that is nearest to it.
+        place: Point [m]: the place on the other object that is nearest to it, in a tetrahedron, on a triangle or on a
+            segment; `nearest`: the place nearest to each particle, which welds two objects together. On a rigid body:
             the point itself; `nearest`: where each particle is.
         point: Point of the world [m].
         motion: Target that moves.
@@ -152,14 +152,14 @@ class AttachTable(Table):
     """An attachment of particles.
 
     Attributes:
-        thing: Name of the thing that the particles belong to.
+        thing: Name of the object that the particles belong to.
         to: What they are attached to.
         index: Which particle, or several; left out: the one nearest to `nearest`, or to the point, or where the motion
             begins.
-        nearest: Point [m]; the particle of the thing that is nearest to it.
+        nearest: Point [m]; the particle of the object that is nearest to it.
         compliance: Inverse stiffness [m/N].
         break_force: Force [N] above which it lets go for good.
-        reach: Largest distance from a point to its place on the other thing [m]; left out: the longest edge there.
+        reach: Largest distance from a point to its place on the other object [m]; left out: the longest edge there.
     """
 
     thing: Name
@@ -172,7 +172,7 @@ class AttachTable(Table):
 
 
 class VolumeTable(Table):
-    """Keeps the volume inside the closed mesh of a thing, as the air in a balloon does.
+    """Keeps the volume inside the closed mesh of an object, as the air in a balloon does.
 
     Attributes:
         thing: Name of a cloth whose mesh is closed, or of a soft body.
@@ -186,7 +186,7 @@ class VolumeTable(Table):
 
 
 class IgnoreContactTable(Table):
-    """Two things, or a thing and a collider, that pass through each other.
+    """Two objects, or an object and a collider, that pass through each other.
 
     Attributes:
         first: Name of the one.

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from shinari.io.schema_objects import Pinned, material_table
 from shinari.io.schema_solids import MotionTable, ShapeTable
-from shinari.io.schema_things import Pinned, material_table
 from shinari.scene.fluid_material import BOUNDARIES, KERNELS, LEAST_SUPPORT, MOST_SUPPORT, FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.schema_types import Count, Name, NonNegative, Positive, Quaternion, Table, Vector

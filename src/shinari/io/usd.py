@@ -53,7 +53,7 @@ def write_usd(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -
     Args:
         path: File to write, `.usdc` or `.usda`.
         layout: What the frames hold.
-        frames: Structured array as `shinari.io.spool.frame_dtype` says, shape (T,).
+        frames: Structured array as `shinari.io.frame_queue.frame_dtype` says, shape (T,).
         title: One line about the run, kept as the comment of the layer.
 
     Raises:

@@ -8,7 +8,7 @@ quaternions), so going uphill from any start ends there: there are no other maxi
 
 `shinari.maths.mat3` finds it without a start. Here it is followed from the rotation of the last time, as in Mueller et
 al. 2016, A Robust Method to Extract the Rotational Part of Deformations: where A does not say, as for points on a line
-that may spin, or says two things at once, as for one that is just turning inside out, the rotation stays where it was.
+that may spin, or says two objects at once, as for one that is just turning inside out, the rotation stays where it was.
 In the axes of the rotation R so far, with B = R^T A, S its symmetric part and a its axial vector, a turn w changes the
 trace by
 

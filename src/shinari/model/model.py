@@ -2,7 +2,7 @@
 
 Particles stand in solver order, which keeps neighbours close in memory; `slots` leads there from the order in which
 they were added. Positions in the solver are relative to the origin of their group, so that single precision does not
-depend on where in the world a thing is.
+depend on where in the world an object is.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from shinari.constraints.registry import ConstraintType
 from shinari.geometry.motion import Motion
 from shinari.scene.failure import Failure
-from shinari.scene.things import Collider
+from shinari.scene.objects import Collider
 
 if TYPE_CHECKING:
     from shinari.model.state import State
@@ -56,7 +56,7 @@ class ConstraintBlock:
 
 
 @dataclass(frozen=True)
-class Driver:
+class MovingTarget:
     """A motion that writes the target of rows while the scene runs.
 
     Attributes:
@@ -86,7 +86,7 @@ class Breakable:
 
 
 @dataclass(frozen=True)
-class Tearing:
+class TearableRows:
     """Rows that let go above a strain.
 
     Attributes:
@@ -101,7 +101,7 @@ class Tearing:
 
 
 @dataclass(frozen=True)
-class Followers:
+class DependentRows:
     """Rows that let go when elements next to them have.
 
     Attributes:
@@ -118,20 +118,20 @@ class Followers:
 
 
 @dataclass(frozen=True)
-class Fabric:
-    """Elements of a thing that can tear: triangles of a cloth, segments of a rope, tetrahedra of a soft body.
+class TearableMesh:
+    """Elements of an object that can tear: triangles of a cloth, segments of a rope, tetrahedra of a soft body.
 
     Attributes:
-        thing: Which of the things.
+        thing: Which of the objects.
         block: Block of the rows that hold the elements.
         rows: Rows of the block that hold each element, (E, k): one that lets go takes the element with it.
-        followers: Rows that go with the elements.
+        dependent_rows: Rows that go with the elements.
     """
 
     thing: int
     block: str
     rows: np.ndarray
-    followers: tuple[Followers, ...]
+    dependent_rows: tuple[DependentRows, ...]
 
     def present(self, broken: np.ndarray) -> np.ndarray:
         """Which elements are still there, (E,), when some rows of the block are broken (M,)."""
@@ -139,7 +139,7 @@ class Fabric:
 
 
 @dataclass(frozen=True)
-class Flowing:
+class PlasticRows:
     """Rows whose rest shape follows beyond a yield strain.
 
     Attributes:
@@ -188,25 +188,25 @@ class Model:
         slots: Place in solver order of each particle as added, (N,) uint32.
         masses: Masses [kg] as added, (N,) float64; 0 where fixed or pinned.
         radii: Distance kept from what is touched [m] in solver order, (N,).
-        owners: Thing of each particle in solver order, (N,) uint16.
+        owners: Object of each particle in solver order, (N,) uint16.
         surfaces: Friction, static friction (negative: as that of what is touched), restitution and compliance [m/N] of
-            each thing, (T, 4).
-        groups: Group of each particle in solver order, (N,) uint16: things that share rows are one group.
+            each object, (T, 4).
+        groups: Group of each particle in solver order, (N,) uint16: objects that share rows are one group.
         origins: Origin of each group at the start [m], (G, 3) float64.
         anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that depend on it.
         blocks: Rows by the name of their type.
-        drivers: Motions of attachments.
+        moving_targets: Motions of attachments.
         breakables: Rows that can break.
-        tearings: Rows that can tear.
-        fabrics: What tears with them.
-        flowings: Rows that can flow.
+        tearable_rows: Rows that can tear.
+        tearable_meshes: What tears with them.
+        plastic_rows: Rows that can flow.
         colliders: Solids.
         air: Triangles in the air, or None.
         wind: Velocity of the air [m/s], constant (3,) or a function of time.
         force_fields: Compiled forces on particles.
         gravity: Acceleration [m/s^2], (3,) float64.
         damping: Decay rate of velocities [1/s].
-        things: Name and particles, as added, of each handle, for messages.
+        object_ranges: Name and particles, as added, of each handle, for messages.
         systems: Models of all systems, in the order in which they are bound to a simulation.
     """
 
@@ -220,7 +220,7 @@ class Model:
     origins: np.ndarray
     anchored: np.ndarray
     blocks: dict[str, ConstraintBlock]
-    drivers: tuple[Driver, ...]
+    moving_targets: tuple[MovingTarget, ...]
     breakables: tuple[Breakable, ...]
     colliders: tuple[Collider, ...]
     air: AirSurface | None
@@ -228,11 +228,11 @@ class Model:
     force_fields: tuple[Callable, ...]
     gravity: np.ndarray
     damping: float
-    things: tuple[tuple[str, range], ...]
+    object_ranges: tuple[tuple[str, range], ...]
     systems: "tuple[SystemModel, ...]" = ()
-    tearings: tuple[Tearing, ...] = ()
-    fabrics: tuple[Fabric, ...] = ()
-    flowings: tuple[Flowing, ...] = ()
+    tearable_rows: tuple[TearableRows, ...] = ()
+    tearable_meshes: tuple[TearableMesh, ...] = ()
+    plastic_rows: tuple[PlasticRows, ...] = ()
 
     @property
     def particle_count(self) -> int:

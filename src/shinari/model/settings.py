@@ -38,27 +38,27 @@ class Settings:
     sleeping: bool = False
 
     def __post_init__(self) -> None:
-        thing = "simulation"
-        object.__setattr__(self, "dt", check.number(thing, "dt", self.dt, above=0.0))
-        check.count(thing, "substeps", self.substeps)
+        label = "simulation"
+        object.__setattr__(self, "dt", check.number(label, "dt", self.dt, above=0.0))
+        check.count(label, "substeps", self.substeps)
         # the solver divides by the square of a substep, in single precision too
         if not 1e-15 <= self.substep <= 1e15:
-            raise SceneError(f"{thing}: dt: a substep of {self.substep:g} s cannot be computed with; 1e-15 to 1e15 can")
-        check.count(thing, "iterations", self.iterations)
-        check.choice(thing, "method", self.method, METHODS)
-        check.choice(thing, "sweep", self.sweep, SWEEPS)
-        check.choice(thing, "precision", self.precision, PRECISIONS)
-        check.choice(thing, "stiffness_mode", self.stiffness_mode, STIFFNESS_MODES)
+            raise SceneError(f"{label}: dt: a substep of {self.substep:g} s cannot be computed with; 1e-15 to 1e15 can")
+        check.count(label, "iterations", self.iterations)
+        check.choice(label, "method", self.method, METHODS)
+        check.choice(label, "sweep", self.sweep, SWEEPS)
+        check.choice(label, "precision", self.precision, PRECISIONS)
+        check.choice(label, "stiffness_mode", self.stiffness_mode, STIFFNESS_MODES)
         if self.threads is not None:
-            check.count(thing, "threads", self.threads)
+            check.count(label, "threads", self.threads)
         if self.relaxation is not None:
-            check.number(thing, "relaxation", self.relaxation, above=0.0, most=2.0)
-        check.number(thing, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
-        check.choice(thing, "contact_detection", self.contact_detection, DETECTIONS)
-        check.choice(thing, "hierarchy", self.hierarchy, (True, False))
-        check.choice(thing, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
-        check.choice(thing, "sleeping", self.sleeping, (True, False))
-        check.number(thing, "depenetration_speed", self.depenetration_speed, least=0.0)
+            check.number(label, "relaxation", self.relaxation, above=0.0, most=2.0)
+        check.number(label, "spectral_radius", self.spectral_radius, above=0.0, most=0.9999)
+        check.choice(label, "contact_detection", self.contact_detection, DETECTIONS)
+        check.choice(label, "hierarchy", self.hierarchy, (True, False))
+        check.choice(label, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
+        check.choice(label, "sleeping", self.sleeping, (True, False))
+        check.number(label, "depenetration_speed", self.depenetration_speed, least=0.0)
 
     @property
     def substep(self) -> float:

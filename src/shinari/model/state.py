@@ -195,8 +195,8 @@ def start(model: Model, scene: Contents) -> State:
     shapes = {
         name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
     }
-    breakable = {b.block for b in (*model.breakables, *model.tearings)}
-    breakable |= {f.block for fabric in model.fabrics for f in fabric.followers}
+    breakable = {b.block for b in (*model.breakables, *model.tearable_rows)}
+    breakable |= {f.block for tearable_mesh in model.tearable_meshes for f in tearable_mesh.dependent_rows}
     parts = {name: array for system in model.systems for name, array in system.start(model).items()}
     return State(
         _positions=positions,

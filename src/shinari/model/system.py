@@ -13,7 +13,7 @@ from shinari.compute import Field, Program, Record, kernel, real
 from shinari.model.system_model import Binding
 
 if TYPE_CHECKING:
-    from shinari.collision.report import Contacts, Touches
+    from shinari.collision.report import ContactImpulses, Contacts
 
 
 class Turns(Record):
@@ -45,12 +45,12 @@ class System:
     Attributes:
         order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
             30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 acceleration, 70 grabs, 80 to 89 failure.
-        touching: Whether it solves contacts, in turns with other systems.
+        solves_contacts: Whether it solves contacts, in turns with other systems.
         repeated: Whether it solves something else anew in each turn.
     """
 
     order: int
-    touching = False
+    solves_contacts = False
     repeated = False
 
     @property
@@ -71,7 +71,7 @@ class System:
     def follow_origins(self) -> None:
         """The origins of groups have moved."""
 
-    def touches(self) -> "Touches | None":
+    def contact_impulses(self) -> "ContactImpulses | None":
         """Query: contacts of particles that pushed in the last step."""
         return None
 

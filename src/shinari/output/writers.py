@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 from shinari import check
 from shinari.errors import FileError, require
+from shinari.io.frame_queue import Convert, FrameQueueWriter
 from shinari.io.gltf import GlbWriter
 from shinari.io.mdd import MddWriter
 from shinari.io.npz import write_npz
 from shinari.io.pc2 import Pc2Writer
 from shinari.io.ply import PlyWriter
 from shinari.io.results import Layout, Writer
-from shinari.io.spool import Convert, SpoolWriter
 from shinari.io.usd import write_usd
 from shinari.io.vtkhdf import VtkhdfWriter
 from shinari.view.html import write_html
@@ -51,8 +51,8 @@ class Format:
     measured: bool = False
 
 
-def _spooled(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Writer]:
-    return lambda path, layout, title: SpoolWriter(path, layout, convert, title=title)
+def _queued(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Writer]:
+    return lambda path, layout, title: FrameQueueWriter(path, layout, convert, title=title)
 
 
 def _drawn(name: str) -> Callable[[str | os.PathLike, Layout, str], Writer]:
@@ -63,20 +63,20 @@ def _drawn(name: str) -> Callable[[str | os.PathLike, Layout, str], Writer]:
 
         require("av", "render")
         offscreen.window_class()
-        return SpoolWriter(path, layout, getattr(render, name), title=title)
+        return FrameQueueWriter(path, layout, getattr(render, name), title=title)
 
     return open_drawn
 
 
 FORMATS: dict[str, Format] = {
-    ".npz": Format("arrays for NumPy", _spooled(write_npz), measured=True),
+    ".npz": Format("arrays for NumPy", _queued(write_npz), measured=True),
     ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
-    ".usdc": Format("Universal Scene Description, binary", _spooled(write_usd), ("pxr", "usd")),
-    ".usda": Format("Universal Scene Description, text", _spooled(write_usd), ("pxr", "usd")),
+    ".usdc": Format("Universal Scene Description, binary", _queued(write_usd), ("pxr", "usd")),
+    ".usda": Format("Universal Scene Description, text", _queued(write_usd), ("pxr", "usd")),
     ".glb": Format("glTF with morph targets, for short clips", lambda p, la, t: GlbWriter(p, la, title=t)),
     ".pc2": Format("point caches for Blender and 3ds Max", lambda p, la, t: Pc2Writer(p, la, title=t)),
     ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),
-    ".html": Format("a player for any browser", _spooled(write_html), ("viser", "view")),
+    ".html": Format("a player for any browser", _queued(write_html), ("viser", "view")),
     ".png": Format("the last frame as a picture", _drawn("write_picture"), ("pyvista", "render")),
     ".jpg": Format("the last frame as a smaller picture", _drawn("write_picture"), ("pyvista", "render")),
     ".mp4": Format("a video", _drawn("write_video"), ("pyvista", "render")),

@@ -27,12 +27,12 @@ class ClusterSurface:
     corners: np.ndarray
     weights: np.ndarray
 
-    def check(self, thing: str, count: int) -> None:
+    def check(self, label: str, count: int) -> None:
         """Refuse wrong shapes and indices; see `Visual`."""
-        vertices = check.array(thing, "visual: vertices", self.vertices, (None, 3))
-        check.index_rows(thing, "visual: faces", self.faces, 3, len(vertices))
+        vertices = check.array(label, "visual: vertices", self.vertices, (None, 3))
+        check.index_rows(label, "visual: faces", self.faces, 3, len(vertices))
         width = np.shape(self.corners)[1] if np.ndim(self.corners) == 2 else 1
-        corners = check.index_rows(thing, "visual: corners", self.corners, width, count)
-        check.array(thing, "visual: weights", self.weights, (len(vertices), width))
+        corners = check.index_rows(label, "visual: corners", self.corners, width, count)
+        check.array(label, "visual: weights", self.weights, (len(vertices), width))
         if len(corners) != len(vertices):
-            raise SceneError(f"{thing}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")
+            raise SceneError(f"{label}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")

@@ -9,7 +9,7 @@ from shinari.errors import SceneError
 from shinari.scene.body import Body, Joint
 from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
-from shinari.scene.things import BodyRows, Collider, ForceField, Particles, Rows, Volume
+from shinari.scene.objects import BodyRows, Collider, ForceField, Particles, Rows, Volume
 from shinari.scene.wind import checked_wind
 
 AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle
@@ -136,11 +136,11 @@ class Contents:
     # without this Python would count through it: scene[0], scene[1], ...
     __iter__ = None
 
-    def find(self, thing: str, field: str, value: Any, *kinds: type[H]) -> H:
+    def find(self, label: str, field: str, value: Any, *kinds: type[H]) -> H:
         """The handle of an object of this scene, given that or its name.
 
         Args:
-            thing: Name of the caller, for messages.
+            label: Name of the caller, for messages.
             field: Name of the argument.
             value: The value.
             *kinds: Classes that the handle can have.
@@ -152,14 +152,14 @@ class Contents:
         if isinstance(handle, kinds):
             if self.handles.get(handle.name) is handle:
                 return handle
-            raise SceneError(f"{thing}: {field}: {handle.name!r} belongs to another scene")
+            raise SceneError(f"{label}: {field}: {handle.name!r} belongs to another scene")
         wanted, known = f"expected {' or '.join(kind.described for kind in kinds)}", ""
         if isinstance(value, str):
             suited = [name for name, other in self.handles.items() if isinstance(other, kinds)]
             known = f"; known are {check.names(suited, near=value)}"
         if handle is None and value is not None:
-            raise SceneError(f"{thing}: {field}: unknown name {check.short(value)}; {wanted}{known}")
-        raise SceneError(f"{thing}: {field}: {wanted}, got {check.short(value)}{known}")
+            raise SceneError(f"{label}: {field}: unknown name {check.short(value)}; {wanted}{known}")
+        raise SceneError(f"{label}: {field}: {wanted}, got {check.short(value)}{known}")
 
     def pin(self, particles: Any) -> None:
         """Fix particles, given by global indices; see `Handle.pin`.
@@ -199,21 +199,21 @@ class Contents:
         return RowsHandle(self, rows.type, range(start, start + len(rows.indices)))
 
     @staticmethod
-    def _placed(thing: str, vertices: np.ndarray, position: Any, rotation: Any) -> np.ndarray:
-        at = check.vector(thing, "position", position)
-        w, *axis = check.unit_quaternion(thing, "rotation", rotation)
+    def _placed(label: str, vertices: np.ndarray, position: Any, rotation: Any) -> np.ndarray:
+        at = check.vector(label, "position", position)
+        w, *axis = check.unit_quaternion(label, "rotation", rotation)
         turn = np.cross(axis, vertices) * 2.0
         return vertices + w * turn + np.cross(axis, turn) + at
 
     @staticmethod
-    def _velocities(thing: str, velocity: Any, masses: np.ndarray) -> np.ndarray:
+    def _velocities(label: str, velocity: Any, masses: np.ndarray) -> np.ndarray:
         if velocity is None:
             return np.broadcast_to(np.zeros(3), (len(masses), 3))
-        shape = (3,) if check.dimensions(thing, "velocity", velocity) == 1 else (len(masses), 3)
+        shape = (3,) if check.dimensions(label, "velocity", velocity) == 1 else (len(masses), 3)
         # as fast as anyone likes: a run that leaves the finite numbers ends as divergence
-        given = check.array(thing, "velocity", velocity, shape, most=check.FINITE)
+        given = check.array(label, "velocity", velocity, shape, most=check.FINITE)
         velocities = np.array(np.broadcast_to(given, (len(masses), 3)))
         moving = (masses == 0.0) & (velocities != 0.0).any(axis=1)
         if moving.any():
-            raise SceneError(f"{thing}: velocity: particle {int(np.argmax(moving))} is fixed by mass 0 and cannot move")
+            raise SceneError(f"{label}: velocity: particle {int(np.argmax(moving))} is fixed by mass 0 and cannot move")
         return velocities

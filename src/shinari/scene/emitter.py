@@ -48,12 +48,12 @@ class Emitter:
             return 0
         return math.floor((last - self.start) / self.interval + 1e-9) + 1
 
-    def layer(self, time: float, thing: str) -> tuple[np.ndarray, np.ndarray]:
+    def layer(self, time: float, label: str) -> tuple[np.ndarray, np.ndarray]:
         """A layer that leaves at a time [s].
 
         Args:
             time: The time.
-            thing: Name of the object, for messages.
+            label: Name of the object, for messages.
 
         Returns:
             Positions [m], (K, 3), and the velocity of all of them [m/s], (3,).
@@ -64,8 +64,8 @@ class Emitter:
         if self.motion is None:
             return self.position + self.places, self.speed * self.direction
         span = _SPAN * self.interval
-        at, turn = pose_at(self.motion, time, NO_ROTATION, f"{thing}: motion")
-        ahead, _ = pose_at(self.motion, time + span, NO_ROTATION, f"{thing}: motion")
+        at, turn = pose_at(self.motion, time, NO_ROTATION, f"{label}: motion")
+        ahead, _ = pose_at(self.motion, time + span, NO_ROTATION, f"{label}: motion")
         matrix = rotation_matrix(turn)
         return at + self.places @ matrix.T, self.speed * (matrix @ self.direction) + (ahead - at) / span
 

@@ -43,12 +43,12 @@ def check_failure(material: Any) -> None:
     Raises:
         SceneError: One is not positive, or it would tear before it could flow.
     """
-    thing = type(material).__name__
+    label = type(material).__name__
     for name in FIELDS:
-        value = check.number(thing, name, getattr(material, name), above=0.0, infinite=True)
+        value = check.number(label, name, getattr(material, name), above=0.0, infinite=True)
         object.__setattr__(material, name, value)
     if material.tear_strain < material.yield_strain < np.inf:
         raise SceneError(
-            f"{thing}: yield_strain: {material.yield_strain:g} is not below the tear_strain {material.tear_strain:g}: "
+            f"{label}: yield_strain: {material.yield_strain:g} is not below the tear_strain {material.tear_strain:g}: "
             f"it would tear before it could flow"
         )

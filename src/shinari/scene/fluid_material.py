@@ -40,25 +40,25 @@ class Sampling:
 
 
 def checked_sampling(
-    thing: str, spacing: float, support: float, kernel: str, dimensions: int, boundary: str
+    label: str, spacing: float, support: float, kernel: str, dimensions: int, boundary: str
 ) -> Sampling:
     """How a fluid is sampled.
 
     Raises:
         SceneError: A value has the wrong type, or lies outside its bounds.
     """
-    spacing = check.number(thing, "spacing", spacing, above=0.0)
-    support = check.number(thing, "support", support, above=0.0)
+    spacing = check.number(label, "spacing", spacing, above=0.0)
+    support = check.number(label, "support", support, above=0.0)
     if not LEAST_SUPPORT <= support <= MOST_SUPPORT:
         raise SceneError(
-            f"{thing}: support: is where the kernels end, in spacings of the particles: expected {LEAST_SUPPORT:g} to "
+            f"{label}: support: is where the kernels end, in spacings of the particles: expected {LEAST_SUPPORT:g} to "
             f"{MOST_SUPPORT:g}, got {support:g}; nearer than that a particle has no neighbours to be held by, farther "
             f"it has more than 250"
         )
-    check.choice(thing, "kernel", kernel, KERNELS)
-    check.choice(thing, "boundary", boundary, BOUNDARIES)
-    if check.count(thing, "dimensions", dimensions, least=2) > 3:
-        raise SceneError(f"{thing}: dimensions: expected 2 or 3, got {dimensions}")
+    check.choice(label, "kernel", kernel, KERNELS)
+    check.choice(label, "boundary", boundary, BOUNDARIES)
+    if check.count(label, "dimensions", dimensions, least=2) > 3:
+        raise SceneError(f"{label}: dimensions: expected 2 or 3, got {dimensions}")
     return Sampling(spacing, support, kernel, int(dimensions), boundary)
 
 

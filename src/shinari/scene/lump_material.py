@@ -24,18 +24,18 @@ class Clusters:
     offsets: np.ndarray
     members: np.ndarray
 
-    def check(self, thing: str, count: int) -> None:
+    def check(self, label: str, count: int) -> None:
         """Refuse what no lump of so many particles could have, in a file that somebody changed.
 
         Raises:
             SceneError: The offsets do not lead through the members, or a member is out of range.
         """
-        members = check.indices(thing, "clusters: members", self.members, count)
-        offsets = check.indices(thing, "clusters: offsets", self.offsets, len(members) + 1)
+        members = check.indices(label, "clusters: members", self.members, count)
+        offsets = check.indices(label, "clusters: offsets", self.offsets, len(members) + 1)
         if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(members) or (np.diff(offsets) <= 0).any():
-            raise SceneError(f"{thing}: clusters: offsets: do not lead through the members")
+            raise SceneError(f"{label}: clusters: offsets: do not lead through the members")
         if (np.bincount(members, minlength=count) == 0).any():
-            raise SceneError(f"{thing}: clusters: members: a particle is in no cluster")
+            raise SceneError(f"{label}: clusters: members: a particle is in no cluster")
 
 
 @dataclass(frozen=True, kw_only=True)

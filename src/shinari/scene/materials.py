@@ -205,21 +205,21 @@ def _check_stretch_model(material: ClothMaterial) -> None:
 
 
 def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, ...], ratios: tuple[str, ...]) -> None:
-    thing = type(material).__name__
+    label = type(material).__name__
     surface = (getattr(material, name) for name in ("friction", "static_friction", "restitution", "contact_compliance"))
-    checked_surface(thing, *surface)
+    checked_surface(label, *surface)
     check_failure(material)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)
         if (value is None and field.default is None) or field.name in _OWN_CHECKS or field.name in FIELDS:
             continue
         if field.name == "tethers":
-            check.choice(thing, field.name, value, (True, False))
+            check.choice(label, field.name, value, (True, False))
             continue
         least, above = (-np.inf, 0.0) if field.name in above_zero else (0.0, -np.inf)
         most = 1.0 if field.name in ratios else np.inf
         checked = check.number(
-            thing, field.name, value, least=least, above=above, most=most, infinite=field.name in infinite
+            label, field.name, value, least=least, above=above, most=most, infinite=field.name in infinite
         )
         object.__setattr__(material, field.name, checked)
 

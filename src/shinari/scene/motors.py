@@ -20,14 +20,14 @@ class VelocityMotor:
     speed: float
     max_force: float = np.inf
 
-    def drive(self, thing: str) -> Drive:
-        """The checked record; messages name `thing`.
+    def drive(self, label: str) -> Drive:
+        """The checked record; messages name `label`.
 
         Raises:
             SceneError: A number is not finite or negative.
         """
-        speed = check.number(thing, "motor: speed", self.speed)
-        most = check.number(thing, "motor: max_force", self.max_force, least=0.0, infinite=True)
+        speed = check.number(label, "motor: speed", self.speed)
+        most = check.number(label, "motor: max_force", self.max_force, least=0.0, infinite=True)
         return Drive("velocity", speed, most=most)
 
 
@@ -47,14 +47,14 @@ class Servo:
     damping: float = 0.0
     max_force: float = np.inf
 
-    def drive(self, thing: str) -> Drive:
-        """The checked record; messages name `thing`.
+    def drive(self, label: str) -> Drive:
+        """The checked record; messages name `label`.
 
         Raises:
             SceneError: A number is not finite or negative.
         """
-        target = check.number(thing, "motor: target", self.target)
-        stiffness = check.number(thing, "motor: stiffness", self.stiffness, above=0.0, infinite=True)
-        damping = check.number(thing, "motor: damping", self.damping, least=0.0)
-        most = check.number(thing, "motor: max_force", self.max_force, least=0.0, infinite=True)
+        target = check.number(label, "motor: target", self.target)
+        stiffness = check.number(label, "motor: stiffness", self.stiffness, above=0.0, infinite=True)
+        damping = check.number(label, "motor: damping", self.damping, least=0.0)
+        most = check.number(label, "motor: max_force", self.max_force, least=0.0, infinite=True)
         return Drive("position", target, stiffness, damping, most)

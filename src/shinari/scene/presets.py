@@ -31,7 +31,7 @@ def preset_of(kind: type[M], presets: Mapping[str, M], name: Any, changes: Mappi
     return replace(chosen, **changes)  # type: ignore[type-var]
 
 
-def check_fields(thing: str, kind: Any, changes: Mapping[str, Any]) -> None:
+def check_fields(label: str, kind: Any, changes: Mapping[str, Any]) -> None:
     """Refuse names that are no fields of a material.
 
     Raises:
@@ -40,4 +40,4 @@ def check_fields(thing: str, kind: Any, changes: Mapping[str, Any]) -> None:
     known = [field.name for field in fields(kind)]
     for field in changes:
         if field not in known:
-            raise SceneError(f"{thing}: {check.told(field)}: unknown field; known are {check.names(known, near=field)}")
+            raise SceneError(f"{label}: {check.told(field)}: unknown field; known are {check.names(known, near=field)}")

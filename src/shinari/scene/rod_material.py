@@ -45,9 +45,9 @@ class RodMaterial:
     contact_compliance: float = 0.0
 
     def __post_init__(self) -> None:
-        thing = "RodMaterial"
-        checked_surface(thing, self.friction, self.static_friction, self.restitution, self.contact_compliance)
-        check.choice(thing, "solver", self.solver, SOLVERS)
+        label = "RodMaterial"
+        checked_surface(label, self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        check.choice(label, "solver", self.solver, SOLVERS)
         bounds: dict[str, dict] = {
             "radius": {"above": 0.0},
             "density": {"above": 0.0},
@@ -60,9 +60,9 @@ class RodMaterial:
             given = getattr(self, field)
             if given is None and field in ("shear_modulus", "poissons_ratio"):
                 continue
-            object.__setattr__(self, field, check.number(thing, field, given, **limits))
+            object.__setattr__(self, field, check.number(label, field, given, **limits))
         if self.shear_modulus is not None and self.poissons_ratio is not None:
-            raise SceneError(f"{thing}: poissons_ratio: give either it or shear_modulus, not both")
+            raise SceneError(f"{label}: poissons_ratio: give either it or shear_modulus, not both")
 
     @property
     def area(self) -> float:

@@ -34,20 +34,20 @@ class Surface:
         return sliding, sticking, self.restitution, self.compliance
 
 
-def checked_surface(thing: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any) -> Surface:
+def checked_surface(label: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any) -> Surface:
     """A surface from the values of a user.
 
     Raises:
         SceneError: A value is no number or outside its bounds.
     """
     if friction is not None:
-        friction = check.number(thing, "friction", friction, least=0.0)
+        friction = check.number(label, "friction", friction, least=0.0)
     if static_friction is not None:
-        static_friction = check.number(thing, "static_friction", static_friction, least=0.0)
+        static_friction = check.number(label, "static_friction", static_friction, least=0.0)
         if friction is None or static_friction < friction:
             raise SceneError(
-                f"{thing}: static_friction: {static_friction:g} has to be at least friction, which is {friction}"
+                f"{label}: static_friction: {static_friction:g} has to be at least friction, which is {friction}"
             )
-    restitution = check.number(thing, "restitution", restitution, least=0.0, most=1.0)
-    compliance = check.number(thing, "contact_compliance", compliance, least=0.0)
+    restitution = check.number(label, "restitution", restitution, least=0.0, most=1.0)
+    compliance = check.number(label, "contact_compliance", compliance, least=0.0)
     return Surface(friction, static_friction, restitution, compliance)

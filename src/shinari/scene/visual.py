@@ -1,4 +1,4 @@
-"""Surfaces that are shown in place of the particles of a thing, and move with them."""
+"""Surfaces that are shown in place of the particles of an object, and move with them."""
 
 from typing import Protocol
 
@@ -37,11 +37,11 @@ class Visual(Protocol):
         """Their weights, (V, K)."""
         ...
 
-    def check(self, thing: str, count: int) -> None:
+    def check(self, label: str, count: int) -> None:
         """Refuse indices outside of arrays, in a changed file.
 
         Args:
-            thing: Name of the thing, for messages.
+            label: Name of the object, for messages.
             count: Particles of the object.
 
         Raises:

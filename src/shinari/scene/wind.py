@@ -40,10 +40,10 @@ class Gusts:
         return np.asarray(self.mean) + gust * np.asarray(self.amplitude)
 
 
-def checked_wind(thing: str, value: Any) -> Any:
+def checked_wind(label: str, value: Any) -> Any:
     """Velocity of the air [m/s], (3,), or a function of time [s] that returns it.
 
     Raises:
         SceneError: It is neither.
     """
-    return check.function(thing, "wind", value) if callable(value) else check.vector(thing, "wind", value)
+    return check.function(label, "wind", value) if callable(value) else check.vector(label, "wind", value)

@@ -61,11 +61,11 @@ class Compound:
 
 
 def _part(index: int, part: Any) -> tuple[Shape, np.ndarray, np.ndarray]:
-    thing = f"Compound: parts: part {index}"
+    label = f"Compound: parts: part {index}"
     given = part if isinstance(part, (tuple, list)) else (part,)
     if not 1 <= len(given) <= 3 or not isinstance(given[0], Shape):
         raise SceneError(
-            f"{thing}: expected a shape, (shape, position) or (shape, position, rotation), got {check.short(part)}"
+            f"{label}: expected a shape, (shape, position) or (shape, position, rotation), got {check.short(part)}"
         )
     position, rotation = (*given[1:], *((0.0, 0.0, 0.0), NO_ROTATION)[len(given) - 1 :])
-    return given[0], check.vector(thing, "position", position), check.unit_quaternion(thing, "rotation", rotation)
+    return given[0], check.vector(label, "position", position), check.unit_quaternion(label, "rotation", rotation)

@@ -67,17 +67,17 @@ def principal_axes(tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return within.diagonal().copy(), turn
 
 
-def check_inertia(thing: str, moments: np.ndarray) -> None:
+def check_inertia(label: str, moments: np.ndarray) -> None:
     """Refuse principal moments (3,) [kg m^2] that no solid has.
 
     Raises:
         SceneError: One is not positive, or larger than the two others together.
     """
     if not (moments > 0.0).all():
-        raise SceneError(f"{thing}: inertia: the principal moments must be above 0, got {_listed(moments)} kg m^2")
+        raise SceneError(f"{label}: inertia: the principal moments must be above 0, got {_listed(moments)} kg m^2")
     if 2.0 * moments.max() > moments.sum() * (1.0 + SLACK):
         raise SceneError(
-            f"{thing}: inertia: no body has a principal moment above the sum of the two others; got "
+            f"{label}: inertia: no body has a principal moment above the sum of the two others; got "
             f"{_listed(moments)} kg m^2"
         )
 

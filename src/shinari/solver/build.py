@@ -8,12 +8,12 @@ import shinari.constraints  # noqa: F401  registers the types that come with the
 from shinari.constraints.registry import constraint_type
 from shinari.errors import SceneError
 from shinari.geometry.ordering import locality_order
-from shinari.model.model import Breakable, ConstraintBlock, Driver, Flowing, Model, Tearing
+from shinari.model.model import Breakable, ConstraintBlock, Model, MovingTarget, PlasticRows, TearableRows
 from shinari.model.settings import Settings
 from shinari.model.system_model import SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
-from shinari.scene.things import Rows
+from shinari.scene.objects import Rows
 from shinari.solver.hierarchy import HierarchyModel
 from shinari.solver.particle_motion import ForceFieldModel
 from shinari.systems.air.build import air_surface
@@ -23,7 +23,7 @@ from shinari.systems.colliders.system import ColliderModel
 from shinari.systems.coupling.lump_impacts import ImpactModel
 from shinari.systems.coupling.model import CouplingModel
 from shinari.systems.failure.breaking import BreakingModel, DrivenModel
-from shinari.systems.failure.build import build_fabrics
+from shinari.systems.failure.build import build_tearable_meshes
 from shinari.systems.failure.plastic import FlowModel
 from shinari.systems.failure.tangles import TangleModel
 from shinari.systems.failure.tearing import TearingModel
@@ -67,12 +67,12 @@ def build_model(scene: Contents, settings: Settings) -> Model:
     by_type: dict[str, list[Rows]] = {}
     for row in rows:
         by_type.setdefault(row.type, []).append(row)
-    blocks, drivers, breakables, tearings, flowings = {}, [], [], [], []
+    blocks, moving_targets, breakables, tearable_rows, plastic_rows = {}, [], [], [], []
     for name, added in by_type.items():
         block = build_block(constraint_type(name), added, scene, slots, free, near, settings, real)
         blocks[name] = block
-        _attach_motions(name, added, block, drivers, breakables)
-        _attach_failures(name, added, block, tearings, flowings)
+        _attach_motions(name, added, block, moving_targets, breakables)
+        _attach_failures(name, added, block, tearable_rows, plastic_rows)
 
     def per_particle(values: list, dtype: type) -> np.ndarray:
         return np.repeat(np.array(values, dtype), sizes)[order]
@@ -88,7 +88,7 @@ def build_model(scene: Contents, settings: Settings) -> Model:
         origins=origins,
         anchored=anchored,
         blocks=blocks,
-        drivers=tuple(drivers),
+        moving_targets=tuple(moving_targets),
         breakables=tuple(breakables),
         colliders=tuple(scene.colliders),
         air=air_surface(scene, slots, real),
@@ -96,10 +96,10 @@ def build_model(scene: Contents, settings: Settings) -> Model:
         force_fields=tuple(scene.force_fields),
         gravity=scene.gravity,
         damping=scene.damping,
-        things=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
-        tearings=tuple(tearings),
-        fabrics=build_fabrics(scene, slots, blocks, tearings),
-        flowings=tuple(flowings),
+        object_ranges=tuple((h.name, h.particles) for h in scene.handles.values() if isinstance(h, Handle)),
+        tearable_rows=tuple(tearable_rows),
+        tearable_meshes=build_tearable_meshes(scene, slots, blocks, tearable_rows),
+        plastic_rows=tuple(plastic_rows),
     )
     model = replace(model, systems=_systems(scene, model, settings))
     warn_of_starts_inside(scene, masses == 0.0)
@@ -107,7 +107,7 @@ def build_model(scene: Contents, settings: Settings) -> Model:
 
 
 def surface_numbers(scene: Contents, real: type) -> np.ndarray:
-    """What each thing is in contact, (T, 4); see `Surface.numbers`."""
+    """What each object is in contact, (T, 4); see `Surface.numbers`."""
     return np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4)
 
 
@@ -158,7 +158,11 @@ def _attachments(scene: Contents, slots: np.ndarray) -> "SystemModel | None":
 
 
 def _attach_failures(
-    name: str, added: list[Rows], block: ConstraintBlock, tearings: list[Tearing], flowings: list[Flowing]
+    name: str,
+    added: list[Rows],
+    block: ConstraintBlock,
+    tearable_rows: list[TearableRows],
+    plastic_rows: list[PlasticRows],
 ) -> None:
     where = np.empty(block.row_count, np.int64)
     where[block.places] = np.arange(block.row_count)
@@ -169,14 +173,18 @@ def _attach_failures(
         if row.failure is None or len(rows) == 0:
             continue
         if row.failure.tear_strain < np.inf:
-            tearings.append(Tearing(name, rows, row.failure.tear_strain))
+            tearable_rows.append(TearableRows(name, rows, row.failure.tear_strain))
         if row.failure.yield_strain < np.inf:
             width = block.type.parameters[0][1]
-            flowings.append(Flowing(name, rows, f"plastic/{name}_{len(flowings)}", width, row.failure))
+            plastic_rows.append(PlasticRows(name, rows, f"plastic/{name}_{len(plastic_rows)}", width, row.failure))
 
 
 def _attach_motions(
-    name: str, added: list[Rows], block: ConstraintBlock, drivers: list[Driver], breakables: list[Breakable]
+    name: str,
+    added: list[Rows],
+    block: ConstraintBlock,
+    moving_targets: list[MovingTarget],
+    breakables: list[Breakable],
 ) -> None:
     where = np.empty(block.row_count, np.int64)
     where[block.places] = np.arange(block.row_count)
@@ -185,13 +193,13 @@ def _attach_motions(
         rows = where[start : start + len(row.indices)]
         start += len(row.indices)
         if row.motion is not None:
-            drivers.append(Driver(name, rows, row.motion))
+            moving_targets.append(MovingTarget(name, rows, row.motion))
         if row.break_force is not None:
             breakables.append(Breakable(name, rows, row.break_force))
 
 
 def _groups(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Group of each thing, origin of each group (G, 3), and which groups are anchored to the world's origin."""
+    """Group of each object, origin of each group (G, 3), and which groups are anchored to the world's origin."""
     starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
     parent = np.arange(len(scene.groups))
 

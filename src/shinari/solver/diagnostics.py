@@ -286,7 +286,7 @@ class Diagnostics:
         groups = self._model.groups[block.indices[:, 0]]
         for columns in block.type.place_columns:
             parameters[:, columns] -= (state.origins - self._model.origins)[groups]
-            for driver in self._model.drivers:
+            for driver in self._model.moving_targets:
                 if driver.block == block.type.name:
                     target = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
                     parameters[driver.rows, columns] = target - state.origins[groups[driver.rows]]

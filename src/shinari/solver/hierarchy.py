@@ -60,7 +60,7 @@ class Hierarchy(System):
             return
         pulls = np.isfinite(block.softness[:, 0]) if settings.method == "xpbd" else block.softness[:, 0] > 0.0
         # what can let go or flow must not be held by a level that cannot
-        for item in (*model.breakables, *model.tearings, *model.flowings):
+        for item in (*model.breakables, *model.tearable_rows, *model.plastic_rows):
             if item.block == DISTANCE.name:
                 pulls[item.rows] = False
         positions = np.empty((model.particle_count, 3))

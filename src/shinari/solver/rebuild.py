@@ -17,18 +17,18 @@ from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.scene.contents import Contents
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.things import Rows
+from shinari.scene.objects import Rows
 from shinari.solver.build import surface_numbers
 from shinari.solver.recolour import recoloured
 from shinari.systems.air.build import air_surface
 from shinari.systems.rods.build import check_rods
 from shinari.systems.rows.build import revalued
-from shinari.systems.rows.scene_rows import rows_by_thing, thing_rows
+from shinari.systems.rows.scene_rows import object_rows, rows_by_object
 from shinari.systems.rows.sheet import Sheet
 
 
 class RowTable:
-    """All rows of a scene, so that those of one thing can be made of another material without the others.
+    """All rows of a scene, so that those of one object can be made of another material without the others.
 
     Args:
         scene: The scene.
@@ -37,22 +37,22 @@ class RowTable:
     def __init__(self, scene: Contents) -> None:
         groups = enumerate(scene.groups)
         self._sheets = {k: Sheet(group) for k, group in groups if isinstance(group.material, ClothMaterial)}
-        self._added, self._made = list(scene.rows), rows_by_thing(scene, self._sheets)
+        self._added, self._made = list(scene.rows), rows_by_object(scene, self._sheets)
 
     def of_type(self, name: str) -> list[Rows]:
         """All rows of a type in the order in which they were added."""
         return [rows for rows in (*self._added, *(r for made in self._made for r in made)) if rows.type == name]
 
     def types_of(self, thing: int) -> set[str]:
-        """Types of the rows of a thing."""
+        """Types of the rows of an object."""
         return {rows.type for rows in self._made[thing]}
 
     def with_materials(self, scene: Contents, things: Sequence[int]) -> "RowTable":
-        """The table for a scene in which some things have other materials.
+        """The table for a scene in which some objects have other materials.
 
         Args:
             scene: That scene.
-            things: Indices of these things among its groups.
+            things: Indices of these objects among its groups.
 
         Raises:
             SceneError: A material asks for other rows, not only for other values.
@@ -62,7 +62,7 @@ class RowTable:
         table._made = list(self._made)
         for thing in things:
             group, before = scene.groups[thing], self._made[thing]
-            made = thing_rows(group, int(starts[thing]), self._sheets.get(thing))
+            made = object_rows(group, int(starts[thing]), self._sheets.get(thing))
             made += [rows for rows in before if rows.type == "tether"]
             if _shapes(made) != _shapes(before):
                 raise SceneError(
@@ -94,7 +94,7 @@ def with_settings(
         table: Gives the rows of the scene, if they are needed.
 
     Raises:
-        SceneError: A thing of the scene cannot be simulated with these settings.
+        SceneError: An object of the scene cannot be simulated with these settings.
     """
     check_rods(scene, after)
     if _stiffness_of(before) != _stiffness_of(after):
@@ -121,12 +121,12 @@ def with_world(model: Model, scene: Contents) -> Model:
 
 
 def with_materials(model: Model, scene: Contents, things: Sequence[int], settings: Settings, table: RowTable) -> Model:
-    """The model for a scene in which some things have other materials.
+    """The model for a scene in which some objects have other materials.
 
     Args:
         model: The model.
         scene: That scene.
-        things: Indices of these things among its groups.
+        things: Indices of these objects among its groups.
         settings: Settings of the simulation.
         table: The rows of that scene.
     """

@@ -13,7 +13,7 @@ from shinari.compute.colouring import colour
 from shinari.model.model import ConstraintBlock, Model
 from shinari.model.state import State
 from shinari.scene.contents import Contents
-from shinari.systems.failure.build import build_fabrics
+from shinari.systems.failure.build import build_tearable_meshes
 
 
 def recoloured(model: Model, scene: Contents, masses: np.ndarray, sweep: str) -> tuple[Model, dict[str, np.ndarray]]:
@@ -39,16 +39,16 @@ def recoloured(model: Model, scene: Contents, masses: np.ndarray, sweep: str) ->
         orders[name] = np.argsort(block.places)[places]
         moved[name] = np.argsort(orders[name])
         blocks[name] = _reordered(block, orders[name], places, offsets)
-    tearings = _followed(model.tearings, moved)
+    tearable_rows = _followed(model.tearable_rows, moved)
     changed = replace(
         model,
         masses=masses,
         blocks=blocks,
-        drivers=_followed(model.drivers, moved),
+        moving_targets=_followed(model.moving_targets, moved),
         breakables=_followed(model.breakables, moved),
-        tearings=tearings,
-        flowings=_followed(model.flowings, moved),
-        fabrics=build_fabrics(scene, model.slots, blocks, list(tearings)),
+        tearable_rows=tearable_rows,
+        plastic_rows=_followed(model.plastic_rows, moved),
+        tearable_meshes=build_tearable_meshes(scene, model.slots, blocks, list(tearable_rows)),
     )
     return changed, orders
 

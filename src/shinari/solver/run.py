@@ -15,11 +15,11 @@ from shinari.scene.handle import Handle
 from shinari.solver.diagnostics import Diagnostics
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
-from shinari.solver.schedule import Workspace
+from shinari.solver.schedule import SystemList
 from shinari.solver.step import record_step, step
 from shinari.systems.grabs.queries import Grab
 
-# A thing this far from its origin is given a new one, so that single precision keeps its digits.
+# An object this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
 
 # Rows or particles for which it pays to wake one more thread. Below, waiting for each other costs more than it saves,
@@ -119,7 +119,7 @@ class Run:
 
     def bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
-        self.work = Workspace(self.described, self.model, self.state, self.settings, self.grabs)
+        self.work = SystemList(self.described, self.model, self.state, self.settings, self.grabs)
         self.work.prepare(record_step)
 
     def bound(self, kind: type[S]) -> S:
@@ -183,7 +183,7 @@ class Run:
         return [group.name for group in self.scene.groups].index(found.name)
 
     def _recentre(self) -> None:
-        """Move the origins of things that have travelled far."""
+        """Move the origins of objects that have travelled far."""
         model, state = self.model, self.state
         away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
         for g in np.flatnonzero(away & ~model.anchored):
@@ -200,7 +200,7 @@ class Run:
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
         first = int(np.argmax(bad)) if bad.any() else 0
-        thing = next((name for name, members in model.things if first in members), "?")
+        thing = next((name for name, members in model.object_ranges if first in members), "?")
         where = f"particle {first}: its position"
         lost = [name for system in self.work.systems if (name := system.lost()) is not None]
         if not bad.any() and lost:

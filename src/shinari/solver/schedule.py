@@ -24,7 +24,7 @@ Recorder = Callable[[Program, Sequence[System], Clock, Settings], None]
 T = TypeVar("T")
 
 
-class Workspace:
+class SystemList:
     """The systems of one simulation.
 
     Attributes:

@@ -15,7 +15,7 @@ from shinari.model.particles import Clock
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System, Turns, begin_turns, conclude_turn, record
-from shinari.solver.schedule import Workspace
+from shinari.solver.schedule import SystemList
 
 # Contacts are solved in turns: what a collider gives to the lowest layer of a stack has to reach the others. There are
 # more turns while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a
@@ -24,7 +24,7 @@ ALONE, TURNS, MOST_TURNS = 2, 3, 6
 TOLERATED = 0.02
 
 
-def step(state: State, work: Workspace, settings: Settings, threads: int) -> bool:
+def step(state: State, work: SystemList, settings: Settings, threads: int) -> bool:
     """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
     time = state.frame * settings.dt
     ends = time + settings.substep * np.arange(1, settings.substeps + 1)
@@ -66,8 +66,8 @@ def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: S
 def record_iteration(p: Program, systems: Sequence[System], turns: Turns, first: bool) -> None:
     """Record an iteration: all constraints once, then the contacts in turns."""
     record(p, systems, "project", first)
-    touching = sum(system.touching for system in systems)
-    if not touching and not any(system.repeated for system in systems):
+    solves_contacts = sum(system.solves_contacts for system in systems)
+    if not solves_contacts and not any(system.repeated for system in systems):
         return
     p.serial(begin_turns, turns)
     record(p, systems, "contacts", first)
@@ -75,4 +75,4 @@ def record_iteration(p: Program, systems: Sequence[System], turns: Turns, first:
         record(p, systems, "between")
         record(p, systems, "contacts", False)
         record(p, systems, "overlap", turns)
-        p.serial(conclude_turn, turns, TURNS if touching > 1 else ALONE, TOLERATED)
+        p.serial(conclude_turn, turns, TURNS if solves_contacts > 1 else ALONE, TOLERATED)

@@ -20,7 +20,7 @@ _MOMENTUM = "Mueller et al. 2006, Position Based Dynamics, section 3.2: sum m dx
 
 
 def _loose(scene: Scene, corners: int, rng: np.random.Generator) -> Handle:
-    """Unconnected particles in the shape of one segment, triangle or tetrahedron, as the thing to be attached to."""
+    """Unconnected particles in the shape of one segment, triangle or tetrahedron, as the object to be attached to."""
     x = rng.uniform(-1, 1, (corners, 3))
     return scene.add_particles(x, mass=10.0 ** rng.uniform(-1, 1, corners), velocity=rng.normal(0, 2, (corners, 3)))
 

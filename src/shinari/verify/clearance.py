@@ -107,7 +107,7 @@ def least_distance(
         triangles: Triangles, (F, 3).
         segments: Segments that belong to no triangle, such as those of ropes, (S, 2).
         reach: What is farther apart than this is not looked at, and this is returned where nothing is nearer [m].
-        owners: Thing of each particle, (N,), when only parts of different things count.
+        owners: Object of each particle, (N,), when only parts of different objects count.
     """
     x = np.asarray(x, np.float64)
     lines = np.concatenate([edges_of(triangles), segments]).astype(np.int64)
@@ -133,7 +133,7 @@ def least_signed_distance(x: np.ndarray, triangles: np.ndarray, distance: Signed
 
 
 def _strangers(first: np.ndarray, second: np.ndarray, pairs: np.ndarray, owners: np.ndarray | None) -> np.ndarray:
-    """Of pairs of rows (K, 2) those that share no particle, and that belong to two things when owners are given."""
+    """Of pairs of rows (K, 2) those that share no particle, and that belong to two objects when owners are given."""
     one, two = first[pairs[:, 0]], second[pairs[:, 1]]
     apart = np.ones(len(pairs), bool)
     for a in range(one.shape[1]):

@@ -1,4 +1,4 @@
-"""Scenes in which things must not pass through each other, shared by the ledger and by the tests of intersections."""
+"""Scenes in which objects must not pass through each other, shared by the ledger and by the tests of intersections."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class Case:
         scene: The scene.
         seconds: How long to run it [s].
         gap: Distance that surfaces keep [m].
-        solids: Signed distance [m] of points in the frame of a collider, by its index.
+        collider_contacts: Signed distance [m] of points in the frame of a collider, by its index.
         mesh: Vertices and faces of a mesh collider at the origin, or None.
         drive: Writes before each step where pinned particles are to be at its end; None: they stay.
         settings: Settings of the simulation.
@@ -193,8 +193,8 @@ def overhand(radius: float, spacing: float) -> np.ndarray:
     """
     t = np.linspace(-2.1, 2.1, 4001)
     curve = np.stack([t**3 - 3 * t, t**4 - 4 * t**2, 0.25 * (t**5 - 10 * t)], axis=1) * 3.0 * radius
-    way = curve[-1] - curve[-2]
-    tail = np.linspace(0.0, 0.25, 500)[1:, None] * (way / np.linalg.norm(way))
+    displacement = curve[-1] - curve[-2]
+    tail = np.linspace(0.0, 0.25, 500)[1:, None] * (displacement / np.linalg.norm(displacement))
     back = tail * [1.0, -1.0, 1.0]
     curve = np.concatenate([(curve[0] - back)[::-1], curve, curve[-1] + tail])
     arc = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
@@ -210,13 +210,13 @@ def knot() -> Case:
     rope = scene.add_rope(points, material=RopeMaterial(radius=radius, density=0.05), self_collision=True)
     rope.pin([0, len(points) - 1])
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    way = points[-1] - points[0]
-    apart = float(np.linalg.norm(way))
+    displacement = points[-1] - points[0]
+    apart = float(np.linalg.norm(displacement))
     final, time = length - 11 * 2 * radius, 2.0
 
     def drive(sim: Simulation) -> None:
         part = min((sim.time + sim.settings.dt) / time, 1.0)
-        grown = 0.5 * part * (final - apart) * way / apart
+        grown = 0.5 * part * (final - apart) * displacement / apart
         sim.positions(rope)[0] = points[0] - grown
         sim.positions(rope)[-1] = points[-1] + grown
 

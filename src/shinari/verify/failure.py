@@ -99,7 +99,7 @@ def block(precision: str) -> Iterator[Measurement]:
                 stretch = math.exp(2.0 * strain * (k + 1) / 20)
                 sim.positions(body)[:] = body.positions * [stretch, stretch**-0.5, stretch**-0.5]
                 sim.step()
-            flow = sim.model.flowings[0]
+            flow = sim.model.plastic_rows[0]
             start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3).astype(np.float64)
             rest = sim.state.parts[flow.name].reshape(-1, 3, 3).astype(np.float64)
             plastic = np.linalg.inv(np.linalg.inv(start) @ rest)
@@ -173,7 +173,7 @@ def energy(precision: str) -> Iterator[Measurement]:
                 assert left is not None
                 yield at_least(f"elements that are gone, {case}", 1, float((~left).sum()), theory="it tears at all")
             else:
-                flow = sim.model.flowings[0]
+                flow = sim.model.plastic_rows[0]
                 given = sim.model.blocks[flow.block].parameters[flow.rows, flow.columns]
                 change = np.divide(sim.state.parts[flow.name], given, out=np.ones(given.shape), where=given != 0.0)
                 yield at_least(

@@ -54,7 +54,7 @@ def still(
         scene: The scene.
         precision: Precision.
         steps: Settings of the simulation.
-        free: Time at the start in which things go where they want to [s].
+        free: Time at the start in which objects go where they want to [s].
         damped: Time in which half of the momentum is taken away every twentieth of a second [s]: what a tank sloshes
             that is filled by a lattice is none of the business of a check of statics.
         rest: Time after that, free again [s].

@@ -114,13 +114,13 @@ def momenta(precision: str) -> Iterator[Measurement]:
             assert fluid is not None
             fluid.begin(0.0, np.array([sim.settings.dt]))
             run_recorded(fluid.record_project, True)
-            way = x[:, :3] - before
-            size, reach = float(m @ np.linalg.norm(way, axis=1)), float(np.abs(before).max())
+            displacement = x[:, :3] - before
+            size, reach = float(m @ np.linalg.norm(displacement, axis=1)), float(np.abs(before).max())
             allowed = 1e-12 if precision == "float64" else 1e-5
             case = f"{kernel}, {len(densities)} fluids"
-            yield equal(f"linear, {case}", 0.0, float(np.linalg.norm(m @ way)) / size, absolute=allowed,
+            yield equal(f"linear, {case}", 0.0, float(np.linalg.norm(m @ displacement)) / size, absolute=allowed,
                         theory=_ISSUE + "1e-12 in double and 1e-5 in single precision")  # fmt: skip
-            turned = float(np.linalg.norm(m @ np.cross(before, way))) / (size * reach)
+            turned = float(np.linalg.norm(m @ np.cross(before, displacement))) / (size * reach)
             yield equal(f"angular, {case}", 0.0, turned, absolute=allowed + size / (m.sum() * reach),
                         theory="pushes lie along lines; iterations turn their arms by the mean way")  # fmt: skip
 

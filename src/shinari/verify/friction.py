@@ -49,12 +49,12 @@ def incline(precision: str) -> Iterator[Measurement]:
                 a = g * (math.sin(t) - mu * math.cos(t))
                 if a <= 0.0:
                     continue
-                speed, way = _slide(precision, degrees, mu, g, 0.0, 30, substeps)
+                speed, displacement = _slide(precision, degrees, mu, g, 0.0, 30, substeps)
                 yield equal(
                     f"a at {degrees} deg, mu {mu:g}, g {g:g}, {substeps} substeps [m/s^2]",
                     a,
                     speed / 0.5,
-                    absolute=(1.0 + mu) * _push_error(precision, 1 / 60 / substeps, 0.5, max(way, 0.01)) / 0.5,
+                    absolute=(1.0 + mu) * _push_error(precision, 1 / 60 / substeps, 0.5, max(displacement, 0.01)) / 0.5,
                     theory="each substep takes mu g cos(t) h exactly; four deviations of u x / h per substep",
                 )
 
@@ -64,9 +64,9 @@ def stopping(precision: str) -> Iterator[Measurement]:
     """A particle slides on level ground until it stops."""
     for mu, v0, g in ((0.3, 3.0, 9.81), (0.8, 5.0, 9.81), (0.1, 0.5, 1.62), (0.5, 10.0, 3.7)):
         time = v0 / (mu * g)
-        speed, way = _slide(precision, 0.0, mu, g, v0, math.ceil(1.2 * time * 60), 20)
+        speed, displacement = _slide(precision, 0.0, mu, g, v0, math.ceil(1.2 * time * 60), 20)
         expected = v0**2 / (2 * mu * g)
-        yield equal(f"way, mu {mu:g}, v0 {v0:g}, g {g:g} [m]", expected, way, relative=0.01,
+        yield equal(f"way, mu {mu:g}, v0 {v0:g}, g {g:g} [m]", expected, displacement, relative=0.01,
                     theory="one substep less at the mean speed: mu g h / v0 < 1 %")  # fmt: skip
         yield equal(f"speed after it stopped, mu {mu:g}, v0 {v0:g}, g {g:g} [m/s]", 0.0, speed,
                     absolute=2 * roundoff(precision) * (expected + 0.5) * 1200,
@@ -79,11 +79,11 @@ def creep(precision: str) -> Iterator[Measurement]:
     for mu in (0.2, 0.5, 1.0):
         for below in (2.0, 10.0):
             degrees = math.degrees(math.atan(mu)) - below
-            _, way = _slide(precision, degrees, mu, 9.81, 0.0, 120, 20)
+            _, displacement = _slide(precision, degrees, mu, 9.81, 0.0, 120, 20)
             yield equal(
                 f"creep in 2 s at {degrees:.1f} deg, mu {mu:g} [m]",
                 0.0,
-                way,
+                displacement,
                 absolute=2400 * 2.0 * roundoff(precision) * 0.02,
                 theory="two roundings of a position below 2 cm in each of 2400 substeps",
             )
@@ -160,8 +160,8 @@ def tunnelling(precision: str) -> Iterator[Measurement]:
                 sim.step()
                 after = sim.state.positions.astype(np.float64)
                 along = np.linspace(0.0, 1.0, 33)[:, None, None]
-                ways = (1 - along) * (before - at) + along * (after - sim.collider_poses()[0][0])
-                deepest = min(deepest, float(depth(ways).min()))
+                displacements = (1 - along) * (before - at) + along * (after - sim.collider_poses()[0][0])
+                deepest = min(deepest, float(depth(displacements).min()))
                 before = after
             case = f"{label} at {solid_speed:g} m/s, {aims} particles at {particle_speed:g} m/s"
             longest = (abs(solid_speed) + abs(particle_speed)) * h
@@ -183,8 +183,8 @@ def _shots(distance: float, speed: float) -> tuple[np.ndarray, np.ndarray]:
     starts, velocities = [], []
     for tilt in angles:
         for turn in around:
-            way = np.array([math.sin(tilt) * math.cos(turn), -math.cos(tilt), math.sin(tilt) * math.sin(turn)])
+            displacement = np.array([math.sin(tilt) * math.cos(turn), -math.cos(tilt), math.sin(tilt) * math.sin(turn)])
             for offset in offsets:
-                starts.append(offset - distance * way)
-                velocities.append(speed * way)
+                starts.append(offset - distance * displacement)
+                velocities.append(speed * displacement)
     return np.array(starts), np.array(velocities)

@@ -1,4 +1,4 @@
-"""Impacts: heights of bounces, momentum of two bodies that collide, and forces of things at rest."""
+"""Impacts: heights of bounces, momentum of two bodies that collide, and forces of objects at rest."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -31,8 +31,8 @@ def _closed(x: np.ndarray) -> np.ndarray:
     """The curve with its ends led away from its middle to a great arc around it."""
     centre = x.mean(axis=0)
     size = 50.0 * float(np.linalg.norm(x - centre, axis=1).max())
-    ways = [end - centre for end in (x[-1], x[0])]
-    first, last = (way / np.linalg.norm(way) for way in ways)
+    displacements = [end - centre for end in (x[-1], x[0])]
+    first, last = (displacement / np.linalg.norm(displacement) for displacement in displacements)
     side = np.cross(first, [0.3, 0.5, 0.8])
     arc = [first, first + 0.5 * side, 0.5 * side, last + 0.5 * side, last]
     return np.concatenate([x, centre + size * np.array(arc), x[:1]])

@@ -1,4 +1,4 @@
-"""Momentum of things that nothing holds."""
+"""Momentum of objects that nothing holds."""
 
 import math
 from collections.abc import Iterator

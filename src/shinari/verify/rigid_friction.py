@@ -56,12 +56,17 @@ def stopping(_: str) -> Iterator[Measurement]:
         block = scene.add_rigid_body(Box((0.4, 0.1, 0.3)), position=(0, 0.05, 0), velocity=(v0, 0, 0), friction=mu)
         sim = single(scene, substeps=substeps)
         sim.step(math.ceil(1.2 * v0 / (mu * _G) * 60))
-        way = float(place(sim, block)[0])
+        displacement = float(place(sim, block)[0])
         expected = v0**2 / (2 * mu * _G)
-        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, way, relative=0.01, theory="1 %")
+        yield equal(f"way, mu {mu:g}, v0 {v0:g} [m]", expected, displacement, relative=0.01, theory="1 %")
         sim.step(60)
-        yield equal(f"way in the second after, mu {mu:g}, v0 {v0:g} [m]", 0.0, float(place(sim, block)[0]) - way,
-                    absolute=1e-6, theory="static friction holds")  # fmt: skip
+        yield equal(
+            f"way in the second after, mu {mu:g}, v0 {v0:g} [m]",
+            0.0,
+            float(place(sim, block)[0]) - displacement,
+            absolute=1e-6,
+            theory="static friction holds",
+        )
 
 
 @check("a block at rest stays", f"mu > tan t with a dead band of 2 degrees, creep under 2 cm in 2 s; {_COULOMB}",
@@ -74,15 +79,20 @@ def resting(_: str) -> Iterator[Measurement]:
             sim, block, down = _on_incline(critical + off, mu, substeps=10)
             start = place(sim, block)
             sim.step(120)
-            way = float((place(sim, block) - start) @ down)
+            displacement = float((place(sim, block) - start) @ down)
             t = math.radians(critical + off)
             if off < 0.0:
-                yield at_most(f"creep in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]", 1e-3, abs(way),
+                yield at_most(f"creep in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]", 1e-3, abs(displacement),
                               theory="a twentieth of the 2 cm allowed")  # fmt: skip
             else:
                 a = _G * (math.sin(t) - mu * math.cos(t))
-                yield equal(f"way in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]", 2.0 * a, way, relative=0.02,
-                            theory="a t^2 / 2; a is a difference of terms twenty times as large")  # fmt: skip
+                yield equal(
+                    f"way in 2 s, mu {mu:g}, {critical + off:.1f} deg [m]",
+                    2.0 * a,
+                    displacement,
+                    relative=0.02,
+                    theory="a t^2 / 2; a is a difference of terms twenty times as large",
+                )
 
 
 @check("a block topples", "tan t > b / h, 2 degrees to each side", precisions=ONE)

@@ -112,13 +112,13 @@ def bumps(_: str) -> Iterator[Measurement]:
         )
         scene.add_joint("slider", sledge, anchor=(3, 0, 0), axis=(1, 0, 0), limits=(-1.0, 1.0))
         sim = single(scene, substeps=10)
-        first, angle, way = axes(sim, wheel), 0.0, 0.0
+        first, angle, displacement = axes(sim, wheel), 0.0, 0.0
         for _step in range(math.ceil(90.0 / speed) + 30):
             sim.step()
             angle = max(angle, angle_between(first, axes(sim, wheel)))
-            way = max(way, float(place(sim, sledge)[0]) - 3.0)
+            displacement = max(displacement, float(place(sim, sledge)[0]) - 3.0)
         yield equal(f"farthest angle, {speed:g} rad/s [rad]", 1.0, angle, absolute=1e-3, theory="it stops at 1")
-        yield equal(f"farthest travel, {speed:g} m/s [m]", 1.0, way, absolute=1e-3, theory="it stops at 1")
+        yield equal(f"farthest travel, {speed:g} m/s [m]", 1.0, displacement, absolute=1e-3, theory="it stops at 1")
 
 
 @check("damping of joints", "v = v0 exp(-c t / m), w = w0 exp(-c t / I)", precisions=ONE)

@@ -33,10 +33,10 @@ def free_fall(_: str) -> Iterator[Measurement]:
         sim = single(scene, dt=dt, substeps=substeps)
         sim.step(steps)
         n, h = steps * substeps, dt / substeps
-        way = v0 * n * h - np.array([0, g, 0]) * h * h * n * (n + 1) / 2
+        displacement = v0 * n * h - np.array([0, g, 0]) * h * h * n * (n + 1) / 2
         for name, at, expected in (
-            ("box", place(sim, box), way),
-            ("off its centre", place(sim, off) + axes(sim, off) @ centre, start + way),
+            ("box", place(sim, box), displacement),
+            ("off its centre", place(sim, off) + axes(sim, off) @ centre, start + displacement),
         ):
             yield equal(
                 f"distance from the parabola, {name}, g {g:g}, {n} substeps [m]",

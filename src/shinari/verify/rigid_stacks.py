@@ -125,16 +125,16 @@ def chain(_: str) -> Iterator[Measurement]:
                 continue
             scene = Scene()
             length, mass = 0.1, 0.1
-            way = np.array([1.0, 0, 0]) if loose else np.array([0, -1.0, 0])
+            displacement = np.array([1.0, 0, 0]) if loose else np.array([0, -1.0, 0])
             q = (1, 0, 0, 0) if loose else turn((0, 0, 1), -np.pi / 2)
             above = None
             options: dict[str, Any] = {"axis": (0, 0, 1)} if kind == "hinge" else {}
             for i in range(100):
                 link = scene.add_rigid_body(
                     Box((length, 0.03, 0.03)), mass=mass * (ratio if i == 99 else 1.0), rotation=q,
-                    position=(i + 0.5) * length * way
+                    position=(i + 0.5) * length * displacement
                 )  # fmt: skip
-                scene.add_joint(kind, link, above, anchor=i * length * way, **options)
+                scene.add_joint(kind, link, above, anchor=i * length * displacement, **options)
                 above = link
             sim = single(scene, substeps=10)
             worst, gap = 0.0, 0.0

@@ -45,13 +45,13 @@ def arches(_: str) -> Iterator[Measurement]:
         start = np.array(sim.state.body_positions)
         stands = thickness > 0.1075
         sim.step(600 if stands else 180)
-        way = float(np.linalg.norm(np.array(sim.state.body_positions) - start, axis=1).max())
+        displacement = float(np.linalg.norm(np.array(sim.state.body_positions) - start, axis=1).max())
         case = f"t / R {thickness:g}, {count} wedges"
         if stands:
-            yield at_most(f"farthest way of a wedge in 10 s, {case} [m]", 1e-3, way,
+            yield at_most(f"farthest way of a wedge in 10 s, {case} [m]", 1e-3, displacement,
                           theory="it stands: below 1 mm as a stack")  # fmt: skip
         else:
-            yield at_least(f"farthest way of a wedge in 3 s, {case} [m]", 0.1, way, theory="it falls")
+            yield at_least(f"farthest way of a wedge in 3 s, {case} [m]", 0.1, displacement, theory="it falls")
 
 
 CARD, WIDTH, THICK = 0.10, 0.06, 0.002
@@ -101,9 +101,11 @@ def cards(_: str) -> Iterator[Measurement]:
         start = np.array(sim.state.body_positions)
         first = [matrix(q) for q in sim.state.body_rotations]
         sim.step(600)
-        way = float(np.linalg.norm(np.array(sim.state.body_positions) - start, axis=1).max())
+        displacement = float(np.linalg.norm(np.array(sim.state.body_positions) - start, axis=1).max())
         turned = max(angle_between(a, matrix(q)) for a, q in zip(first, sim.state.body_rotations, strict=True))
-        yield at_most(f"farthest way of a card in 10 s, {levels} levels [m]", 1e-3, way, theory="it stands: below 1 mm")
+        yield at_most(
+            f"farthest way of a card in 10 s, {levels} levels [m]", 1e-3, displacement, theory="it stands: below 1 mm"
+        )
         yield at_most(f"largest turn of a card in 10 s, {levels} levels [rad]", 1e-3 / CARD, turned,
                       theory="the same at its edge")  # fmt: skip
     for degrees, part in ((20.0, 0.8), (25.0, 0.8), (20.0, 1.25), (25.0, 1.25)):

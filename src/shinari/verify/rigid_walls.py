@@ -56,8 +56,8 @@ def shaken(precision: str) -> Iterator[Measurement]:
     """Boxes with 0.5 to 5 % of play, thrown into a corner at 1 to 30 m/s, and small ones that hit wall after wall."""
     for size, part, speed in ((0.3, 0.298 / 0.3, 1.0), (0.3, 0.298 / 0.3, 30.0), (1.0, 0.95, 5.0), (1.0, 0.995, 10.0),
                               (0.3, 0.02, 30.0), (0.05, 0.3, 10.0)):  # fmt: skip
-        way = np.array([0.6, 0.3, -0.5])
-        start = speed * way / np.linalg.norm(way)
+        direction = np.array([0.6, 0.3, -0.5])
+        start = speed * direction / np.linalg.norm(direction)
         sim, body, _ = _room(part, size, "box", precision, velocity=start)
         first = sim.energy()
         gain = deepest = -math.inf
@@ -99,10 +99,11 @@ def full(precision: str) -> Iterator[Measurement]:
     ):
         scene = Scene()
         scene.add_collider(Box((room, room, room), inside=True), friction=mu, restitution=e)
-        way = np.array([0.6, 0.3, -0.5]) / math.sqrt(0.7)
+        direction = np.array([0.6, 0.3, -0.5]) / math.sqrt(0.7)
         about = np.array([0.4, -0.5, 0.7]) / math.sqrt(0.9)
-        scene.add_rigid_body(_shape(shape, size), velocity=speed * way, angular_velocity=spin * about, friction=mu,
-                             restitution=e)  # fmt: skip
+        scene.add_rigid_body(
+            _shape(shape, size), velocity=speed * direction, angular_velocity=spin * about, friction=mu, restitution=e
+        )
         sim = Simulation(scene, precision=precision, threads=1, substeps=substeps)
         first, gain, out = sim.energy(), -math.inf, -math.inf
         least = first.kinetic + first.gravitational

@@ -41,7 +41,7 @@ def patch(
 
 
 def mean_velocity(sim: Simulation, sheet: Handle) -> np.ndarray:
-    """Velocity of the centre of mass of a thing [m/s], (3,)."""
+    """Velocity of the centre of mass of an object [m/s], (3,)."""
     own = slice(sheet.particles.start, sheet.particles.stop)
     mass = sim.model.masses[own]
     return mass @ sim.velocities(sheet).astype(np.float64) / mass.sum()
@@ -67,8 +67,8 @@ def _on_incline(
     sim = small(scene, precision, substeps=substeps)
     before = sim.positions(sheet).astype(np.float64).mean(axis=0)
     sim.step(steps)
-    way = (sim.positions(sheet).astype(np.float64).mean(axis=0) - before) @ down
-    return float(mean_velocity(sim, sheet) @ down), float(way)
+    displacement = (sim.positions(sheet).astype(np.float64).mean(axis=0) - before) @ down
+    return float(mean_velocity(sim, sheet) @ down), float(displacement)
 
 
 @check("a patch slides down an incline", f"a = g (sin t - mu cos t); {_COULOMB}")
@@ -96,11 +96,11 @@ def sticking(precision: str) -> Iterator[Measurement]:
     for degrees, mu, mu_s in ((25.0, 0.3, 0.8), (35.0, 0.5, 0.9)):
         t = math.radians(degrees)
         case = f"{degrees:g} deg, mu {mu:g}, sticking {mu_s:g}"
-        speed, way = _on_incline(precision, degrees, mu, sticking=mu_s, steps=60)
+        speed, displacement = _on_incline(precision, degrees, mu, sticking=mu_s, steps=60)
         yield equal(
             f"way in 1 s from rest, {case} [m]",
             0.0,
-            way,
+            displacement,
             absolute=2400 * roundoff(precision) * 0.05,
             theory="two roundings of a position in each substep",
         )
@@ -119,12 +119,12 @@ def stopping(precision: str) -> Iterator[Measurement]:
     """A patch slides on level ground until it stops."""
     for mu, v0 in ((0.3, 3.0), (0.8, 2.0), (0.1, 1.0)):
         steps = math.ceil(1.2 * v0 / (mu * 9.81) * 60)
-        speed, way = _on_incline(precision, 0.0, mu, speed=v0, steps=steps)
+        speed, displacement = _on_incline(precision, 0.0, mu, speed=v0, steps=steps)
         expected = v0**2 / (2 * mu * 9.81)
         yield equal(
             f"way, mu {mu:g}, v0 {v0:g} [m]",
             expected,
-            way,
+            displacement,
             relative=0.01,
             theory="one substep less at the mean speed: mu g h / v0 < 1 %",
         )
@@ -151,12 +151,12 @@ def stopping_on_sheet(precision: str) -> Iterator[Measurement]:
         sim = small(scene, precision, substeps=substeps)
         before = sim.positions(slider).astype(np.float64).mean(axis=0)
         sim.step(math.ceil(1.2 * v0 / (mu * 9.81) * 60))
-        way = (sim.positions(slider).astype(np.float64).mean(axis=0) - before)[0]
+        displacement = (sim.positions(slider).astype(np.float64).mean(axis=0) - before)[0]
         case = f"mu {mu:g}, v0 {v0:g}, {substeps} substeps"
         yield equal(
             f"way, {case} [m]",
             expected,
-            way,
+            displacement,
             relative=0.01,
             theory="one substep less at the mean speed: mu g h / v0 < 1 %",
         )
@@ -210,11 +210,11 @@ def _walk(precision: str, sim: Simulation, steps: int) -> float:
 def creep(precision: str) -> Iterator[Measurement]:
     """A patch lies on an incline."""
     for degrees, mu, count in ((20.0, 0.5, 11), (10.0, 0.25, 5)):
-        _, way = _on_incline(precision, degrees, mu, steps=600, count=count)
+        _, displacement = _on_incline(precision, degrees, mu, steps=600, count=count)
         yield at_most(
             f"way in 10 s at {degrees:g} deg, mu {mu:g}, {count} x {count} [m]",
             0.005,
-            abs(way),
+            abs(displacement),
             theory="the bound of the requirement",
         )
 
@@ -235,10 +235,10 @@ def draped(precision: str) -> Iterator[Measurement]:
     before = sim.positions(sheet).astype(np.float64)
     on_top = np.abs(before @ up - 0.05 - 0.5 * _THICK) < 0.001
     sim.step(600)
-    ways = np.linalg.norm(sim.positions(sheet).astype(np.float64) - before, axis=1)[on_top]
+    displacements = np.linalg.norm(sim.positions(sheet).astype(np.float64) - before, axis=1)[on_top]
     yield at_most(
         f"way in 10 s after 2 s, {on_top.sum()} particles [m]",
         0.005,
-        float(ways.max()),
+        float(displacements.max()),
         theory="the bound of the requirement",
     )

@@ -13,7 +13,7 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.shapes.plane import Plane
-from shinari.systems.shape_matching.system import Matching
+from shinari.systems.shape_matching.system import ShapeMatchingSystem
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 
@@ -61,17 +61,17 @@ def momenta(precision: str) -> Iterator[Measurement]:
             x, m = sim.state.x, 1.0 / sim.state.x[:, 3].astype(float)
             x[:, :3] += spread * rng.normal(size=points.shape)
             before = x[:, :3].astype(float)
-            run_recorded(sim._work.bound(Matching).record_project, True)
-            way, about = x[:, :3] - before, before - m @ before / m.sum()
-            reach, size = float(np.abs(before).max()), float(m @ np.linalg.norm(way, axis=1))
+            run_recorded(sim._work.bound(ShapeMatchingSystem).record_project, True)
+            displacement, about = x[:, :3] - before, before - m @ before / m.sum()
+            reach, size = float(np.abs(before).max()), float(m @ np.linalg.norm(displacement, axis=1))
             written = 4.0 * math.sqrt(len(m)) * roundoff(precision) * m.max() * reach / size
             least = 1e-12 if precision == "float64" else 0.0
             theory = "four deviations of a random walk, m u x for each position written; 1e-12 for the sums"
             yield equal(
                 f"linear, {kind}, spread {spread:g} m, over sum |m dx|", 0.0,
-                float(np.linalg.norm(m @ way)) / size, absolute=written + least, theory=theory,
+                float(np.linalg.norm(m @ displacement)) / size, absolute=written + least, theory=theory,
             )  # fmt: skip
-            turned = float(np.linalg.norm(m @ np.cross(about, way))) / (size * reach)
+            turned = float(np.linalg.norm(m @ np.cross(about, displacement))) / (size * reach)
             yield equal(
                 f"angular, {kind}, spread {spread:g} m, over sum |m dx| x", 0.0, turned, absolute=2 * written + least,
                 theory=theory,
@@ -207,13 +207,13 @@ def slope(precision: str) -> Iterator[Measurement]:
         sim, _ = _on_plane(precision, _box(0.4, 0.4, 0.4), tilt, friction, spacing=0.08, position=0.2 * normal)
         start = _centre(sim)
         sim.step(60)
-        way = float((_centre(sim) - start) @ down)
+        displacement = float((_centre(sim) - start) @ down)
         exact = 0.5 * _G * max(math.sin(tilt) - friction * math.cos(tilt), 0.0)
         case = f"{degrees} degrees, mu {friction:g}, way in 1 s [m]"
         if exact > 0.0:
-            yield equal(case, exact, way, relative=0.01, theory="1 % asked; one substep of delay is 0.2 %")
+            yield equal(case, exact, displacement, relative=0.01, theory="1 % asked; one substep of delay is 0.2 %")
         else:
-            yield at_most(case, 0.01, abs(way), theory="less than 2 cm of creep in 2 s")
+            yield at_most(case, 0.01, abs(displacement), theory="less than 2 cm of creep in 2 s")
 
 
 @check("a rigid lump bounces and lies", "e: speeds after and before; rest: contact force = weight")

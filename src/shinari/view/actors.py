@@ -1,4 +1,4 @@
-"""How the things of a run are drawn with VTK: made once, then moved frame after frame.
+"""How the objects of a run are drawn with VTK: made once, then moved frame after frame.
 
 Everything but spheres is a surface of triangles with a normal at each vertex. Surfaces and spheres are known outside of
 VTK too: `shinari.view.shadows` casts shadows with them.
@@ -67,7 +67,7 @@ class Surface:
 
         Args:
             vertices: Shape (V, 3) [m].
-            colors: Colour of each vertex, shape (V, 3) uint8; None: the one colour of the thing.
+            colors: Colour of each vertex, shape (V, 3) uint8; None: the one colour of the object.
             faces: Other triangles from now on.
         """
         self._next = self._next if faces is None else np.asarray(faces, np.int32)
@@ -236,7 +236,7 @@ def part_actor(plotter: Any, layout: Layout, index: int, first: Frame, size: flo
         layout: What the frames hold.
         index: The part.
         first: A frame; edges that are sharp in it stay sharp.
-        size: Size of the motion [m], for things without a radius.
+        size: Size of the motion [m], for objects without a radius.
         fastest: Speed at which a fluid is whitest [m/s].
     """
     part, color = layout.parts[index], part_color(index)
@@ -251,7 +251,7 @@ def part_actor(plotter: Any, layout: Layout, index: int, first: Frame, size: flo
 
 
 def shine(prop: Any, color: tuple[float, float, float]) -> None:
-    """What all things are made of, in a colour: matt, with a soft highlight."""
+    """What all objects are made of, in a colour: matt, with a soft highlight."""
     prop.color = color
     prop.interpolation = "Phong"
     prop.ambient, prop.diffuse = 0.0, 1.0
@@ -260,7 +260,7 @@ def shine(prop: Any, color: tuple[float, float, float]) -> None:
 
 
 def paint(mesh: Any, mapper: Any, colors: np.ndarray | None) -> None:
-    """Give each vertex of a mesh a colour, (V, 3) uint8, or all the colour of the thing."""
+    """Give each vertex of a mesh a colour, (V, 3) uint8, or all the colour of the object."""
     if colors is None:
         mapper.ScalarVisibilityOff()
         return

@@ -1,4 +1,4 @@
-"""Panel: what things are coloured by, and what the colours mean."""
+"""Panel: what objects are coloured by, and what the colours mean."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What things are coloured by: the body that they are, strain, force or speed.
+"""What objects are coloured by: the body that they are, strain, force or speed.
 
 The colours of values run from blue over violet and pink to light yellow. Their lightness rises evenly, from 0.46
 to 0.94 in OKLab (Ottosson 2020, A perceptual color space for image processing), so that more is always lighter, in

@@ -1,4 +1,4 @@
-"""How one thing of a run is drawn with viser: made once, then shown frame after frame."""
+"""How one object of a run is drawn with viser: made once, then shown frame after frame."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -93,10 +93,10 @@ def tube_vertices(points: np.ndarray, radius: float) -> np.ndarray:
         Shape (N * SIDES, 3), ring after ring.
     """
     points = np.asarray(points, np.float64)
-    ways = np.diff(points, axis=0)
-    lengths = np.linalg.norm(ways, axis=1, keepdims=True)
-    ways = np.divide(ways, lengths, out=np.zeros_like(ways), where=lengths > TINY)
-    tangents = np.concatenate([ways[:1], ways[:-1] + ways[1:], ways[-1:]])
+    directions = np.diff(points, axis=0)
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = np.divide(directions, lengths, out=np.zeros_like(directions), where=lengths > TINY)
+    tangents = np.concatenate([directions[:1], directions[:-1] + directions[1:], directions[-1:]])
     sizes = np.linalg.norm(tangents, axis=1, keepdims=True)
     tangents = np.divide(tangents, sizes, out=np.tile([1.0, 0.0, 0.0], (len(points), 1)), where=sizes > TINY)
     across = _transported(points.tolist(), tangents.tolist())

@@ -1,9 +1,9 @@
-"""Panel: take hold of things with the mouse, and pin them.
+"""Panel: take hold of objects with the mouse, and pin them.
 
-A press on a thing takes the particle that is nearest to the mouse and draws it, as a spring, to where the mouse is in
+A press on an object takes the particle that is nearest to the mouse and draws it, as a spring, to where the mouse is in
 the plane through it that faces the camera; a pinned one goes there itself. The ball that marks a pin is taken as well:
 at the edge of a sheet the mouse may meet nothing else. A rigid body is held at the place that was pressed. Let go,
-things keep their velocity. Each client drags for itself; one that leaves lets go.
+objects keep their velocity. Each client drags for itself; one that leaves lets go.
 """
 
 import threading
@@ -28,19 +28,19 @@ from shinari.view.stage import THIN, Node, Stage
 
 MODES = ("grab", "pin")
 FREQUENCY = 100.0
-"""Angular frequency of the spring with what it draws [1/s]: a thing hangs g / FREQUENCY^2 = 1 mm below the mouse."""
+"""Angular frequency of the spring with what it draws [1/s]: an object hangs g / FREQUENCY^2 = 1 mm below the mouse."""
 STRENGTH = 500.0
 """Largest force for each kilogram of what is drawn [N/kg]: fifty times its weight. It does not tear what is taut."""
 PERIOD = 0.05
 """Time between two messages of a mouse that moves [s]: viser sends twenty a second."""
 LOOSE = ("particles", "grains", "fluid")
-"""Kinds of things of which one particle is drawn, not the whole."""
+"""Kinds of objects of which one particle is drawn, not the whole."""
 MARKER = 0.012
 """Radius of the markers, as a part of the size of the scene."""
 GRAB_COLOR = (250, 190, 40)
 
 Taken = tuple[Handle | BodyHandle, int | None]
-"""A thing and a particle of it, or a body and None."""
+"""A object and a particle of it, or a body and None."""
 Take = Callable[[Any, Frame], Taken]
 """What an event of the mouse meets in a frame."""
 
@@ -134,14 +134,14 @@ class Hands:
         self._hear_clicks(handle, marked)
 
     def _hear_drags(self, handle: Any, dragged: Take, *, keeps: bool) -> None:
-        """Let a node be dragged, with what says which thing the mouse meets."""
+        """Let a node be dragged, with what says which object the mouse meets."""
 
         @handle.on_drag("left")
         async def _(event: Any) -> None:
             self._drag(dragged, keeps, event)
 
     def _hear_clicks(self, handle: Any, clicked: Take) -> None:
-        """Let a node be clicked, with what says which thing the mouse meets."""
+        """Let a node be clicked, with what says which object the mouse meets."""
 
         @handle.on_click
         async def _(event: Any) -> None:
@@ -228,7 +228,7 @@ class Hands:
         return next(h for h in scene.handles.values() if isinstance(h, BodyHandle) and h.index == number)
 
     def _particle(self, number: int) -> Taken:
-        """The thing that a particle of the scene belongs to, and its index there."""
+        """The object that a particle of the scene belongs to, and its index there."""
         scene = self._page.simulation_scene
         assert scene is not None
         thing = next(h for h in scene.handles.values() if isinstance(h, Handle) and number in h.particles)
@@ -243,14 +243,14 @@ class Hands:
         return tell
 
     def _follow(self) -> None:
-        """Move the hulls to where things are, less often than frames come."""
+        """Move the hulls to where objects are, less often than frames come."""
         frame = self._page.runner.latest()
         if self._hulls is not None and frame is not None:
             with self._page.server.atomic():
                 self._hulls.follow(frame)
 
     def _draw(self, frame: Frame) -> None:
-        """Move the markers to where things are in a frame."""
+        """Move the markers to where objects are in a frame."""
         with self._lock:
             for drag in self._drags.values():
                 drag.draw(frame)
@@ -258,7 +258,7 @@ class Hands:
 
 
 class Drag:
-    """One thing in the hand of one client.
+    """One object in the hand of one client.
 
     Args:
         runner: What runs the simulation.

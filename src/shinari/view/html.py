@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import require
+from shinari.io.frame_queue import frame_of_record
 from shinari.io.results import Layout, Part
-from shinari.io.spool import frame_of_record
 
 
 def write_html(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
@@ -26,7 +26,7 @@ def write_html(path: Path, layout: Layout, frames: np.ndarray, title: str = "") 
     Args:
         path: File to write.
         layout: What the frames hold.
-        frames: Structured array as `shinari.io.spool.frame_dtype` says, shape (T,).
+        frames: Structured array as `shinari.io.frame_queue.frame_dtype` says, shape (T,).
         title: Title of the page.
 
     Raises:

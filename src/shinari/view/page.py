@@ -105,7 +105,7 @@ class Page:
 
     @property
     def colouring(self) -> Any:
-        """The `shinari.view.colours.Colouring` in use; None: each thing in its own colour. It goes with the scene."""
+        """The `shinari.view.colours.Colouring` in use; None: each object in its own colour. It goes with the scene."""
         return self._colouring
 
     @colouring.setter

@@ -1,4 +1,4 @@
-"""What is under the mouse: from a point or a ray of the viewer to a particle of a thing."""
+"""What is under the mouse: from a point or a ray of the viewer to a particle of an object."""
 
 import numpy as np
 
@@ -40,35 +40,35 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
         faces = np.asarray(thing.faces)
         if there is not None:
             faces = faces[there]
-        ways = ways_to(points[faces], origin, along)
-        if np.isfinite(ways).any():
-            return origin + ways.min() * along
-    ways = (points - origin) @ along
-    distances = np.linalg.norm(points - origin - ways[:, None] * along, axis=1)
+        distances_along = ray_distances(points[faces], origin, along)
+        if np.isfinite(distances_along).any():
+            return origin + distances_along.min() * along
+    distances_along = (points - origin) @ along
+    distances = np.linalg.norm(points - origin - distances_along[:, None] * along, axis=1)
     if thing.kind == "points" and there is not None:
         distances = np.where(there, distances, np.inf)
     near = distances <= max(ALONG * float(distances.min()), thing.radius)
-    return points[int(np.argmin(np.where(near, ways, np.inf)))]
+    return points[int(np.argmin(np.where(near, distances_along, np.inf)))]
 
 
 def nearest_particle(frame: Frame, particles: range, point: np.ndarray, there: np.ndarray | None = None) -> int:
-    """The particle of a thing that is nearest to a point.
+    """The particle of an object that is nearest to a point.
 
     Args:
         frame: The frame.
-        particles: The particles of the thing.
+        particles: The particles of the object.
         point: The point [m], (3,).
         there: Which of them are there, (n,) bool; None: all.
 
     Returns:
-        Its index within the thing.
+        Its index within the object.
     """
     offsets = np.asarray(frame.positions[particles.start : particles.stop], np.float64) - point
     squares = np.square(offsets).sum(axis=1)
     return int(np.argmin(squares if there is None else np.where(there, squares, np.inf)))
 
 
-def ways_to(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.ndarray:
+def ray_distances(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Way along a ray to each of some triangles (F, 3, 3), in lengths of `along`, (F,); infinite where it misses."""
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     across = np.cross(along, second)
@@ -78,6 +78,6 @@ def ways_to(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> np.nd
     with np.errstate(divide="ignore", invalid="ignore"):
         u = (from_corner * across).sum(axis=1) / volume
         v = (turned @ along) / volume
-        way = (second * turned).sum(axis=1) / volume
-        hit = (volume != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (way > 0.0)
-    return np.where(hit, way, np.inf)
+        distance_along = (second * turned).sum(axis=1) / volume
+        hit = (volume != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance_along > 0.0)
+    return np.where(hit, distance_along, np.inf)

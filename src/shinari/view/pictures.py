@@ -1,4 +1,4 @@
-"""Pictures of frames: VTK draws the things off screen, `shinari.view.shadows` puts them into light on a ground.
+"""Pictures of frames: VTK draws the objects off screen, `shinari.view.shadows` puts them into light on a ground.
 
 Needs the extra [render], and EGL or OSMesa in the system; no display and no GPU. What was decided, and what it costs,
 is in `docs/decisions/pictures.md`.
@@ -79,13 +79,13 @@ class Painter:
 
     Args:
         layout: What the frames hold.
-        first: A frame, to make the things from.
+        first: A frame, to make the objects from.
         scenery: What `survey` saw.
         size: Width and height of the pictures [pixels].
         camera: Where they are taken from; None: so that the motion just fits.
         background: A colour by name or as #rrggbb.
         colouring: What the points are coloured by; has `of(index, frame)`, as `shinari.view.colours.Colouring`. None:
-            each thing has its colour.
+            each object has its colour.
         grid: Whether there are lines on the ground.
         fine: Whether the light of the sky is as smooth as a single picture wants it; takes longer.
 

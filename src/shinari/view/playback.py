@@ -48,7 +48,7 @@ class Playback(Player):
         return self._queue(lambda: self._go(index))
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper corner of where things are in the run [m], as far as some of its frames tell."""
+        """Lower and upper corner of where objects are in the run [m], as far as some of its frames tell."""
         return self._box
 
     def close(self) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.io.cache import Cache, open_cache
+from shinari.io.frame_queue import frame_of_record
 from shinari.io.results import Frame, Layout
-from shinari.io.spool import frame_of_record
 from shinari.partial import check_target, discard, publish, reason, reserve
 from shinari.view import video
 from shinari.view.camera import Camera
@@ -38,7 +38,7 @@ class View:
         size: Width and height [pixels].
         camera: A direction of `shinari.view.camera.DIRECTIONS`, from which the camera is placed so that the whole
             motion just fits, or a `Camera`.
-        colour: What the things are coloured by, one of `shinari.view.colours.MODES`.
+        colour: What the objects are coloured by, one of `shinari.view.colours.MODES`.
         largest: Value of the brightest colour; None: the largest in what is drawn.
         background: A colour by name or as #rrggbb.
         overlay: Whether the title, the time and what colours mean are written on it.
@@ -141,13 +141,13 @@ def render(
 
 
 def write_picture(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
-    """Draw the last frame of a run, see `shinari.io.spool.Convert`."""
+    """Draw the last frame of a run, see `shinari.io.frame_queue.Convert`."""
     run = _run_of(layout, frames, title)
     _draw(run, path, [len(frames) - 1], 1.0, View(), None)
 
 
 def write_video(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
-    """Draw a run as a video, see `shinari.io.spool.Convert`."""
+    """Draw a run as a video, see `shinari.io.frame_queue.Convert`."""
     run = _run_of(layout, frames, title)
     fps = _rate(None, layout.frames_per_second, path.suffix.lower())
     _draw(run, path, _at_rate(run.times, fps), fps, View(), None)
@@ -208,7 +208,7 @@ def _draw(run: _Run, path: Path, chosen: list[int], fps: float, view: View, prog
 
 
 def _colouring(layout: Layout, view: View) -> Any:
-    """What things are coloured by; None: each has its colour."""
+    """What objects are coloured by; None: each has its colour."""
     if view.colour == "body":
         return None
     if view.colour in MEASURED_MODES and not layout.measured:

@@ -7,7 +7,7 @@ every map: what lies deeper than the map says is in shadow (Williams 1978, Casti
 the four nearest cells are compared as in Reeves et al. 1987). Directions that stay the same make shadows that do not
 flicker.
 
-The ground is no mesh: a pixel without a thing sees it where its ray meets the plane. Its light is smooth, so it is
+The ground is no mesh: a pixel without an object sees it where its ray meets the plane. Its light is smooth, so it is
 found on a grid first.
 
 Each depth map, each row of the grid and each row of the picture is one item of a kernel.
@@ -270,7 +270,7 @@ def seen_from(lamps, maps, light, p, reach, margin, per):
 
 @function
 def left_of(away, per):
-    """Part of the light left by the nearest thing, so far towards the light: all when it is behind, else none.
+    """Part of the light left by the nearest object, so far towards the light: all when it is behind, else none.
 
     With `per` > 0, one over the distance at which half is left, what is far away takes less: the sky is made of few
     directions, and their single shadows would be seen.

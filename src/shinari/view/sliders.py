@@ -1,4 +1,4 @@
-"""Panel: sliders for the settings, for gravity and air, and for the materials of the things in the scene.
+"""Panel: sliders for the settings, for gravity and air, and for the materials of the objects in the scene.
 
 What a client moves is queued for the thread of the simulation, the newest value of each control only, and changes the
 simulation between two steps. A change that is refused is told to who asked for it, and the control goes back.
@@ -14,8 +14,8 @@ from typing import Any
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.model.settings import METHODS, SWEEPS, Settings
-from shinari.view.dials import AIR_DAMPING, Dial, dials_of
 from shinari.view.page import Page
+from shinari.view.parameters import AIR_DAMPING, Parameter, parameters_of
 from shinari.view.runner import Runner
 
 MOST_SUBSTEPS, MOST_ITERATIONS = 100, 50
@@ -92,9 +92,11 @@ class Sliders:
             for names, material in alike(scene).values():
                 title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
                 with self._page.server.gui.add_folder(title, expand_by_default=False):
-                    for dial in dials_of(material, scene.wind is not None):
-                        self._add_dial(
-                            dial, getattr(material, dial.field), partial(_change_material, names, dial.field)
+                    for parameter in parameters_of(material, scene.wind is not None):
+                        self._add_parameter(
+                            parameter,
+                            getattr(material, parameter.field),
+                            partial(_change_material, names, parameter.field),
                         )
         self._show_those_of(settings.method)
 
@@ -118,14 +120,20 @@ class Sliders:
                 shown = (0.0, 0.0, 0.0) if value is None else tuple(float(part) for part in value)
                 handle = gui.add_vector3(f"{field} {unit}", shown, step=0.1)
                 self._add(Control(handle, shown, partial(_change, field), tuple, tuple))
-        self._add_dial(AIR_DAMPING, scene.damping, partial(_change, "damping"))
+        self._add_parameter(AIR_DAMPING, scene.damping, partial(_change, "damping"))
 
-    def _add_dial(self, dial: Dial, value: float, apply: Callable[[Simulation, Any], None]) -> None:
-        place = dial.place(value)
+    def _add_parameter(self, parameter: Parameter, value: float, apply: Callable[[Simulation, Any], None]) -> None:
+        place = parameter.place(value)
         handle = self._page.server.gui.add_slider(
-            dial.text(value), dial.first, dial.last, dial.step, place, marks=dial.marks, hint=dial.hint
+            parameter.text(value),
+            parameter.first,
+            parameter.last,
+            parameter.step,
+            place,
+            marks=parameter.marks,
+            hint=parameter.hint,
         )
-        self._add(Control(handle, value, apply, dial.value, dial.place, dial.text, dial.method))
+        self._add(Control(handle, value, apply, parameter.value, parameter.place, parameter.text, parameter.method))
 
     def _add(self, control: Control) -> None:
         self._controls.append(control)
@@ -141,9 +149,9 @@ class Sliders:
         if control.label is not None:
             control.handle.label = control.label(value)
         with self._lock:
-            waiting = bool(self._pending)
+            inactive_particles = bool(self._pending)
             self._pending[control] = value, client
-        if not waiting:
+        if not inactive_particles:
             self._runner.do(self._apply)
 
     def _apply(self, simulation: Simulation) -> None:
@@ -171,7 +179,7 @@ class Sliders:
 
 
 def alike(scene: Scene) -> dict[Any, tuple[list[str], Any]]:
-    """Names of the things of each kind and material, and the material, in the order of the scene."""
+    """Names of the objects of each kind and material, and the material, in the order of the scene."""
     found: dict[Any, tuple[list[str], Any]] = {}
     for group in scene.groups:
         if group.material is not None:

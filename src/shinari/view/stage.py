@@ -1,4 +1,4 @@
-"""What a run looks like in viser: the ground, and every thing of a layout where it is in a frame."""
+"""What a run looks like in viser: the ground, and every object of a layout where it is in a frame."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class Stage:
 
         Args:
             frame: The frame.
-            colouring: A `shinari.view.colours.Colouring` for a colour at each point; None: each thing in its colour.
+            colouring: A `shinari.view.colours.Colouring` for a colour at each point; None: each object in its colour.
         """
         for index, drawing in enumerate(self._parts):
             drawing.show(frame, None if colouring is None else colouring.of(index, frame))

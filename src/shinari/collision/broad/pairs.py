@@ -50,7 +50,7 @@ class BallPairs(Record):
 
 
 @function(fastmath=AS_WRITTEN)
-def touch(x, y, z, r, ordered, k, margin):
+def balls_overlap(x, y, z, r, ordered, k, margin):
     """Whether a ball and the one at the sorted place k are closer than a margin."""
     dx, dy, dz = x - ordered.x[k], y - ordered.y[k], z - ordered.z[k]
     reach = r + ordered.w[k] + margin
@@ -90,7 +90,7 @@ def look_around(e, ordered, cells, levels, extent, offsets, pairs, write):
                     # in its own level a ball has the pairs with those behind it
                     begin = max(ranges[row, 0], a + 1) if level == own else ranges[row, 0]
                     for k in range(begin, ranges[row, 1]):
-                        close = touch(x, y, z, r, ordered, k, margin)
+                        close = balls_overlap(x, y, z, r, ordered, k, margin)
                         if write and close:
                             pairs.balls[at] = i, ordered.index[k]
                         at += np.int64(close)

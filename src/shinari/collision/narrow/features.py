@@ -94,7 +94,7 @@ def _features(mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     pointed = np.zeros(len(x), np.bool_)
     pointed[ends[sharp].ravel()] = True
     tails = np.concatenate([ends[:, 0], ends[:, 1]])
-    ways = _unit(x[np.concatenate([ends[:, 1], ends[:, 0]])] - x[tails])
+    edge_directions = _unit(x[np.concatenate([ends[:, 1], ends[:, 0]])] - x[tails])
     kept = np.flatnonzero(pointed[tails])
     kept = kept[np.argsort(tails[kept], kind="stable")]
     vertex_lines = np.concatenate([x[pointed], np.zeros((int(pointed.sum()), 3))], axis=1)
@@ -102,7 +102,7 @@ def _features(mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     return (
         np.concatenate([vertex_lines, edge_lines]),
         sizes.astype(np.int64),
-        np.concatenate([ways[kept], inward[edge_rows]]),
+        np.concatenate([edge_directions[kept], inward[edge_rows]]),
         float(length.mean()),
     )
 

@@ -249,15 +249,15 @@ def spacing_of(y, shapes, features):
 
 
 @steady
-def feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
+def feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped):
     """Offer the points of the vertices and edges of mesh x against y; returns how many the pool holds."""
     m = np.int64(shapes.size[x, 0])
     radius = features.thickness[m]
     rough = shapes.kind[y] in (MESH, MESH_SHEET)
     rel = relative(poses.pose[x], poses.pose[y])
     reach = limit + radius
-    ended = geoms.size[y] < np.inf
-    low, high = geoms.low[y], geoms.high[y]
+    ended = collision_shapes.size[y] < np.inf
+    low, high = collision_shapes.low[y], collision_shapes.high[y]
     node, end = features.node_starts[m], features.node_starts[m + 1]
     while node < end:
         link, box = features.links[node], features.boxes[node]
@@ -275,7 +275,7 @@ def feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n,
             near &= q[2] - wide <= high[2] and q[2] + wide >= low[2]
         far = norm(half)
         # looking a large box up in a field decides little
-        if near and (not rough or far < 0.25 * geoms.size[y]):
+        if near and (not rough or far < 0.25 * collision_shapes.size[y]):
             near = solid_at(y, q, reach, shapes, fields)[0] <= far + reach
         if near:
             following = node + 1
@@ -294,7 +294,7 @@ def beside_sheet(d, normal, q, middle, thickness, most):
 
 
 @steady
-def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped):
+def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(poses.pose[x], poses.pose[y])
     radius = shapes.radius[x]
@@ -302,7 +302,7 @@ def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, 
     # a ball is looked up at its centre, and from aside
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
-    middle = to_world(rel, scale(add(geoms.low[x], geoms.high[x]), 0.5))
+    middle = to_world(rel, scale(add(collision_shapes.low[x], collision_shapes.high[x]), 0.5))
     for k in range(shapes.corners[x]):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
@@ -312,7 +312,7 @@ def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, 
         while look < (5 if radius > 0.0 else 1):
             d, g = solid_at(y, at, reach, shapes, fields)
             if sheet:
-                d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * geoms.size[x])
+                d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * collision_shapes.size[x])
             if look < 0:
                 # the lowest place of a rim is known once it is known where down is
                 _, c = corner(x, k, turn_back(rel, neg(g)), shapes)
@@ -341,14 +341,14 @@ def corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, 
 
 
 @steady
-def mesh_points(a, b, limit, poses, geoms, features, shapes, fields, pool):
+def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, pool):
     """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
     n = 0
     for k in range(2):
         swapped = k == 1
         x, y = (b, a) if swapped else (a, b)
         if shapes.kind[x] in (MESH, MESH_SHEET):
-            n = feature_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
+            n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
-            n = corner_points(x, y, limit, poses, geoms, features, shapes, fields, pool, n, swapped)
+            n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
     return n

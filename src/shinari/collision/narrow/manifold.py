@@ -58,16 +58,16 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     size_b = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2])
     offset = sub(origin(pose_a), origin(pose_b))
     slack = TOLERANCE * min(core_of(shapes, a)[1], core_of(shapes, b)[1])
-    gap, way, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
+    gap, axis_kind, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
     if gap >= margin:
         return 0
-    if way == EDGES:
+    if axis_kind == EDGES:
         on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
         if between:
             at = origin(pose_b)
             write_row(rows, NONE, add(at, on_a), 0.0, add(at, on_b), 0.0, n, gap, float(feature), 0.0)
             return 1
-    return face_contacts(shapes, poses, a, b, n, gap, way == FACE_A, True, margin, rows)
+    return face_contacts(shapes, poses, a, b, n, gap, axis_kind == FACE_A, True, margin, rows)
 
 
 @steady

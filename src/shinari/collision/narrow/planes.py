@@ -1,4 +1,4 @@
-"""Contacts with a half space: the lowest face of the other shape. A container is six of them, see `geoms`."""
+"""Contacts with a half space: the lowest face of the other shape. Containers have six, see `collision_shapes`."""
 
 from shinari.collision.narrow.clipping import CORNERS
 from shinari.collision.narrow.faces import face_along

@@ -79,7 +79,7 @@ def check_tetrahedra(
         Vertices, float64, (V, 3), and tetrahedra, int64, (T, 4), both C-contiguous copies.
 
     Raises:
-        SceneError: The mesh cannot be simulated; the message names the thing, the field, the first at fault, and how
+        SceneError: The mesh cannot be simulated; the message names the object, the field, the first at fault, and how
             many there are.
     """
     points = _table(vertices, f"{thing}: vertices", 3, "iuf", "numbers").astype(np.float64, order="C")
@@ -114,7 +114,7 @@ def pieces(tetrahedra: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def components(count: int, first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Connected component of each of `count` things, joined in pairs; numbered by their first member."""
+    """Connected component of each of `count` objects, joined in pairs; numbered by their first member."""
     label = np.arange(count)
     while True:
         # each takes the smallest number of its neighbours, then that of whom it points to, until nothing changes

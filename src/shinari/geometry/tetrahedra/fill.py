@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from shinari import check
 from shinari.errors import SceneError, TetrahedraWarning, warn
 from shinari.geometry.tetrahedra.check import boundary_faces, check_tetrahedra, orient, pieces
+from shinari.geometry.tetrahedra.isosurface_stuffing import Stuffing, stuff
 from shinari.geometry.tetrahedra.quality import Quality, drop_worst, measure_quality
-from shinari.geometry.tetrahedra.stuffing import Stuffing, stuff
 from shinari.geometry.tetrahedra.surface import Surface, describe_holes, prepare_surface
 
 __all__ = [
@@ -104,7 +104,7 @@ def tetrahedralize(
     _check_closed(surface, filled, thing)
     points, tetrahedra = filled.vertices, filled.tetrahedra
     if method == "tetwild":
-        from shinari.geometry.tetrahedra.wild import run_tetwild
+        from shinari.geometry.tetrahedra.ftetwild import run_tetwild
 
         points, tetrahedra = run_tetwild(surface.corners, cell, thing)
     if not len(tetrahedra):

@@ -86,8 +86,8 @@ class Mechanism:
             for geom in geoms:
                 self.geoms[0 if isinstance(geom.shape, Plane) else carrier].append(geom)
             if body and carrier != body:
-                into = self.body_name(carrier) if carrier else "the world"
-                self.skipped.append(f"body {self.body_name(body)!r}: it has no mass; merged into {into!r}")
+                to_local = self.body_name(carrier) if carrier else "the world"
+                self.skipped.append(f"body {self.body_name(body)!r}: it has no mass; merged into {to_local!r}")
 
     def body_name(self, body: int) -> str:
         """Name of a body, or its number where it has none."""

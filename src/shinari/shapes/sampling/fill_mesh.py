@@ -21,7 +21,7 @@ LEAST_MASS = 0.1
 MOST_POINTS = 200_000_000
 
 
-def closed_mesh(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.integer]) -> Mesh:
+def closed_mesh(label: str, vertices: NDArray[np.float64], faces: NDArray[np.integer]) -> Mesh:
     """The mesh as a solid.
 
     Raises:
@@ -31,10 +31,10 @@ def closed_mesh(thing: str, vertices: NDArray[np.float64], faces: NDArray[np.int
         return Mesh(vertices, faces, solid=True)
     except SceneError as error:
         text = str(error).replace("; give solid=False for a sheet", "").replace(", or give solid=False for a sheet", "")
-        raise SceneError(f"{thing}: mesh: {text.removeprefix('Mesh: ')}; only a closed mesh can be filled") from None
+        raise SceneError(f"{label}: mesh: {text.removeprefix('Mesh: ')}; only a closed mesh can be filled") from None
 
 
-def fill(thing: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
+def fill(label: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
     """Points of a cubic lattice in a closed mesh, as centres of balls that fill it, (N, 3) [m].
 
     The lattice spans the box around the mesh, its steps a little more or less than the spacing, so that balls of that
@@ -50,13 +50,13 @@ def fill(thing: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
     _, volume, _, _ = moments_of(mesh)
     if spacing > size.min() * (1.0 + 1e-9):
         raise SceneError(
-            f"{thing}: spacing: {spacing:g} m is larger than the body, which is {size.min():.3g} m thin; "
+            f"{label}: spacing: {spacing:g} m is larger than the body, which is {size.min():.3g} m thin; "
             f"{_offer(size.min() / 4.0)} m would be a quarter of that"
         )
     counts = np.maximum(np.round(size / spacing), 1.0)
     if counts.prod() > MOST_POINTS:
         raise SceneError(
-            f"{thing}: spacing: {spacing:g} m makes {volume / spacing**3:.3g} particles; "
+            f"{label}: spacing: {spacing:g} m makes {volume / spacing**3:.3g} particles; "
             f"{_offer(float(np.cbrt(volume / 1e5)))} m would make 100,000"
         )
     inner = np.maximum(size - spacing, 0.0)
@@ -73,7 +73,7 @@ def fill(thing: str, mesh: Mesh, spacing: float) -> NDArray[np.float64]:
     points, found = points[found[:, 0] < 0.0], found[found[:, 0] < 0.0]
     if len(points) == 0:
         raise SceneError(
-            f"{thing}: spacing: {spacing:g} m is too large, no particle lies inside the mesh; "
+            f"{label}: spacing: {spacing:g} m is too large, no particle lies inside the mesh; "
             f"{_offer(float(np.cbrt(volume)) / 6.0)} m would fit"
         )
     for _ in range(PULLS):

@@ -41,11 +41,11 @@ EVENNESS, SPARE = 0.08, 0.025
 MISSED = 2e-3
 
 
-def fill_points(thing: str, given: Any, spacing: float, dimensions: int = 3, balls: bool = False) -> Points:
+def fill_points(label: str, given: Any, spacing: float, dimensions: int = 3, balls: bool = False) -> Points:
     """Particles as given, or on a lattice that fills what is given.
 
     Args:
-        thing: What they belong to, for messages.
+        label: What they belong to, for messages.
         given: Points (N, 3); or a shape, or a closed mesh, to be filled.
         spacing: Distance of the particles [m].
         dimensions: 2: one layer at z = 0 of a shape, and points of one z.
@@ -60,29 +60,29 @@ def fill_points(thing: str, given: Any, spacing: float, dimensions: int = 3, bal
         FileError: A mesh file cannot be read.
     """
     if isinstance(given, Shape):
-        return _fill_shape(thing, given, spacing, dimensions, balls)
+        return _fill_shape(label, given, spacing, dimensions, balls)
     if _is_mesh(given):
         from shinari.geometry.topology import check_mesh
         from shinari.shapes.sampling.fill_mesh import closed_mesh
 
-        mesh = closed_mesh(thing, *check_mesh(*mesh_arrays(thing, given), thing))
-        return _fill_shape(thing, mesh, spacing, dimensions, balls)
-    points = check.array(thing, "points", given, (None, 3))
+        mesh = closed_mesh(label, *check_mesh(*mesh_arrays(label, given), label))
+        return _fill_shape(label, mesh, spacing, dimensions, balls)
+    points = check.array(label, "points", given, (None, 3))
     if len(points) == 0:
-        raise SceneError(f"{thing}: points: no particles were given")
+        raise SceneError(f"{label}: points: no particles were given")
     order = np.lexsort(points.T)
     same = np.flatnonzero((points[order[1:]] == points[order[:-1]]).all(axis=1))
     if len(same):
         i, j = sorted(order[same[0] : same[0] + 2].tolist())
-        raise SceneError(f"{thing}: points: {i} and {j} are in the same place, {points[i].tolist()}")
+        raise SceneError(f"{label}: points: {i} and {j} are in the same place, {points[i].tolist()}")
     return points
 
 
-def fill_volume(thing: str, given: Any, spacing: float, dimensions: int = 3) -> tuple[Points, float | None]:
+def fill_volume(label: str, given: Any, spacing: float, dimensions: int = 3) -> tuple[Points, float | None]:
     """Particles of a fluid that fill what is given, and the volume of a box.
 
     Args:
-        thing: What they belong to, for messages.
+        label: What they belong to, for messages.
         given: As for `fill_points`.
         spacing: Distance of the particles at rest [m].
         dimensions: 2: one layer at z = 0 of a shape, and points of one z.
@@ -96,9 +96,9 @@ def fill_volume(thing: str, given: Any, spacing: float, dimensions: int = 3) -> 
         FileError: A mesh file cannot be read.
     """
     if not isinstance(given, Box):
-        return fill_points(thing, given, spacing, dimensions), None
+        return fill_points(label, given, spacing, dimensions), None
     low, high = extent(given)
-    _check_spacing(thing, given, high - low, spacing, dimensions)
+    _check_spacing(label, given, high - low, spacing, dimensions)
     return fill_box(low, high, spacing, dimensions)
 
 
@@ -148,7 +148,7 @@ def fitting_counts(sizes: Points, spacing: float) -> list[int]:
     return list(min(itertools.product(*options), key=cost))
 
 
-def in_plane(thing: str, points: Points, spacing: float) -> float:
+def in_plane(label: str, points: Points, spacing: float) -> float:
     """The z of points of a fluid of two dimensions [m].
 
     Raises:
@@ -159,7 +159,7 @@ def in_plane(thing: str, points: Points, spacing: float) -> float:
     if off.any():
         worst = int(np.argmax(off))
         raise SceneError(
-            f"{thing}: points: with dimensions=2 all lie in a plane of constant z; particle 0 has z = {z[0]:g} m, "
+            f"{label}: points: with dimensions=2 all lie in a plane of constant z; particle 0 has z = {z[0]:g} m, "
             f"particle {worst} z = {z[worst]:g} m"
         )
     return float(z[0])
@@ -180,7 +180,7 @@ def product(axes: list[Points]) -> Points:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def check_size(thing: str, counts: NDArray[np.floating], spacing: float) -> None:
+def check_size(label: str, counts: NDArray[np.floating], spacing: float) -> None:
     """Refuse a lattice of more points than anybody wants.
 
     Raises:
@@ -190,7 +190,7 @@ def check_size(thing: str, counts: NDArray[np.floating], spacing: float) -> None
     if not total <= MOST_POINTS:
         fitting = spacing * np.cbrt(total / 1e5)
         raise SceneError(
-            f"{thing}: spacing: {spacing:g} m makes a lattice of {total:.3g} particles; {offer(fitting)} m would make "
+            f"{label}: spacing: {spacing:g} m makes a lattice of {total:.3g} particles; {offer(fitting)} m would make "
             f"100,000"
         )
 
@@ -212,15 +212,15 @@ def _is_mesh(given: Any) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and all(np.ndim(table) == 2 for table in given)
 
 
-def _fill_shape(thing: str, shape: Shape, spacing: float, dimensions: int, balls: bool) -> Points:
+def _fill_shape(label: str, shape: Shape, spacing: float, dimensions: int, balls: bool) -> Points:
     """Particles of a centred lattice in a shape; in the inside of a container."""
     if shape.endless:
-        raise SceneError(f"{thing}: shape: a {type(shape).__name__} has no inside that could be filled")
+        raise SceneError(f"{label}: shape: a {type(shape).__name__} has no inside that could be filled")
     if isinstance(shape, Mesh) and not shape.solid:
-        raise SceneError(f"{thing}: mesh: {shape.openness()}; only a closed mesh can be filled")
+        raise SceneError(f"{label}: mesh: {shape.openness()}; only a closed mesh can be filled")
     low, high = extent(shape)
     sizes = high - low
-    _check_spacing(thing, shape, sizes, spacing, dimensions)
+    _check_spacing(label, shape, sizes, spacing, dimensions)
     counts = np.array([cells_along(size, spacing) for size in sizes])
     middle = 0.5 * (low + high)
     if dimensions == 2:
@@ -238,7 +238,7 @@ def _fill_shape(thing: str, shape: Shape, spacing: float, dimensions: int, balls
         points = _nearest_volume(points, shape, counts, spacing, inside)
     if len(points) == 0:
         raise SceneError(
-            f"{thing}: spacing: {spacing:g} m is too large, no particle lies inside the {_kind(shape)}; "
+            f"{label}: spacing: {spacing:g} m is too large, no particle lies inside the {_kind(shape)}; "
             f"{offer(sizes.min() / 4.0)} m would be a quarter of its least extent"
         )
     return points
@@ -259,7 +259,7 @@ def _nearest_volume(
     return points
 
 
-def _check_spacing(thing: str, shape: Shape, sizes: Points, spacing: float, dimensions: int) -> None:
+def _check_spacing(label: str, shape: Shape, sizes: Points, spacing: float, dimensions: int) -> None:
     """Refuse a spacing larger than the shape, or far too small.
 
     Raises:
@@ -268,8 +268,8 @@ def _check_spacing(thing: str, shape: Shape, sizes: Points, spacing: float, dime
     if not spacing <= sizes.min() * (1.0 + ROUNDING):
         thin = f"is {sizes.min():.3g} m thin; {offer(sizes.min() / 4.0)} m would be a quarter of that"
         flat = ", and with dimensions=2 a layer is one spacing thick" if dimensions == 2 else ""
-        raise SceneError(f"{thing}: spacing: {spacing:g} m is larger than the {_kind(shape)}, which {thin}{flat}")
-    check_size(thing, sizes[:dimensions] / spacing, spacing)
+        raise SceneError(f"{label}: spacing: {spacing:g} m is larger than the {_kind(shape)}, which {thin}{flat}")
+    check_size(label, sizes[:dimensions] / spacing, spacing)
 
 
 def extent(shape: Shape) -> tuple[Points, Points]:

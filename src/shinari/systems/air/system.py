@@ -145,7 +145,7 @@ class Air(System):
     def follow_release(self) -> None:
         """Triangles that have torn have no drag."""
         air = self._model.air
-        if air is None or not self._model.fabrics:
+        if air is None or not self._model.tearable_meshes:
             return
         left = air_left(self._scene, self._model, self._state)
         self.triangles.drag[...] = np.where(left[:, None], air.drag, 0)

@@ -44,7 +44,7 @@ def place(x, i):
 
 
 @steady
-def start_of(x, predicted, velocities, h, i):
+def previous_position(x, predicted, velocities, h, i):
     """Where a particle was when the substep began."""
     return (
         x[i, 0] - (x[i, 0] - predicted[i, 0] + h * velocities[i, 0]),
@@ -54,13 +54,13 @@ def start_of(x, predicted, velocities, h, i):
 
 
 @steady
-def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal_b):
+def contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal_b):
     """Normal of the contact, depth of b below its plane (negative above it) and depth of a in the solid, at least 0.
 
     `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b.
     """
-    way = sub(b, a)
-    length = norm(way)
+    displacement = sub(b, a)
+    length = norm(displacement)
     # march along the way, each time to the plane that touches the solid where it is nearest: a convex solid lies behind
     # it; one that is not convex is no nearer than its distance. What starts inside has entered where it is
     convex = kind <= LAST_CONVEX
@@ -68,13 +68,13 @@ def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, no
     t = length - length
     gap_a, gap, n, hit = gap_b, gap_b, normal_b, b
     for k in range(TRACES):
-        hit = add(a, scale(way, t * reciprocal(length)))
+        hit = add(a, scale(displacement, t * reciprocal(length)))
         value, n = distance_and_normal(kind, hit, s, fields)
         gap = value - radius
         gap_a = gap if k == 0 else gap_a
         if gap <= TOUCH * length or not trace:
             break
-        closing = -dot(n, way)
+        closing = -dot(n, displacement)
         ahead = gap * length / closing if closing > ZERO else length
         t = t + (ahead if convex else gap)
         if t >= length:
@@ -87,7 +87,9 @@ def touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, no
 
 
 @steady
-def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits):
+def respond(
+    distance_and_normal, kind, size, fields, a, b, reach, w, law, old_normal_correction, old_friction_correction, limits
+):
     """How a solid moves a point, all in the frame of the solid.
 
     Args:
@@ -100,8 +102,8 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
         reach: Distance that it keeps [m].
         w: Its inverse mass [1/kg].
         law: Friction, static friction, restitution and compliance of the pair.
-        old_push: Push along the normal so far in this substep [m].
-        old_hold: What friction has moved so far in this substep [m].
+        old_normal_correction: Push along the normal so far in this substep [m].
+        old_friction_correction: What friction has moved so far in this substep [m].
         limits: 1 / h^2, and how far what was inside comes out at most [m].
 
     Returns:
@@ -114,21 +116,21 @@ def respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_pu
     s, radius = (size[0] - margin, size[1] - margin, size[2] - margin, size[3]), reach - margin
     value, normal = distance_and_normal(kind, b, s, fields)
     gap_b = value - radius
-    way = sub(b, a)
-    if gap_b >= norm(way):
-        return False, zero, zero, zero, old_push, old_hold, gap_b
-    n, depth, before = touching_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
-    if depth <= ZERO and old_push <= ZERO:
-        return False, zero, zero, zero, old_push, old_hold, gap_b
+    displacement = sub(b, a)
+    if gap_b >= norm(displacement):
+        return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
+    n, depth, before = contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
+    if depth <= ZERO and old_normal_correction <= ZERO:
+        return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
     inverse_h2, escape = limits
     softness = law[3] * inverse_h2 / w
-    change = normal_response(depth, depth - before, old_push, softness, ONE, ZERO * depth)
+    change = normal_response(depth, depth - before, old_normal_correction, softness, ONE, ZERO * depth)
     out = ZERO * depth if softness > ZERO else recovery(min(depth, before), escape)
-    push = old_push + change
-    hold = friction(sub(old_hold, tangential(way, n)), push, law)
-    correction = add(scale(n, change + out), sub(hold, old_hold))
+    normal_correction = old_normal_correction + change
+    friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
+    correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
     gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
-    return True, correction, scale(n, out), n, push, hold, gap_a
+    return True, correction, scale(n, out), n, normal_correction, friction_correction, gap_a
 
 
 @cache
@@ -146,17 +148,30 @@ def response(meshes: bool) -> Shared:
         reach: real,
         w: real,
         law: Four,
-        old_push: real,
-        old_hold: Vector,
+        old_normal_correction: real,
+        old_friction_correction: Vector,
         limits: tuple[real, real],
     ) -> tuple[bool, Vector, Vector, Vector, real, Vector, real]:
-        return respond(distance_and_normal, kind, size, fields, a, b, reach, w, law, old_push, old_hold, limits)
+        return respond(
+            distance_and_normal,
+            kind,
+            size,
+            fields,
+            a,
+            b,
+            reach,
+            w,
+            law,
+            old_normal_correction,
+            old_friction_correction,
+            limits,
+        )
 
     return respond_to_solid
 
 
 @cache
-def push_particles(meshes: bool) -> Kernel:
+def project_particles(meshes: bool) -> Kernel:
     """Kernel that keeps a particle out of the colliders near it.
 
     Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
@@ -164,7 +179,7 @@ def push_particles(meshes: bool) -> Kernel:
     respond_to_solid = response(meshes)
 
     @kernel(fastmath=STEADY)
-    def push_particle(
+    def project_particle(
         p,
         items: Items,
         contacts: Contacts,
@@ -183,33 +198,47 @@ def push_particles(meshes: bool) -> Kernel:
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if first:
-                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
-            if margins.gone[i] < contacts.bound[m]:
+                contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
+            if margins.travelled[i] < contacts.bound[m]:
                 continue
             pose = poses.after[row + k]
-            a = to_local(poses.before[row + k], start_of(particles.x, particles.predicted, particles.v, h, i))
+            a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
             b = to_local(pose, place(particles.x, i))
             law = combined_surface(margins.surface[i], colliders.surface[k])
-            touches, correction, silent, n, push, hold, gap = respond_to_solid(
-                colliders.kind[k], colliders.size[k], fields, a, b, margins.radius[i], w, law, contacts.push[m],
-                turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
-            )  # fmt: skip
-            contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.gone[i]
+            touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
+                colliders.kind[k],
+                colliders.size[k],
+                fields,
+                a,
+                b,
+                margins.radius[i],
+                w,
+                law,
+                contacts.normal_correction[m],
+                turn_back(pose, contacts.friction_correction[m]),
+                (rate * rate, h * speed),
+            )
+            contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.travelled[i]
             if not touches:
                 continue
-            remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+            remember(contacts, m, normal_correction, turn(pose, friction_correction), turn(pose, n), gap)
             correction, silent = turn(pose, correction), turn(pose, silent)
-            margins.gone[i] += TWO * norm(correction)
+            margins.travelled[i] += TWO * norm(correction)
             move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 
-    return push_particle
+    return project_particle
 
 
 @steady
-def remember(contacts, m, push, hold, n, gap):
+def remember(contacts, m, normal_correction, friction_correction, n, gap):
     """Write the state of a contact."""
-    contacts.push[m], contacts.hold[m], contacts.normal[m], contacts.gap[m] = push, hold, n, gap
+    contacts.normal_correction[m], contacts.friction_correction[m], contacts.normal[m], contacts.gap[m] = (
+        normal_correction,
+        friction_correction,
+        n,
+        gap,
+    )
 
 
 @steady
@@ -244,7 +273,7 @@ def bounce_particle(
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
         law = combined_surface(margins.surface[i], colliders.surface[k])
-        if contacts.push[m] <= ZERO or law[2] <= ZERO:
+        if contacts.normal_correction[m] <= ZERO or law[2] <= ZERO:
             continue
         here = place(particles.x, i)
         carried = scale(sub(here, to_world(poses.before[row + k], to_local(poses.after[row + k], here))), ONE / h)

@@ -6,7 +6,7 @@ written compactly, and take over the state of the contacts that were in the list
 
 import numpy as np
 
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ZERO
@@ -79,20 +79,22 @@ class ContactList:
         p.serial(keep_departed, self._old, self._kept, counts)
         p.launch(start_colours, self.colours, self._rows, count=len(self.colours))
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in this step, each once."""
         now = self._pushed(self.contacts, int(self.counts.contacts[0]))
         if not self.counts.kept[0]:
             return now
-        found = Touches.joined([self._pushed(self._kept, int(self.counts.kept[0])), now])
+        found = ContactImpulses.joined([self._pushed(self._kept, int(self.counts.kept[0])), now])
         keys = np.concatenate([found.particles, found.colliders[:, None]], axis=1)
         _, last, contact = np.unique(keys[::-1], axis=0, return_index=True, return_inverse=True)
         last = len(keys) - 1 - last
         impulses = np.zeros((len(last), 3))
         np.add.at(impulses, contact.ravel()[::-1], found.impulses)
-        return Touches(found.particles[last], found.weights[last], found.colliders[last], found.normals[last], impulses)
+        return ContactImpulses(
+            found.particles[last], found.weights[last], found.colliders[last], found.normals[last], impulses
+        )
 
-    def _pushed(self, contacts: Contacts, count: int) -> Touches:
+    def _pushed(self, contacts: Contacts, count: int) -> ContactImpulses:
         on = np.flatnonzero((contacts.impulse[:count] != 0.0).any(axis=1))
         particles = self.elements.points[contacts.item[on]][:, [0, 1, 2, 0]]
         weights = np.zeros((len(on), 4))
@@ -101,14 +103,17 @@ class ContactList:
         else:
             weights[:, :3] = contacts.weights[on]
         normals = contacts.normal[on].astype(np.float64)
-        return Touches(particles, weights, contacts.solid[on].astype(np.int64), normals, contacts.impulse[on])
+        return ContactImpulses(particles, weights, contacts.solid[on].astype(np.int64), normals, contacts.impulse[on])
 
 
 @kernel
 def set_aside(m, contacts: Contacts, old: Contacts):
     """Copy a contact."""
     old.item[m], old.solid[m] = contacts.item[m], contacts.solid[m]
-    old.push[m], old.hold[m] = contacts.push[m], contacts.hold[m]
+    old.normal_correction[m], old.friction_correction[m] = (
+        contacts.normal_correction[m],
+        contacts.friction_correction[m],
+    )
     old.normal[m], old.gap[m] = contacts.normal[m], contacts.gap[m]
     old.weights[m], old.impulse[m] = contacts.weights[m], contacts.impulse[m]
     old.carried[m] = False
@@ -143,7 +148,7 @@ def fill_lists(
         while rest != NO_BIT:
             if rest & ONE_BIT != NO_BIT:
                 contacts.item[m], contacts.solid[m] = i, k
-                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+                contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
                 contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
                 contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), np.float32(-1.0)
                 contacts.impulse[m] = ZERO, ZERO, ZERO
@@ -158,7 +163,10 @@ def carry_over(m, old: Contacts, contacts: Contacts, starts: Offsets):
     item = np.int64(old.item[m])
     for n in range(starts.start[item], starts.start[item + 1]):
         if contacts.solid[n] == old.solid[m]:
-            contacts.push[n], contacts.hold[n] = old.push[m], old.hold[m]
+            contacts.normal_correction[n], contacts.friction_correction[n] = (
+                old.normal_correction[m],
+                old.friction_correction[m],
+            )
             contacts.normal[n], contacts.gap[n] = old.normal[m], old.gap[m]
             contacts.weights[n], contacts.impulse[n] = old.weights[m], old.impulse[m]
             old.carried[m] = True

@@ -17,7 +17,7 @@ from shinari.model.particles import Clock, Groups, Particles
 from shinari.shapes.box import CONTAINER, box_distance
 from shinari.shapes.plane import PLANE
 from shinari.shapes.registry import LAST_UNBOUNDED
-from shinari.systems.colliders.collide import TWO, place, start_of
+from shinari.systems.colliders.collide import TWO, place, previous_position
 from shinari.systems.colliders.contact_list import NO_BIT, ONE_BIT, THIRD, WORD
 from shinari.systems.colliders.records import Colliders, Elements, Ignored, Margins, Marks, Motion, Poses, Search, Sums
 
@@ -119,12 +119,12 @@ def mark_particle(
     """Set the margin of a particle, remember where it is, and mark the colliders near it."""
     count = len(colliders)
     words = (count + WORD - 1) // WORD
-    row, thing = np.int64(particles.group[i]) * count, np.int64(margins.thing[i]) * count
-    now, start = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i)
+    row, owner = np.int64(particles.group[i]) * count, np.int64(margins.owner[i]) * count
+    now, start = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i)
     radius, stride = margins.radius[i], length(sub(now, start))
     speed = max(length(particles.v[i]), stride / h)
     margin = search.factor[0] * dt * (speed + search.drop[0]) + radius
-    margins.margin[i], margins.gone[i], margins.displacement[i] = max(margin, stride), stride, stride
+    margins.margin[i], margins.travelled[i], margins.displacement[i] = max(margin, stride), stride, stride
     margins.place[i] = now
     free = particles.x[i, 3] > ZERO
     for w in range(words):
@@ -133,10 +133,12 @@ def mark_particle(
             q = to_local(poses.after[row + k], now)
             bound = max(margin, stride) + radius
             if colliders.moves[k]:
-                way = length(sub(q, to_local(poses.before[row + k], start)))
-                bound = max(margin + drift_of(poses.after[row + k], poses.far[row + k], now), way) + radius
+                largest_displacement = length(sub(q, to_local(poses.before[row + k], start)))
+                bound = (
+                    max(margin + drift_of(poses.after[row + k], poses.far[row + k], now), largest_displacement) + radius
+                )
             gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
-            if not ignored.passes[thing + k] and gap <= bound:
+            if not ignored.passes[owner + k] and gap <= bound:
                 bits |= ONE_BIT << np.uint64(k - w * WORD)
         marks.word[i * words + w] = bits
 
@@ -152,11 +154,11 @@ def mark_element(
     points, x = elements.points[e], particles.x
     i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
     free = max(x[i0, 3], max(x[i1, 3], x[i2, 3])) > ZERO
-    row, thing = np.int64(particles.group[i0]) * count, np.int64(margins.thing[i0]) * count
+    row, owner = np.int64(particles.group[i0]) * count, np.int64(margins.owner[i0]) * count
     x0, x1, x2 = place(x, i0), place(x, i1), place(x, i2)
-    s0 = start_of(x, particles.predicted, particles.v, h, i0)
-    s1 = start_of(x, particles.predicted, particles.v, h, i1)
-    s2 = start_of(x, particles.predicted, particles.v, h, i2)
+    s0 = previous_position(x, particles.predicted, particles.v, h, i0)
+    s1 = previous_position(x, particles.predicted, particles.v, h, i1)
+    s2 = previous_position(x, particles.predicted, particles.v, h, i2)
     centre = scale(add(x0, add(x1, x2)), THIRD)
     extent = max(length(sub(x0, centre)), max(length(sub(x1, centre)), length(sub(x2, centre))))
     margin = max(margins.margin[i0], max(margins.margin[i1], margins.margin[i2]))
@@ -164,11 +166,11 @@ def mark_element(
     for w in range(words):
         bits = NO_BIT
         for k in range(w * WORD, min(w * WORD + WORD, count) if free else 0):
-            if colliders.kind[k] > LAST_UNBOUNDED and not ignored.passes[thing + k]:
+            if colliders.kind[k] > LAST_UNBOUNDED and not ignored.passes[owner + k]:
                 after, bound = poses.after[row + k], margin + radius
                 if colliders.moves[k]:
                     before, far = poses.before[row + k], poses.far[row + k]
-                    way = max(
+                    largest_displacement = max(
                         length(sub(to_local(after, x0), to_local(before, s0))),
                         max(
                             length(sub(to_local(after, x1), to_local(before, s1))),
@@ -176,7 +178,7 @@ def mark_element(
                         ),
                     )
                     drift = max(drift_of(after, far, x0), max(drift_of(after, far, x1), drift_of(after, far, x2)))
-                    bound = max(margin + drift, way) + radius
+                    bound = max(margin + drift, largest_displacement) + radius
                 q = to_local(after, centre)
                 gap = least_gap(colliders.kind[k], q, colliders.size[k], colliders.low, colliders.high, k)
                 if gap <= bound + extent:
@@ -190,10 +192,10 @@ def check_margin(i, margins: Margins, particles: Particles, search: Search, h: r
 
     All particles that do write the same.
     """
-    now, start = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i)
+    now, start = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i)
     stride = length(sub(now, start))
     gone = length(sub(now, margins.place[i])) + stride
-    margins.displacement[i], margins.gone[i] = stride, gone
+    margins.displacement[i], margins.travelled[i] = stride, gone
     if not (gone <= margins.margin[i]):
         search.stale[0] = 1
 
@@ -203,7 +205,7 @@ def check_moving(
     i, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses, search: Search, h: real
 ):
     """Ask for a detection where a moving collider may have come nearer to a particle than its margin tells."""
-    now, start, then = place(particles.x, i), start_of(particles.x, particles.predicted, particles.v, h, i), \
+    now, start, then = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i), \
         margins.place[i]  # fmt: skip
     row = np.int64(particles.group[i]) * len(colliders)
     for k in range(len(colliders)):

@@ -30,7 +30,7 @@ from shinari.shapes.kernels.all_distances import Four, Vector, distances
 from shinari.shapes.kernels.dispatch import feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
-from shinari.systems.colliders.collide import TWO, move, place, record, remember, response, start_of
+from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
 from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
 
 LOOKS = 24
@@ -147,7 +147,7 @@ def step_to(kind, s, q, gap, n, size, a, b, c):
 
 
 @steady
-def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins):
+def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins):
     """Weights of the point that a solid meets first.
 
     Looks at the triangle at the end of the substep; where its way is longer than the distance at which it ends, it may
@@ -160,7 +160,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
         fields: Distance fields of meshes.
         start: Weights to start from.
         radius: Least distance that the triangle keeps [m].
-        way: The longest way of its vertices [m].
+        largest_displacement: The longest way of its vertices [m].
         back: Whether to look at the start too.
         ends: Its three vertices at the end of the substep, in the frame of the solid.
         begins: The same at the start.
@@ -171,7 +171,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
     """
     a, b, c = ends
     best, trial = start, start
-    nothing = way - way
+    nothing = largest_displacement - largest_displacement
     gap = low = nothing
     size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
     close = CLOSE * (radius + CLOSE * size)
@@ -182,23 +182,23 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
         x = blend(trial, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
         # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
-        touching = tangent(value, n, x, a, b, c)
-        bound = min(touching[0], min(touching[1], touching[2]))
+        solves_contacts = tangent(value, n, x, a, b, c)
+        bound = min(solves_contacts[0], min(solves_contacts[1], solves_contacts[2]))
         if fresh and not late:
             low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
-            if low >= (way if back else nothing):
+            if low >= (largest_displacement if back else nothing):
                 touches = False
                 break
         done = looks == LOOKS
         if fresh or value < gap:
             best, gap, fresh, misses = trial, value, False, 0
-            plane = touching
+            plane = solves_contacts
             done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
         else:
             misses += 1
-            cut, bound = lowest_of_two(plane, touching)
+            cut, bound = lowest_of_two(plane, solves_contacts)
             cuts = kind <= LAST_CONVEX and misses <= CUTS
             done |= cuts and gap - bound <= close
             # to where both planes meet, or halfway back
@@ -210,11 +210,11 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends
             stretch = HALF * HALF * stretch
         moved = max(abs(trial[0] - best[0]), max(abs(trial[1] - best[1]), abs(trial[2] - best[2])))
         if done or moved < CLOSE:
-            if late or gap > way or not back:
+            if late or gap > largest_displacement or not back:
                 break
             a, b, c = begins
             trial, fresh, late, looks, stretch = best, True, True, 0, size
-    return touches and (late or gap - radius < way), late, low, best
+    return touches and (late or gap - radius < largest_displacement), late, low, best
 
 
 Corners = tuple[Vector, Vector, Vector]
@@ -234,26 +234,26 @@ def search(meshes: bool) -> Function | Shared:
         fields: MeshFields,
         start: Vector,
         radius: real,
-        way: real,
+        largest_displacement: real,
         back: bool,
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, real, Vector]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins)
+        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
 
     return shared(deepest_point, fastmath=STEADY) if meshes else function(deepest_point, fastmath=STEADY)
 
 
 @cache
-def push_elements(meshes: bool) -> Kernel:
-    """Kernel that keeps the deepest points of an element out of the colliders near it; as `push_particles`.
+def project_elements(meshes: bool) -> Kernel:
+    """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
 
     A contact keeps the weights of the point, from which the next search in the same substep starts.
     """
     respond_to_solid, deepest_point = response(meshes), search(meshes)
 
     @kernel(fastmath=STEADY)
-    def push_element(
+    def project_element(
         p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
         particles: Particles, margins: Margins, h: real, speed: real, first: int,
     ):  # fmt: skip
@@ -263,19 +263,27 @@ def push_elements(meshes: bool) -> Kernel:
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if first:
-                contacts.push[m], contacts.hold[m] = ZERO, (ZERO, ZERO, ZERO)
+                contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
                 # what comes out must not depend on when an element was listed or passed over
                 contacts.weights[m] = THIRD, THIRD, THIRD
-            far = largest_of(margins.gone, i)
+            far = largest_of(margins.travelled, i)
             if far < contacts.bound[m]:
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
             law = combined_surface(margins.surface[i[0]], colliders.surface[k])
             for again in range(ROUNDS):
                 ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
-                way = longest_path(ends, begins) if moves else largest_of(margins.displacement, i)
+                largest_displacement = longest_path(ends, begins) if moves else largest_of(margins.displacement, i)
                 near, late, low, b = deepest_point(
-                    kind, s, fields, contacts.weights[m], least_of(margins.radius, i), way, again == 0, ends, begins
+                    kind,
+                    s,
+                    fields,
+                    contacts.weights[m],
+                    least_of(margins.radius, i),
+                    largest_displacement,
+                    again == 0,
+                    ends,
+                    begins,
                 )
                 contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
                 share = vertex_weights(b, i)
@@ -289,19 +297,28 @@ def push_elements(meshes: bool) -> Kernel:
                 if touches:
                     contacts.weights[m] = b
                     reach = blend_of(margins.radius, i, share)
-                    touches, correction, silent, n, push, hold, gap = respond_to_solid(
-                        kind, s, fields, blend(b, begins[0], begins[1], begins[2]), blend(b, ends[0], ends[1], ends[2]),
-                        reach, w, law, contacts.push[m], turn_back(pose, contacts.hold[m]), (rate * rate, h * speed)
-                    )  # fmt: skip
+                    touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
+                        kind,
+                        s,
+                        fields,
+                        blend(b, begins[0], begins[1], begins[2]),
+                        blend(b, ends[0], ends[1], ends[2]),
+                        reach,
+                        w,
+                        law,
+                        contacts.normal_correction[m],
+                        turn_back(pose, contacts.friction_correction[m]),
+                        (rate * rate, h * speed),
+                    )
                 if touches:
-                    remember(contacts, m, push, turn(pose, hold), turn(pose, n), gap)
+                    remember(contacts, m, normal_correction, turn(pose, friction_correction), turn(pose, n), gap)
                     correction, silent = turn(pose, correction), turn(pose, silent)
                     record(contacts.impulse, m, sub(correction, silent), rate / w)
                     move_vertices(margins, particles, i, share, w, correction, silent, rate)
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
 
-    return push_element
+    return project_element
 
 
 @steady
@@ -349,9 +366,9 @@ def local_path(before, after, particles, i, h):
     x, predicted, v = particles.x, particles.predicted, particles.v
     ends = to_local(after, place(x, i[0])), to_local(after, place(x, i[1])), to_local(after, place(x, i[2]))
     begins = (
-        to_local(before, start_of(x, predicted, v, h, i[0])),
-        to_local(before, start_of(x, predicted, v, h, i[1])),
-        to_local(before, start_of(x, predicted, v, h, i[2])),
+        to_local(before, previous_position(x, predicted, v, h, i[0])),
+        to_local(before, previous_position(x, predicted, v, h, i[1])),
+        to_local(before, previous_position(x, predicted, v, h, i[2])),
     )
     return ends, begins
 
@@ -378,7 +395,7 @@ def move_vertex(margins, particles, i, b, w, correction, silent, rate):
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
         stride = part * norm(correction)
-        margins.gone[i] += TWO * stride
+        margins.travelled[i] += TWO * stride
         margins.displacement[i] += stride
         move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
 
@@ -398,7 +415,7 @@ def bounce_element(
         b = contacts.weights[m]
         share = vertex_weights(b, i)
         w = inverse_mass_at(x, i, share)
-        if contacts.push[m] <= ZERO or law[2] <= ZERO or w <= ZERO:
+        if contacts.normal_correction[m] <= ZERO or law[2] <= ZERO or w <= ZERO:
             continue
         point = blend(b, place(x, i[0]), place(x, i[1]), place(x, i[2]))
         carried = scale(sub(point, to_world(poses.before[row + k], to_local(poses.after[row + k], point))), ONE / h)

@@ -41,12 +41,14 @@ class Margins(Record):
     """Particles as the contacts see them, N rows."""
 
     radius = Field(real, unit="m", doc="distance to keep")
-    thing = Field(np.uint16, doc="object that the particle belongs to")
+    owner = Field(np.uint16, doc="object that the particle belongs to")
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
     place = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that the particle may go before the next detection")
-    gone = Field(real, unit="m", doc="distance gone since the last detection, with the displacement in the substep")
+    travelled = Field(
+        real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"
+    )
     displacement = Field(real, unit="m", doc="in this substep; only that of elements is kept up to date")
 
 
@@ -85,8 +87,8 @@ class Contacts(Record):
 
     item = Field(np.uint32)
     solid = Field(np.uint32)
-    push = Field(real, unit="m", doc="displacement along the normal so far")
-    hold = Field(real, 3, unit="m", doc="displacement by friction so far, world axes")
+    normal_correction = Field(real, unit="m", doc="displacement along the normal so far")
+    friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, world axes")
     normal = Field(real, 3, doc="world axes")
     gap = Field(real, unit="m", doc="gap at the start of the substep")
     weights = Field(real, 3, doc="weights of the point of the item that touches")

@@ -7,7 +7,7 @@ import numpy as np
 from shinari.errors import ContactWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.scene.contents import Contents
-from shinari.scene.things import Collider, Particles
+from shinari.scene.objects import Collider, Particles
 from shinari.shapes.plane import Plane
 
 # Part of its radius that a particle may start inside, and part of a coordinate that is rounding in single precision.
@@ -24,7 +24,7 @@ def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
         pinned: Which particles cannot move, as added, (N,) bool.
 
     Warns:
-        ContactWarning: A particle is deeper than 5 % of its radius: once for each thing and solid.
+        ContactWarning: A particle is deeper than 5 % of its radius: once for each object and solid.
     """
     start, pieces = 0, list(_pieces(scene))
     for group in scene.groups:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shinari.collision.law import slow_approach
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
@@ -15,12 +15,12 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
-from shinari.scene.things import Collider
+from shinari.scene.objects import Collider
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.encode import encode_shapes
 from shinari.shapes.kernels.mesh_distance import mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
-from shinari.systems.colliders.collide import bounce_particle, push_particles
+from shinari.systems.colliders.collide import bounce_particle, project_particles
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.detection import (
     BLOCK,
@@ -35,7 +35,7 @@ from shinari.systems.colliders.detection import (
     store_velocity,
     sum_squares,
 )
-from shinari.systems.colliders.elements import bounce_element, elements_of, push_elements
+from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
 from shinari.systems.colliders.records import Colliders, Ignored, Margins, Motion, Poses, Search, Sums
 
 # A margin, in displacements of a particle in a step.
@@ -47,15 +47,15 @@ FEW, MANY = 64, 512
 class ColliderModel(SystemModel):
     """Contacts of particles with colliders; these stand in the model."""
 
-    def bind(self, work: Binding) -> "list[Solids]":
+    def bind(self, work: Binding) -> "list[ColliderContacts]":
         """The colliders of a simulation."""
         if not work.model.colliders or work.model.particle_count == 0:
             return []
         records = work.particles, work.groups, work.clock
-        return [Solids(work.scene, work.model, work.state, work.settings, *records)]
+        return [ColliderContacts(work.scene, work.model, work.state, work.settings, *records)]
 
 
-class Solids(System):
+class ColliderContacts(System):
     """Colliders of one simulation, with their poses at both ends of the substep, and the contacts with them.
 
     Attributes:
@@ -67,7 +67,7 @@ class Solids(System):
     """
 
     order = 12
-    touching = True
+    solves_contacts = True
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Solids(System):
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
         self._margins = Margins.zeros(count, precision)
-        self._margins.bind(radius=model.radii, thing=model.owners)
+        self._margins.bind(radius=model.radii, owner=model.owners)
         self._margins.surface[...] = model.surfaces[model.owners]
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // BLOCK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
@@ -112,12 +112,12 @@ class Solids(System):
         points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
-        self._push = [for_kinds(push_particles(meshes), kinds)]
+        self._push = [for_kinds(project_particles(meshes), kinds)]
         self.element_list: ContactList | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            self._push.append(for_kinds(push_elements(meshes), kinds))
+            self._push.append(for_kinds(project_elements(meshes), kinds))
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     @property
@@ -164,10 +164,10 @@ class Solids(System):
             p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
         with p.when((self._search.stale, 0)):
             self._record_search(p)
-        for each, push in zip(self._lists, self._push, strict=True):
+        for each, normal_correction in zip(self._lists, self._push, strict=True):
             solids = self.colliders, self.pose_table, self.fields
             arguments = each.items, each.contacts, *solids, self._particles, self._margins, h, speed, first
-            p.launch(push, *arguments, colours=each.colours.start, grain=FEW)
+            p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
 
     def _record_search(self, p: Program) -> None:
         """List the colliders near particles and elements; contacts keep their state."""
@@ -194,9 +194,9 @@ class Solids(System):
             arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
-        return Touches.joined([each.touches() for each in self._lists])
+        return ContactImpulses.joined([each.contact_impulses() for each in self._lists])
 
 
 def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np.ndarray]:

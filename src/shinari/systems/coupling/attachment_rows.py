@@ -24,7 +24,7 @@ from shinari.maths.polar import solve_symmetric
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.model.particles import Groups, Particles
-from shinari.systems.colliders.collide import place, start_of
+from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.records import Turns
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
 from shinari.systems.rigid.frames import Frames
@@ -64,7 +64,7 @@ def move_particle(particles, i, push):
 
 
 @steady
-def hold_push(error, w, frames, b, arm, soft, multiplier):
+def attachment_multiplier(error, w, frames, b, arm, soft, multiplier):
     """Push that brings the three rows C + alpha lambda / h^2 to zero: (w + B + alpha / h^2) P = -(C + ...)."""
     inverse_inertia = frames.inverse_inertia
     x = cross(symmetric_times(inverse_inertia, b, cross(arm, (1.0, 0.0, 0.0))), arm)
@@ -102,7 +102,7 @@ def solve_attachments(
             continue
         origin = groups.origin[particles.group[i]]
         soft, length = rows.compliance[m] * rate * rate, rows.length[m]
-        start = add(origin, start_of(particles.x, particles.predicted, particles.v, h, i))
+        start = add(origin, previous_position(particles.x, particles.predicted, particles.v, h, i))
         held = length <= ZERO
         arm = sub(start, frames.x0[b]) if held else rotate(frames.q0[b], rows.place[m])
         line, give = (0.0, 1.0, 0.0), 0.0
@@ -113,7 +113,7 @@ def solve_attachments(
             there = place_on_body(rows, m, frames.x[b], frames.q[b])
             error = sub(add(origin, place(particles.x, i)), there)
             if held:
-                push = hold_push(error, w, frames, b, arm, soft, rows.multiplier[m])
+                push = attachment_multiplier(error, w, frames, b, arm, soft, rows.multiplier[m])
             else:
                 now, distance = direction_and_length(error)
                 slope = dot(now, line)

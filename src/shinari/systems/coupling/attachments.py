@@ -10,7 +10,7 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.model.particles import Groups, Particles
 from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
-from shinari.scene.things import BODY_ATTACHMENT
+from shinari.scene.objects import BODY_ATTACHMENT
 from shinari.systems.coupling.attachment_rows import AttachmentRows, Breaks, break_attachments, solve_attachments
 from shinari.systems.coupling.records import Turns
 from shinari.systems.coupling.response import begin_turn, end_turn

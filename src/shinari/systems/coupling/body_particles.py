@@ -8,7 +8,7 @@ import numpy as np
 
 from shinari.collision.broad.pairs import Keys
 from shinari.collision.narrow.fields import body_fields
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.model.model import Model
@@ -20,23 +20,23 @@ from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
-from shinari.systems.coupling.near import (
+from shinari.systems.coupling.detection import (
     BLOCK,
     begin_detection,
+    check_body_shapes,
     check_particle,
-    check_pieces,
     count_candidates,
     count_item,
     end_detection,
     fill_item,
     keep_contact,
     list_candidates,
+    measure_body_shape,
     measure_item,
-    measure_piece,
     set_boxes,
     set_margin,
-    set_piece_margin,
     set_reference,
+    set_shape_margin,
     sum_squares,
 )
 from shinari.systems.coupling.records import (
@@ -51,18 +51,18 @@ from shinari.systems.coupling.records import (
     Progress,
     Sums,
     Turns,
-    piece_table,
+    body_shape_table,
 )
 from shinari.systems.coupling.response import begin_turn, end_turn
 from shinari.systems.coupling.sweeps import (
-    judge_sweep,
-    push_elements,
-    push_particles,
-    repeat_pushes,
+    apply_stored_multipliers,
+    check_convergence,
+    project_elements,
+    project_particles,
     start_sweeps,
 )
+from shinari.systems.rigid.body_shapes import BodyShapes, body_shapes_of
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.pieces import Pieces, pieces_of
 
 # A margin, in displacements that a particle or a body would have in a step.
 AHEAD = 2.0
@@ -80,35 +80,37 @@ class ContactList:
         counts: How many of these there are.
     """
 
-    def __init__(self, points: np.ndarray, objects: np.ndarray, held: np.ndarray, pieces: Pieces, whole: bool) -> None:
+    def __init__(
+        self, points: np.ndarray, objects: np.ndarray, held: np.ndarray, body_shapes: BodyShapes, whole: bool
+    ) -> None:
         """Make an empty list.
 
         Args:
             points: Particles of each item, (I, 3) uint32.
             objects: Object of each particle, (N,).
             held: Particles and bodies that they are attached to, (H, 2): they never touch.
-            pieces: The shapes of the bodies.
+            body_shapes: The shapes of the bodies.
             whole: Whether the items are particles.
         """
         self.whole, count = whole, len(points)
         self.items: Items = Items.zeros(count, np.float64)
         self.items.points[...], self.items.object[...] = points, objects[points[:, 0]]
-        rows, shapes = _pairs_of(held, None if whole else points, pieces.frames)
-        self.held = Keys(np.float64, key=np.unique(rows * pieces.count + shapes).astype(np.int64))
+        rows, shapes = _pairs_of(held, None if whole else points, body_shapes.frames)
+        self.held = Keys(np.float64, key=np.unique(rows * body_shapes.count + shapes).astype(np.int64))
         self.contacts: Contacts = Contacts.zeros(0, np.float64)
         self.old: Contacts = Contacts.zeros(0, np.float64)
         self.counts: Counts = Counts.zeros(1, np.float64)
         self.offsets = Offsets.zeros(count + 1)
         self.scan = Scan(self.offsets)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in this step."""
         count, contacts = int(self.counts.contacts[0]), self.contacts
         on = np.flatnonzero((contacts.impulse[:count] != 0.0).any(axis=1))
         particles = self.items.points[contacts.item[on]][:, [0, 1, 2, 0]]
         weights = np.zeros((len(on), 4))
         weights[:, :3] = contacts.weights[on]
-        return Touches(particles, weights, contacts.piece[on], contacts.normal[on], contacts.impulse[on])
+        return ContactImpulses(particles, weights, contacts.body_shape[on], contacts.normal[on], contacts.impulse[on])
 
 
 class BodyParticles(System):
@@ -119,7 +121,7 @@ class BodyParticles(System):
     """
 
     order = 13
-    touching = True
+    solves_contacts = True
 
     def __init__(
         self,
@@ -146,8 +148,8 @@ class BodyParticles(System):
         """
         self._model, self._state, self._settings, self._frames = model, state, settings, frames
         real, count = model.real, model.particle_count
-        self._pieces = pieces = pieces_of(scene.bodies)
-        self._table, self._fields = piece_table(pieces), body_fields(tuple(pieces.fields))
+        self._body_shapes = body_shapes = body_shapes_of(scene.bodies)
+        self._table, self._fields = body_shape_table(body_shapes), body_fields(tuple(body_shapes.fields))
         self._particles, self._groups = particles, groups
         self._margins: Margins = Margins.zeros(count, real)
         self._margins.radius[...], self._margins.object[...] = model.radii, model.owners
@@ -156,7 +158,7 @@ class BodyParticles(System):
         self._progress: Progress = Progress.zeros(1, np.float64)
         self._sums = Sums.zeros(-(-count // BLOCK), np.float64)
         names = [body.name for body in scene.bodies]
-        owners = [names[b] for b in pieces.frames]
+        owners = [names[b] for b in body_shapes.frames]
         passes = [(min(g.name, n), max(g.name, n)) in scene.ignored for g in scene.groups for n in owners]
         self._passes = Passes(np.float64, passes=np.array(passes, bool))
         self._boxes, self._candidates = Boxes.zeros(len(scene.groups), np.float64), Candidates.zeros(0)
@@ -166,15 +168,15 @@ class BodyParticles(System):
         self._first_body = len(model.colliders)
         held = np.zeros((0, 2), np.int64) if held is None else held
         each = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
-        self._lists = [ContactList(each, model.owners, held, pieces, True)]
+        self._lists = [ContactList(each, model.owners, held, body_shapes, True)]
         elements, _ = elements_of(scene, model)
         if len(elements):
-            self._lists.append(ContactList(elements, model.owners, held, pieces, False))
+            self._lists.append(ContactList(elements, model.owners, held, body_shapes, False))
 
     @property
-    def pieces(self) -> Pieces:
+    def body_shapes(self) -> BodyShapes:
         """The shapes of the bodies."""
-        return self._pieces
+        return self._body_shapes
 
     @property
     def detections(self) -> int:
@@ -199,7 +201,7 @@ class BodyParticles(System):
         """Record that all particles and elements are kept out of all bodies."""
         progress, h = self._progress, self._settings.substep
         self._record_measure(p)
-        p.serial(check_pieces, self._table, progress)
+        p.serial(check_body_shapes, self._table, progress)
         p.launch(check_particle, self._margins, self._particles, progress, h, count=len(self._particles))
         with p.when((progress.stale, 0)):
             self._record_search(p)
@@ -207,17 +209,19 @@ class BodyParticles(System):
         if first:
             for each in self._lists:
                 with self._sweep(p, each):
-                    p.serial(repeat_pushes, *self._arguments(each), self._table, self._frames, self._turns, h)
+                    p.serial(
+                        apply_stored_multipliers, *self._arguments(each), self._table, self._frames, self._turns, h
+                    )
             self._record_measure(p)
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self._lists
             with p.when((progress.forth, 0)):
-                self._record_push(p, points)
+                self._record_projection(p, points)
             for each in others:
-                self._record_push(p, each)
+                self._record_projection(p, each)
             with p.when((progress.back, 0)):
-                self._record_push(p, points)
-            p.serial(judge_sweep, progress, self._small)
+                self._record_projection(p, points)
+            p.serial(check_convergence, progress, self._small)
 
     def record_restitution(self, p: Program) -> None:
         """Record restitution, and that nothing approaches."""
@@ -229,7 +233,7 @@ class BodyParticles(System):
         return each.counts, each.contacts, each.items, self._margins, self._particles, self._groups
 
     def _record_measure(self, p: Program) -> None:
-        p.launch(measure_piece, self._table, self._frames, self._turns, count=len(self._table))
+        p.launch(measure_body_shape, self._table, self._frames, self._turns, count=len(self._table))
 
     @contextmanager
     def _sweep(self, p: Program, each: ContactList) -> Iterator[None]:
@@ -240,9 +244,9 @@ class BodyParticles(System):
             yield
             p.launch(end_turn, frames, turns, self._settings.substep, count=len(frames))
 
-    def _record_push(self, p: Program, each: ContactList) -> None:
+    def _record_projection(self, p: Program, each: ContactList) -> None:
         meshes = len(self._fields) > 0
-        kernel = for_kinds((push_particles if each.whole else push_elements)(meshes), self._table.kind)
+        kernel = for_kinds((project_particles if each.whole else project_elements)(meshes), self._table.kind)
         with self._sweep(p, each):
             arguments = *self._arguments(each), self._table, self._fields, self._frames, self._turns
             p.serial(kernel, self._progress, *arguments)
@@ -251,7 +255,7 @@ class BodyParticles(System):
 
     def _record_search(self, p: Program) -> None:
         """Record that the pieces near particles and elements are listed; what has pushed in the step is kept."""
-        margins, particles, pieces, frames = self._margins, self._particles, self._table, self._frames
+        margins, particles, body_shapes, frames = self._margins, self._particles, self._table, self._frames
         progress, settings, count = self._progress, self._settings, len(self._particles)
         dt, h = settings.dt, settings.substep
         p.launch(set_reference, frames, self._turns, count=len(frames))
@@ -259,9 +263,9 @@ class BodyParticles(System):
         p.launch(sum_squares, particles, self._sums, count=len(self._sums), grain=4)
         p.serial(begin_detection, progress, self._sums, count, self._weight * dt)
         p.launch(set_margin, margins, particles, progress, dt, h, count=count)
-        p.launch(set_piece_margin, pieces, frames, progress, dt, count=len(pieces))
+        p.launch(set_shape_margin, body_shapes, frames, progress, dt, count=len(body_shapes))
         p.serial(set_boxes, self._boxes, margins, particles, self._groups)
-        lists = self._boxes, self._passes, pieces, self._candidates
+        lists = self._boxes, self._passes, body_shapes, self._candidates
         p.serial(count_candidates, *lists, progress)
         p.require(self._candidates, (progress.candidates, 0))
         p.launch(list_candidates, *lists, count=len(self._boxes))
@@ -271,7 +275,7 @@ class BodyParticles(System):
             p.require(each.old, (counts.old, 0))
             p.launch(keep_contact, each.contacts, each.old, count=(counts.old, 0))
             p.launch(measure_item, each.items, margins, particles, self._groups, count=len(each.items))
-            arguments = (each.offsets, each.items, self._boxes, self._candidates, each.held, pieces, frames,
+            arguments = (each.offsets, each.items, self._boxes, self._candidates, each.held, body_shapes, frames,
                          each.contacts, each.old, counts)  # fmt: skip
             p.launch(count_item, *arguments, count=len(each.items))
             each.scan.record(p, len(each.items))
@@ -280,18 +284,18 @@ class BodyParticles(System):
             p.launch(fill_item, *arguments, count=len(each.items))
         p.serial(end_detection, progress)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step; bodies are counted on from the colliders."""
-        found = Touches.joined([each.touches() for each in self._lists])
-        return replace(found, colliders=self._first_body + self._pieces.frames[found.colliders])
+        found = ContactImpulses.joined([each.contact_impulses() for each in self._lists])
+        return replace(found, colliders=self._first_body + self._body_shapes.frames[found.colliders])
 
 
-def _pairs_of(held: np.ndarray, elements: np.ndarray | None, piece_frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pairs_of(held: np.ndarray, elements: np.ndarray | None, shape_frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows (particles, or elements that have one of them) and pieces of the bodies that hold them."""
-    rows, pieces = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    rows, body_shapes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for particle, body in held.tolist():
         mine = np.array([particle]) if elements is None else np.flatnonzero((elements == particle).any(axis=1))
-        shapes = np.flatnonzero(piece_frames == body)
+        shapes = np.flatnonzero(shape_frames == body)
         rows.append(np.repeat(mine, len(shapes)))
-        pieces.append(np.tile(shapes, len(mine)))
-    return np.concatenate(rows), np.concatenate(pieces)
+        body_shapes.append(np.tile(shapes, len(mine)))
+    return np.concatenate(rows), np.concatenate(body_shapes)

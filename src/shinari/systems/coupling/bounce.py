@@ -1,6 +1,6 @@
 """Particles and elements that touched bodies, once the velocities of a substep are known: restitution, and no approach.
 
-What heavy things on both sides of a light one leave of an overlap goes out without velocity in the next substep. The
+What heavy objects on both sides of a light one leave of an overlap goes out without velocity in the next substep. The
 velocity that brought it in has to go too, or it would stay for ever: what touches a rigid surface and still approaches
 it is stopped by an impulse that both share.
 """
@@ -15,7 +15,7 @@ from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot,
 from shinari.model.particles import Groups, Particles
 from shinari.systems.colliders.collide import place
 from shinari.systems.colliders.elements import blend, inverse_mass_at, kick, vertex_weights, vertices
-from shinari.systems.coupling.records import Contacts, Counts, Gravity, Items, Margins, PieceTable, Turns
+from shinari.systems.coupling.records import BodyShapeTable, Contacts, Counts, Gravity, Items, Margins, Turns
 from shinari.systems.coupling.response import effective_inverse_mass
 from shinari.systems.coupling.sweeps import record_impulse
 from shinari.systems.rigid.frames import Frames
@@ -84,16 +84,16 @@ def rebound(
 @kernel(fastmath=STEADY)
 def bounce_items(
     _, counts: Counts, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    pieces: PieceTable, frames: Frames, turns: Turns, gravity: Gravity, h: float
+    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, gravity: Gravity, h: float
 ):  # fmt: skip
     """Restitution of listed items."""
     for m in range(counts.contacts[0]):
-        k = contacts.piece[m]
+        k = contacts.body_shape[m]
         i = vertices(items.points[contacts.item[m]])
-        law = combined_surface(margins.surface[i[0]], pieces.surface[k])
-        if contacts.push[m] <= ZERO or law[3] > ZERO:
+        law = combined_surface(margins.surface[i[0]], body_shapes.surface[k])
+        if contacts.multiplier[m] <= ZERO or law[3] > ZERO:
             continue
-        b, weights = pieces.frame[k], contacts.weights[m]
+        b, weights = body_shapes.frame[k], contacts.weights[m]
         part = vertex_weights(weights, i)
         w = inverse_mass_at(particles.x, i, part)
         x, before, v = particles.x, margins.start_velocity, particles.v

@@ -25,21 +25,21 @@ from shinari.systems.particle_contact.records import Bodies as PairBodies
 from shinari.systems.particle_contact.records import Control, RowBodies
 from shinari.systems.particle_contact.records import Rows as PairRows
 from shinari.systems.shape_matching.kernels import NONE, ONE, THIN, ZERO, away, double
-from shinari.systems.shape_matching.records import LumpPieces, Lumps, Matched
+from shinari.systems.shape_matching.records import LumpChunks, Lumps, Matched
 from shinari.systems.shape_matching.spin import inertia_of, moments_of
 
 SWEEPS = 30
 
 
 @kernel(fastmath=STEADY)
-def sum_body(k, pieces: LumpPieces, lumps: Lumps, matched: Matched, particles: Particles):
+def sum_body(k, chunks: LumpChunks, lumps: Lumps, matched: Matched, particles: Particles):
     """Sums over a piece of a rigid lump: mass, m r, m r r^T, m v, m r cross v, with r from the origin."""
-    lump = pieces.lump[k]
+    lump = chunks.lump[k]
     if not lumps.rigid[lump]:
         return
     origin = double(particles.x[lumps.origin[lump]])
     mass, first, square, product, momentum, spin = ZERO, NONE, NONE, NONE, NONE, NONE
-    for p in range(pieces.begin[k], pieces.end[k]):
+    for p in range(chunks.begin[k], chunks.end[k]):
         i = matched.particle[p]
         x = particles.x[i]
         m = ONE / np.float64(x[3])
@@ -48,15 +48,15 @@ def sum_body(k, pieces: LumpPieces, lumps: Lumps, matched: Matched, particles: P
         square = square[0] + m * r[0] * r[0], square[1] + m * r[1] * r[1], square[2] + m * r[2] * r[2]
         product = product[0] + m * r[1] * r[2], product[1] + m * r[2] * r[0], product[2] + m * r[0] * r[1]
         momentum, spin = add(momentum, v), add(spin, cross(r, v))
-    pieces.mass[k], pieces.first[k] = mass, first
-    pieces.second[k] = square[0], square[1], square[2], product[0], product[1], product[2]
-    pieces.momentum[k], pieces.spin[k] = momentum, spin
+    chunks.mass[k], chunks.first[k] = mass, first
+    chunks.second[k] = square[0], square[1], square[2], product[0], product[1], product[2]
+    chunks.momentum[k], chunks.spin[k] = momentum, spin
 
 
 @kernel(fastmath=STEADY)
 def find_body(
     g,
-    pieces: LumpPieces,
+    chunks: LumpChunks,
     lumps: Lumps,
     particles: Particles,
     bodies: Bodies,
@@ -67,11 +67,11 @@ def find_body(
     """A rigid lump as a body, with a change of velocity on top."""
     if not lumps.rigid[g]:
         return
-    begin, end = lumps.pieces[g]
-    mass, c, square, product = moments_of(pieces, begin, end)
-    momentum, spin = pieces.momentum[begin], pieces.spin[begin]
+    begin, end = lumps.chunks[g]
+    mass, c, square, product = moments_of(chunks, begin, end)
+    momentum, spin = chunks.momentum[begin], chunks.spin[begin]
     for k in range(begin + 1, end):
-        momentum, spin = add(momentum, pieces.momentum[k]), add(spin, pieces.spin[k])
+        momentum, spin = add(momentum, chunks.momentum[k]), add(spin, chunks.spin[k])
     v = scale(momentum, ONE / mass)
     least = THIN * (square[0] + square[1] + square[2]) + THIN * THIN * mass
     diagonal, off = inertia_of(square, product, least)
@@ -92,7 +92,7 @@ def count_collider_impacts(
         lump = points.lump[items.item[n]]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
-                if contacts.push[m] > 0.0:
+                if contacts.normal_correction[m] > 0.0:
                     starts.at[lump] += 1
     total = 0
     for g in range(len(starts)):
@@ -113,7 +113,7 @@ def list_collider_impacts(
         lump = points.lump[particle]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
-                if contacts.push[m] > 0.0:
+                if contacts.normal_correction[m] > 0.0:
                     k = starts.at[lump]
                     rows.lumps[k], rows.particles[k], rows.contact[k] = (lump, -1), (particle, -1), m
                     starts.at[lump] = k + 1
@@ -145,7 +145,7 @@ def particles_of(m, row_bodies, bodies):
 
 
 @steady
-def pushes(m, i, j, pairs, started, points):
+def has_impulse(m, i, j, pairs, started, points):
     """Whether a contact of two particles of rigid lumps has pushed in this substep."""
     push = dot(sub(pairs.impulse[m], started.impulse[m]), pairs.normal[m])
     return points.lump[i] >= 0 and points.lump[j] >= 0 and push > 0.0
@@ -160,7 +160,7 @@ def count_pair_impacts(
     total = 0
     for m in range(control.rows[0]):
         i, j = particles_of(m, row_bodies, bodies)
-        if pushes(m, i, j, pairs, started, points):
+        if has_impulse(m, i, j, pairs, started, points):
             total += 1
     counts.pairs[0] = total
     counts.all[0] = total + counts.colliders[0]
@@ -175,7 +175,7 @@ def list_pair_impacts(
     k = counts.colliders[0]
     for m in range(control.rows[0]):
         i, j = particles_of(m, row_bodies, bodies)
-        if pushes(m, i, j, pairs, started, points):
+        if has_impulse(m, i, j, pairs, started, points):
             rows.lumps[k], rows.particles[k], rows.contact[k] = (points.lump[i], points.lump[j]), (i, j), m
             k += 1
 
@@ -205,8 +205,8 @@ def prepare_collider_impact(
     mass_over_h = ONE / (np.float64(x[3]) * h)
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, away(here, now.centre[g]), NONE, carried
     rows.speed[k] = max(separation_speed(law[2], speed, slow), speed)
-    rows.push[k] = mass_over_h * contacts.push[m]
-    rows.hold[k] = scale(contacts.hold[m], mass_over_h)
+    rows.normal_impulse[k] = mass_over_h * contacts.normal_correction[m]
+    rows.friction_impulse[k] = scale(contacts.friction_correction[m], mass_over_h)
     rows.friction[k], rows.soft[k] = (law[0], law[1]), law[3] > 0.0
 
 
@@ -239,7 +239,7 @@ def prepare_pair_impact(
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, arm, far, NONE
     law = combined_surface(points.law[i], points.law[j])
     rows.speed[k] = max(separation_speed(law[2], speed, slow), speed)
-    rows.push[k], rows.hold[k] = push, sub(pushed, scale(n, push))
+    rows.normal_impulse[k], rows.friction_impulse[k] = push, sub(pushed, scale(n, push))
     rows.friction[k] = law[0], law[1]
     # lumps at rest on each other carry their weights from particle to particle; sweeps that end early would shake them
     fast = sub(velocity_at(now, g, arm), velocity_at(now, other, far))
@@ -289,19 +289,19 @@ def solve_row(k, rows, now, changes):
     """Solve a contact once: along the normal, then friction. Soft contacts keep their impulses."""
     g, other = rows.lumps[k]
     n, r, far = rows.normal[k], rows.arm[k], rows.far[k]
-    soft, old, held = rows.soft[k], rows.push[k], rows.hold[k]
+    soft, old, held = rows.soft[k], rows.normal_impulse[k], rows.friction_impulse[k]
     slip = slip_at(g, other, k, r, far, now, changes, rows)
     missing = rows.speed[k] - dot(n, slip)
     change = normal_response(missing, missing, old, ZERO, inverse_mass(g, other, r, far, n, now), -old)
     push = old if soft else old + change
     apply_both(g, other, r, far, scale(n, push - old), now, changes)
-    rows.push[k] = push
+    rows.normal_impulse[k] = push
     slip = slip_at(g, other, k, r, far, now, changes, rows)
     along, speed = direction_and_length(tangential(slip, n))
     wanted = sub(held, scale(along, speed / inverse_mass(g, other, r, far, along, now)))
     hold = held if soft else friction(wanted, push, rows.friction[k])
     apply_both(g, other, r, far, sub(hold, held), now, changes)
-    rows.hold[k] = hold
+    rows.friction_impulse[k] = hold
 
 
 @steady
@@ -335,8 +335,8 @@ def write_collider_impulse(k, rows: ImpactRows, contacts: Contacts, particles: P
     """Record the impulse of a contact with a collider."""
     m = rows.contact[k]
     mass_over_h = ONE / (np.float64(particles.x[rows.particles[k, 0], 3]) * h)
-    push = scale(rows.normal[k], rows.push[k] - mass_over_h * contacts.push[m])
-    hold = sub(rows.hold[k], scale(contacts.hold[m], mass_over_h))
+    push = scale(rows.normal[k], rows.normal_impulse[k] - mass_over_h * contacts.normal_correction[m])
+    hold = sub(rows.friction_impulse[k], scale(contacts.friction_correction[m], mass_over_h))
     contacts.impulse[m] = add(contacts.impulse[m], add(push, hold))
 
 
@@ -345,7 +345,9 @@ def write_pair_impulse(at, rows: ImpactRows, counts: Counts, pairs: PairRows, st
     """Record the impulse of a contact of two lumps."""
     k = counts.colliders[0] + at
     m = rows.contact[k]
-    pairs.impulse[m] = add(started.impulse[m], add(scale(rows.normal[k], rows.push[k]), rows.hold[k]))
+    pairs.impulse[m] = add(
+        started.impulse[m], add(scale(rows.normal[k], rows.normal_impulse[k]), rows.friction_impulse[k])
+    )
 
 
 @kernel(fastmath=STEADY)

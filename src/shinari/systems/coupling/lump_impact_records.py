@@ -48,8 +48,8 @@ class ImpactRows(Record):
     far = Field(np.float64, 3, unit="m", doc="from the centre of the second lump")
     speed = Field(np.float64, unit="m/s", doc="speed along the normal that it asks for")
     carried = Field(np.float64, 3, unit="m/s", doc="velocity of the collider")
-    push = Field(np.float64, unit="N s", doc="impulse along the normal in this substep")
-    hold = Field(np.float64, 3, unit="N s", doc="impulse of friction in this substep")
+    normal_impulse = Field(np.float64, unit="N s", doc="impulse along the normal in this substep")
+    friction_impulse = Field(np.float64, 3, unit="N s", doc="impulse of friction in this substep")
     friction = Field(np.float64, 2, doc="friction and static friction")
     soft = Field(np.bool_, doc="whether it changes no velocity")
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.collision.law import slow_approach
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
-from shinari.systems.colliders.system import Solids
+from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.coupling.lump_impact_kernels import (
     apply_change,
     clear_impulse,
@@ -51,7 +51,7 @@ from shinari.systems.coupling.lump_impact_records import (
     Starts,
 )
 from shinari.systems.particle_contact.system import Pairs
-from shinari.systems.shape_matching.system import GRAIN, PIECES, Matching
+from shinari.systems.shape_matching.system import GRAIN, PIECES, ShapeMatchingSystem
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -63,28 +63,28 @@ class ImpactModel(SystemModel):
 
     rebound = True
 
-    def bind(self, work: Binding) -> "list[Impacts]":
+    def bind(self, work: Binding) -> "list[LumpImpacts]":
         """The impacts of a simulation."""
-        lumps = [lumps for lumps in work.all_bound(Matching) if lumps.lumps.rigid.any()]
-        if not lumps or not any(system.touching for system in work.all_bound(System)):
+        lumps = [lumps for lumps in work.all_bound(ShapeMatchingSystem) if lumps.lumps.rigid.any()]
+        if not lumps or not any(system.solves_contacts for system in work.all_bound(System)):
             return []
-        solids, pairs = work.find(Solids), work.find(Pairs)
-        return [Impacts(each, work.model, work.settings, work.particles, solids, pairs) for each in lumps]
+        solids, pairs = work.find(ColliderContacts), work.find(Pairs)
+        return [LumpImpacts(each, work.model, work.settings, work.particles, solids, pairs) for each in lumps]
 
 
-class Impacts(System):
+class LumpImpacts(System):
     """The velocities of rigid lumps in contact; it has no contacts of its own."""
 
     order = 14
-    touching = True
+    solves_contacts = True
 
     def __init__(
         self,
-        matching: Matching,
+        matching: ShapeMatchingSystem,
         model: "Model",
         settings: "Settings",
         particles: Particles,
-        solids: "Solids | None",
+        solids: "ColliderContacts | None",
         pairs: "Pairs | None",
     ) -> None:
         self._matching, self._particles, self._solids, self._pairs = matching, particles, solids, pairs
@@ -181,15 +181,15 @@ class Impacts(System):
     def _record_bodies(self, p: Program, bodies: Bodies, kick: np.ndarray) -> None:
         """Find the motion of the lumps, with a change of velocity on top."""
         m = self._matching
-        p.launch(sum_body, m.pieces, m.lumps, m.matched, self._particles, count=len(m.pieces), grain=PIECES)
-        p.launch(find_body, m.pieces, m.lumps, self._particles, bodies, *kick, count=len(m.lumps), grain=GRAIN)
+        p.launch(sum_body, m.chunks, m.lumps, m.matched, self._particles, count=len(m.chunks), grain=PIECES)
+        p.launch(find_body, m.chunks, m.lumps, self._particles, bodies, *kick, count=len(m.lumps), grain=GRAIN)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """None that are not those of the colliders."""
-        return Touches.none()
+        return ContactImpulses.none()
 
 
-def _rigid_lumps(matching: Matching, count: int) -> np.ndarray:
+def _rigid_lumps(matching: ShapeMatchingSystem, count: int) -> np.ndarray:
     """Rigid lump of each of so many particles, or -1, (N,)."""
     lumps = np.full(count, -1)
     own = matching.matched.lump

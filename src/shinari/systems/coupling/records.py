@@ -7,10 +7,10 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 if TYPE_CHECKING:
-    from shinari.systems.rigid.pieces import Pieces
+    from shinari.systems.rigid.body_shapes import BodyShapes
 
 
-class PieceTable(Record):
+class BodyShapeTable(Record):
     """Shapes of all bodies, K rows."""
 
     kind = Field(np.int64, doc="kind, see `shinari.shapes.registry`")
@@ -30,9 +30,9 @@ class PieceTable(Record):
     )
 
 
-def piece_table(pieces: "Pieces") -> PieceTable:
+def body_shape_table(body_shapes: "BodyShapes") -> BodyShapeTable:
     """Record of the shapes of bodies."""
-    table = PieceTable.zeros(pieces.count, np.float64)
+    table = BodyShapeTable.zeros(body_shapes.count, np.float64)
     names = {
         "kind": "kinds",
         "size": "sizes",
@@ -46,7 +46,7 @@ def piece_table(pieces: "Pieces") -> PieceTable:
         "surface": "surfaces",
     }
     for field, name in names.items():
-        table.arrays[field][...] = getattr(pieces, name)
+        table.arrays[field][...] = getattr(body_shapes, name)
     return table
 
 
@@ -72,7 +72,9 @@ class Margins(Record):
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
     place = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that it may go before the next detection")
-    gone = Field(real, unit="m", doc="distance gone since the last detection, with the displacement in the substep")
+    travelled = Field(
+        real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"
+    )
     displacement = Field(real, unit="m", doc="in this substep")
 
 
@@ -104,16 +106,16 @@ class Passes(Record):
 class Candidates(Record):
     """Pieces that may be near an object, object by object."""
 
-    piece = Field(np.int64)
+    body_shape = Field(np.int64)
 
 
 class Contacts(Record):
     """Contacts of items with pieces, sorted by item, then by piece."""
 
     item = Field(np.int64)
-    piece = Field(np.int64)
-    push = Field(np.float64, unit="kg m", doc="impulse along the normal in the substep, times the substep")
-    hold = Field(np.float64, 3, unit="kg m", doc="the same of friction")
+    body_shape = Field(np.int64)
+    multiplier = Field(np.float64, unit="kg m", doc="impulse along the normal in the substep, times the substep")
+    friction_multiplier = Field(np.float64, 3, unit="kg m", doc="the same of friction")
     normal = Field(np.float64, 3, doc="world axes")
     gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     weights = Field(np.float64, 3, doc="weights of the point of the item that touches")

@@ -23,8 +23,8 @@ from shinari.maths.function import steady
 from shinari.maths.poses import to_local, turn
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
-from shinari.systems.colliders.collide import touching_plane
-from shinari.systems.coupling.records import PieceTable, Turns
+from shinari.systems.colliders.collide import contact_plane
+from shinari.systems.coupling.records import BodyShapeTable, Turns
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.motion import symmetric_times, turned_by, turned_by_moment
 
@@ -37,9 +37,9 @@ def effective_inverse_mass(frames, b, r, n):
 
 
 @steady
-def into_piece(pieces, k, x, q, point):
+def to_shape_local(body_shapes, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
-    return to_local(pieces.place[k], rotate_back(q, sub(point, x)))
+    return to_local(body_shapes.place[k], rotate_back(q, sub(point, x)))
 
 
 @cache
@@ -48,8 +48,8 @@ def response(meshes: bool) -> Shared:
     distance_and_normal = distances(meshes)
 
     @shared(fastmath=STEADY)
-    def respond_to_piece(
-        pieces: PieceTable,
+    def respond_to_shape(
+        body_shapes: BodyShapeTable,
         fields: BodyFields,
         frames: Frames,
         k: int,
@@ -58,14 +58,14 @@ def response(meshes: bool) -> Shared:
         reach: float,
         w: float,
         law: Four,
-        push: float,
-        hold: Vector,
+        multiplier: float,
+        friction_multiplier: Vector,
         limits: tuple[float, float],
     ) -> tuple[bool, Vector, Vector, Vector, float, Vector, float]:
         """The push of a piece on a point.
 
         Args:
-            pieces: The pieces.
+            body_shapes: The pieces.
             fields: Distance fields of meshes.
             frames: The frames.
             k: The piece.
@@ -74,52 +74,52 @@ def response(meshes: bool) -> Shared:
             reach: Distance that it keeps [m].
             w: Its inverse mass [1/kg].
             law: Friction, static friction, restitution and compliance of the pair.
-            push: Push along the normal so far in this substep [kg m].
-            hold: Push of friction so far [kg m].
+            multiplier: Push along the normal so far in this substep [kg m].
+            friction_multiplier: Push of friction so far [kg m].
             limits: 1 / h^2, and how far what was inside comes out at most [m].
 
         Returns:
             Whether it touches, the further push on the point [kg m], how far the two come apart without velocity [m],
             the normal, both pushes so far, and the gap at the start of the substep, or now when it does not touch.
         """
-        zero, b, kind, s = (0.0, 0.0, 0.0), pieces.frame[k], pieces.kind[k], pieces.size[k]
-        ease, escape = limits
-        first = into_piece(pieces, k, frames.x0[b], frames.q0[b], start)
-        last = into_piece(pieces, k, frames.x[b], frames.q[b], now)
+        zero, b, kind, s = (0.0, 0.0, 0.0), body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
+        inverse_h2, escape = limits
+        first = to_shape_local(body_shapes, k, frames.x0[b], frames.q0[b], start)
+        last = to_shape_local(body_shapes, k, frames.x[b], frames.q[b], now)
         value, normal = distance_and_normal(kind, last, s, fields)
         gap_b = value - reach
-        way = sub(last, first)
-        if gap_b >= norm(way) and push <= ZERO:
-            return False, zero, zero, zero, push, hold, gap_b
-        n, depth, before = touching_plane(distance_and_normal, kind, s, fields, first, last, reach, gap_b, normal)
-        if depth <= ZERO and push <= ZERO:
-            return False, zero, zero, zero, push, hold, gap_b
+        displacement = sub(last, first)
+        if gap_b >= norm(displacement) and multiplier <= ZERO:
+            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
+        n, depth, before = contact_plane(distance_and_normal, kind, s, fields, first, last, reach, gap_b, normal)
+        if depth <= ZERO and multiplier <= ZERO:
+            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
         gap = max(dot(n, sub(first, last)) - depth, 0.0)
         q = frames.q[b]
-        n, way = rotate(q, turn(pieces.place[k], n)), rotate(q, turn(pieces.place[k], way))
+        n, displacement = rotate(q, turn(body_shapes.place[k], n)), rotate(q, turn(body_shapes.place[k], displacement))
         arm = sub(start, frames.x0[b])
         give = w + effective_inverse_mass(frames, b, arm, n)
         if not give > ZERO:
-            return False, zero, zero, zero, push, hold, gap_b
-        soft = law[3] * ease
+            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
+        soft = law[3] * inverse_h2
         # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
-        push, hold = push + dot(n, hold), tangential(hold, n)
+        multiplier, friction_multiplier = multiplier + dot(n, friction_multiplier), tangential(friction_multiplier, n)
         # the substep begins with the push of the last one, which is taken back where it was too much
-        change = normal_response(depth, depth - before, push, soft, give, -push)
-        pushed = push + change
+        change = normal_response(depth, depth - before, multiplier, soft, give, -multiplier)
+        pushed = multiplier + change
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
-        slip = tangential(way, n)
+        slip = tangential(displacement, n)
         along, _ = direction_and_length(slip)
-        wanted = sub(hold, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
+        wanted = sub(friction_multiplier, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
         held = friction(wanted, pushed, law)
-        return True, add(scale(n, change), sub(held, hold)), scale(n, out), n, pushed, held, gap
+        return True, add(scale(n, change), sub(held, friction_multiplier)), scale(n, out), n, pushed, held, gap
 
-    return respond_to_piece
+    return respond_to_shape
 
 
 @shared(fastmath=STEADY)
 def apply_reaction(
-    frames: Frames, turns: Turns, b: int, arm: Vector, push: Vector, silent: Vector, rate: float
+    frames: Frames, turns: Turns, b: int, arm: Vector, multiplier: Vector, silent: Vector, rate: float
 ) -> None:
     """Apply the opposite of a push to a body at once.
 
@@ -128,23 +128,23 @@ def apply_reaction(
         turns: Receives moments and displacements of the sweep.
         b: The frame.
         arm: From its origin to the point [m].
-        push: Push on the point [kg m].
+        multiplier: Push on the point [kg m].
         silent: How far the body moves without velocity [m].
         rate: 1 / h.
     """
     w = frames.inverse_mass[b]
     if w <= ZERO:
         return
-    moment = cross(push, arm)
+    moment = cross(multiplier, arm)
     turned = symmetric_times(frames.inverse_inertia, b, moment)
-    frames.x[b] = add(frames.x[b], sub(silent, scale(push, w)))
+    frames.x[b] = add(frames.x[b], sub(silent, scale(multiplier, w)))
     frames.x0[b] = add(frames.x0[b], silent)
     for c in range(3):
-        frames.impulses[b, c] -= rate * (push[0] if c == 0 else (push[1] if c == 1 else push[2]))
+        frames.impulses[b, c] -= rate * (multiplier[0] if c == 0 else (multiplier[1] if c == 1 else multiplier[2]))
         frames.impulses[b, 3 + c] += rate * (moment[0] if c == 0 else (moment[1] if c == 1 else moment[2]))
     turns.torque[b] = add(turns.torque[b], scale(moment, rate))
     frames.q[b] = turned_by(frames.q[b], turned)
-    turns.moved[b, 0] += norm(silent) + w * norm(push)
+    turns.moved[b, 0] += norm(silent) + w * norm(multiplier)
     turns.moved[b, 1] += norm(turned)
 
 

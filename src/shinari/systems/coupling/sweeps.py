@@ -21,7 +21,7 @@ from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Groups, Particles
-from shinari.systems.colliders.collide import TWO, move, place, start_of
+from shinari.systems.colliders.collide import TWO, move, place, previous_position
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
     ROUNDS,
@@ -36,9 +36,9 @@ from shinari.systems.colliders.elements import (
     vertex_weights,
     vertices,
 )
-from shinari.systems.coupling.near import THIRD
-from shinari.systems.coupling.records import Contacts, Counts, Items, Margins, PieceTable, Progress, Turns
-from shinari.systems.coupling.response import apply_reaction, balance, into_piece, response
+from shinari.systems.coupling.detection import THIRD
+from shinari.systems.coupling.records import BodyShapeTable, Contacts, Counts, Items, Margins, Progress, Turns
+from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
 from shinari.systems.rigid.frames import Frames
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
@@ -56,29 +56,29 @@ def speed_of(particles, i, rate):
 
 
 @steady
-def start_at(particles, i, h):
+def particle_previous_position(particles, i, h):
     """Where a particle was when the substep began, relative to its group."""
-    return start_of(particles.x, particles.predicted, particles.v, h, i)
+    return previous_position(particles.x, particles.predicted, particles.v, h, i)
 
 
 @steady
-def share(margins, particles, i, weight, push, silent, rate):
+def share(margins, particles, i, weight, multiplier, silent, rate):
     """Move a vertex by its share of a push on a point; `silent` is what a unit of inverse mass moves silently."""
     if particles.x[i, 3] > ZERO and weight > ZERO:
         part = particles.x[i, 3] * weight
-        correction = add(push, silent)
+        correction = add(multiplier, silent)
         stride = part * norm(correction)
-        margins.gone[i] += TWO * stride
+        margins.travelled[i] += TWO * stride
         margins.displacement[i] += stride
         move(particles.x, particles.predicted, particles.v, i, part, correction, silent, rate)
 
 
 @steady
-def share_push(margins, particles, i, weights, push, silent, rate):
+def share_push(margins, particles, i, weights, multiplier, silent, rate):
     """Move the vertices of an element by their shares of a push on a point."""
-    share(margins, particles, i[0], weights[0], push, silent, rate)
-    share(margins, particles, i[1], weights[1], push, silent, rate)
-    share(margins, particles, i[2], weights[2], push, silent, rate)
+    share(margins, particles, i[0], weights[0], multiplier, silent, rate)
+    share(margins, particles, i[1], weights[1], multiplier, silent, rate)
+    share(margins, particles, i[2], weights[2], multiplier, silent, rate)
 
 
 @steady
@@ -87,20 +87,20 @@ def world_path(origin, particles, i, h):
     x = particles.x
     now = add(origin, place(x, i[0])), add(origin, place(x, i[1])), add(origin, place(x, i[2]))
     starts = (
-        add(origin, start_at(particles, i[0], h)),
-        add(origin, start_at(particles, i[1], h)),
-        add(origin, start_at(particles, i[2], h)),
+        add(origin, particle_previous_position(particles, i[0], h)),
+        add(origin, particle_previous_position(particles, i[1], h)),
+        add(origin, particle_previous_position(particles, i[2], h)),
     )
     return now, starts
 
 
 @steady
-def triangle_in_piece(pieces, k, x, q, points):
+def triangle_in_piece(body_shapes, k, x, q, points):
     """Three points of the world in the axes of piece k, whose frame is at x and turned by q."""
     return (
-        into_piece(pieces, k, x, q, points[0]),
-        into_piece(pieces, k, x, q, points[1]),
-        into_piece(pieces, k, x, q, points[2]),
+        to_shape_local(body_shapes, k, x, q, points[0]),
+        to_shape_local(body_shapes, k, x, q, points[1]),
+        to_shape_local(body_shapes, k, x, q, points[2]),
     )
 
 
@@ -112,39 +112,44 @@ def jumps(weights, kept):
 
 
 @steady
-def record_impulse(contacts, m, push, rate):
+def record_impulse(contacts, m, multiplier, rate):
     """Add an impulse to those of the step."""
-    contacts.impulse[m] = add(contacts.impulse[m], scale(push, rate))
+    contacts.impulse[m] = add(contacts.impulse[m], scale(multiplier, rate))
 
 
 @steady
-def forget_push(contacts, m):
+def clear_multiplier(contacts, m):
     """A contact does not push."""
-    contacts.push[m], contacts.hold[m] = 0.0, (0.0, 0.0, 0.0)
+    contacts.multiplier[m], contacts.friction_multiplier[m] = 0.0, (0.0, 0.0, 0.0)
 
 
 @shared(fastmath=STEADY)
-def repeat_push(
+def apply_stored_multiplier(
     sign: float, m: int, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    pieces: PieceTable, frames: Frames, turns: Turns, h: float
+    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, h: float
 ) -> None:  # fmt: skip
     """Apply the push of a contact in the last sweep, or its opposite."""
     rate = ONE / h
-    e, b = contacts.item[m], pieces.frame[contacts.piece[m]]
+    e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
     i = vertices(items.points[e])
     weights, still = contacts.weights[m], (0.0, 0.0, 0.0)
-    start = blend(weights, start_at(particles, i[0], h), start_at(particles, i[1], h), start_at(particles, i[2], h))
+    start = blend(
+        weights,
+        particle_previous_position(particles, i[0], h),
+        particle_previous_position(particles, i[1], h),
+        particle_previous_position(particles, i[2], h),
+    )
     start = add(groups.origin[particles.group[i[0]]], start)
-    push = scale(add(scale(contacts.normal[m], contacts.push[m]), contacts.hold[m]), sign)
-    record_impulse(contacts, m, push, rate)
-    share_push(margins, particles, i, weights, push, still, rate)
-    apply_reaction(frames, turns, b, sub(start, frames.x0[b]), push, still, rate)
+    multiplier = scale(add(scale(contacts.normal[m], contacts.multiplier[m]), contacts.friction_multiplier[m]), sign)
+    record_impulse(contacts, m, multiplier, rate)
+    share_push(margins, particles, i, weights, multiplier, still, rate)
+    apply_reaction(frames, turns, b, sub(start, frames.x0[b]), multiplier, still, rate)
 
 
 @kernel(fastmath=STEADY)
-def repeat_pushes(
+def apply_stored_multipliers(
     _, counts: Counts, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    pieces: PieceTable, frames: Frames, turns: Turns, h: float
+    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, h: float
 ):  # fmt: skip
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
@@ -153,16 +158,21 @@ def repeat_pushes(
     """
     for m in range(counts.contacts[0]):
         if not contacts.settled[m]:
-            forget_push(contacts, m)
+            clear_multiplier(contacts, m)
             contacts.settled[m] = True
-        if contacts.push[m] > ZERO:
-            repeat_push(1.0, m, contacts, items, margins, particles, groups, pieces, frames, turns, h)
+        if contacts.multiplier[m] > ZERO:
+            apply_stored_multiplier(1.0, m, contacts, items, margins, particles, groups, body_shapes, frames, turns, h)
 
 
 @steady
-def remember(contacts, m, push, hold, n, gap):
+def remember(contacts, m, multiplier, friction_multiplier, n, gap):
     """Write the state of a contact."""
-    contacts.push[m], contacts.hold[m], contacts.normal[m], contacts.gap[m] = push, hold, n, gap
+    contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], contacts.gap[m] = (
+        multiplier,
+        friction_multiplier,
+        n,
+        gap,
+    )
 
 
 @steady
@@ -172,59 +182,79 @@ def contact_of(turn, count, progress):
 
 
 @steady
-def distance_gone(far, k, pieces, turns):
+def distance_gone(far, k, body_shapes, turns):
     """How far a piece and an item, which has gone `far`, have gone since the detection, at most [m]."""
-    b = pieces.frame[k]
-    return far + pieces.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * pieces.reach[k])
+    b = body_shapes.frame[k]
+    return far + body_shapes.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * body_shapes.reach[k])
 
 
 @cache
-def push_particles(meshes: bool) -> Kernel:
+def project_particles(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of particles."""
-    respond_to_piece = response(meshes)
+    respond_to_shape = response(meshes)
 
     @kernel(fastmath=STEADY)
-    def push_all_particles(
-        _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
-        particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
-    ):  # fmt: skip
+    def project_all_particles(
+        _,
+        progress: Progress,
+        counts: Counts,
+        contacts: Contacts,
+        items: Items,
+        margins: Margins,
+        particles: Particles,
+        groups: Groups,
+        body_shapes: BodyShapeTable,
+        fields: BodyFields,
+        frames: Frames,
+        turns: Turns,
+    ):
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
-            i, k = np.int64(items.points[contacts.item[m], 0]), contacts.piece[m]
-            b = pieces.frame[k]
-            far = distance_gone(margins.gone[i], k, pieces, turns)
+            i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
+            b = body_shapes.frame[k]
+            far = distance_gone(margins.travelled[i], k, body_shapes, turns)
             if far < contacts.bound[m]:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = groups.origin[particles.group[i]]
-            start, now = add(origin, start_at(particles, i, h)), add(origin, place(particles.x, i))
-            law = combined_surface(margins.surface[i], pieces.surface[k])
-            touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
-                pieces, fields, frames, k, start, now, np.float64(margins.radius[i]), w, law, contacts.push[m],
-                contacts.hold[m], limits
-            )  # fmt: skip
+            start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
+            law = combined_surface(margins.surface[i], body_shapes.surface[k])
+            touches, multiplier, silent, n, normal_push, friction_multiplier, gap = respond_to_shape(
+                body_shapes,
+                fields,
+                frames,
+                k,
+                start,
+                now,
+                np.float64(margins.radius[i]),
+                w,
+                law,
+                contacts.multiplier[m],
+                contacts.friction_multiplier[m],
+                limits,
+            )
             contacts.bound[m] = -1.0 if touches else gap - far
             if not touches:
                 continue
-            remember(contacts, m, normal_push, hold, n, gap)
+            remember(contacts, m, normal_push, friction_multiplier, n, gap)
             other = frames.inverse_mass[b]
-            largest = max(largest, (w + other) * norm(push))
+            largest = max(largest, (w + other) * norm(multiplier))
             apart = ONE / (w + other)
             mine_out, their_out = scale(silent, w * apart), scale(silent, -other * apart)
             if w > ZERO:
-                correction = add(scale(push, w), mine_out)
-                margins.gone[i] += TWO * norm(correction)
+                correction = add(scale(multiplier, w), mine_out)
+                margins.travelled[i] += TWO * norm(correction)
                 move(particles.x, particles.predicted, particles.v, i, ONE, correction, mine_out, rate)
-            apply_reaction(frames, turns, b, sub(start, fixed), push, their_out, rate)
+            apply_reaction(frames, turns, b, sub(start, fixed), multiplier, their_out, rate)
             balance(frames, turns, b, scale(silent, apart), speed_of(particles, i, rate), rate)
-            record_impulse(contacts, m, push, rate)
+            record_impulse(contacts, m, multiplier, rate)
         progress.largest[0] = largest
 
-    return push_all_particles
+    return project_all_particles
 
 
 @cache
@@ -239,50 +269,67 @@ def search(meshes: bool) -> Shared:
         fields: BodyFields,
         start: Vector,
         radius: float,
-        way: float,
+        largest_displacement: float,
         back: bool,
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, float, Vector]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, way, back, ends, begins)
+        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
 
     return deepest_point
 
 
 @cache
-def push_elements(meshes: bool) -> Kernel:
+def project_elements(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of triangles and segments."""
-    respond_to_piece, deepest_point = response(meshes), search(meshes)
+    respond_to_shape, deepest_point = response(meshes), search(meshes)
 
     @kernel(fastmath=STEADY)
-    def push_all_elements(
-        _, progress: Progress, counts: Counts, contacts: Contacts, items: Items, margins: Margins,
-        particles: Particles, groups: Groups, pieces: PieceTable, fields: BodyFields, frames: Frames, turns: Turns,
-    ):  # fmt: skip
-        """Keep the deepest points of the listed elements out of the pieces near them; see `push_particles`."""
+    def project_all_elements(
+        _,
+        progress: Progress,
+        counts: Counts,
+        contacts: Contacts,
+        items: Items,
+        margins: Margins,
+        particles: Particles,
+        groups: Groups,
+        body_shapes: BodyShapeTable,
+        fields: BodyFields,
+        frames: Frames,
+        turns: Turns,
+    ):
+        """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
-            k, i = contacts.piece[m], vertices(items.points[contacts.item[m]])
-            origin, b = groups.origin[particles.group[i[0]]], pieces.frame[k]
-            far = distance_gone(np.float64(largest_of(margins.gone, i)), k, pieces, turns)
+            k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
+            origin, b = groups.origin[particles.group[i[0]]], body_shapes.frame[k]
+            far = distance_gone(np.float64(largest_of(margins.travelled, i)), k, body_shapes, turns)
             if far < contacts.bound[m]:
                 continue
             least = np.float64(least_of(margins.radius, i))
-            law, other = combined_surface(margins.surface[i[0]], pieces.surface[k]), frames.inverse_mass[b]
+            law, other = combined_surface(margins.surface[i[0]], body_shapes.surface[k]), frames.inverse_mass[b]
             done = False
             for again in range(ROUNDS):
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
-                ends = triangle_in_piece(pieces, k, frames.x[b], frames.q[b], now)
-                begins = triangle_in_piece(pieces, k, fixed, frames.q0[b], starts)
+                ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
+                begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
                 # what comes out must not depend on when an element was listed or passed over
-                kept = contacts.weights[m] if contacts.push[m] > ZERO else (THIRD, THIRD, THIRD)
+                kept = contacts.weights[m] if contacts.multiplier[m] > ZERO else (THIRD, THIRD, THIRD)
                 near, late, low, weights = deepest_point(
-                    pieces.kind[k], pieces.size[k], fields, kept, least, longest_path(ends, begins), again == 0, ends,
-                    begins
-                )  # fmt: skip
+                    body_shapes.kind[k],
+                    body_shapes.size[k],
+                    fields,
+                    kept,
+                    least,
+                    longest_path(ends, begins),
+                    again == 0,
+                    ends,
+                    begins,
+                )
                 contacts.bound[m] = -1.0 if near or again > 0 else low - far
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)
@@ -292,34 +339,52 @@ def push_elements(meshes: bool) -> Kernel:
                 touches, moved = max(part[0], max(part[1], part[2])) <= AT_VERTEX, 0.0
                 reach = blend_of(margins.radius, i, part)
                 if touches:
-                    contacts.settled[m] = contacts.settled[m] and not (contacts.push[m] > ZERO and jumps(weights, kept))
+                    contacts.settled[m] = contacts.settled[m] and not (
+                        contacts.multiplier[m] > ZERO and jumps(weights, kept)
+                    )
                     contacts.weights[m] = weights
                     start = blend(weights, starts[0], starts[1], starts[2])
-                    touches, push, silent, n, normal_push, hold, gap = respond_to_piece(
-                        pieces, fields, frames, k, start, blend(weights, now[0], now[1], now[2]), reach, w, law,
-                        contacts.push[m], contacts.hold[m], limits
-                    )  # fmt: skip
+                    touches, multiplier, silent, n, normal_push, friction_multiplier, gap = respond_to_shape(
+                        body_shapes,
+                        fields,
+                        frames,
+                        k,
+                        start,
+                        blend(weights, now[0], now[1], now[2]),
+                        reach,
+                        w,
+                        law,
+                        contacts.multiplier[m],
+                        contacts.friction_multiplier[m],
+                        limits,
+                    )
                 if touches:
                     done = True
-                    remember(contacts, m, normal_push, hold, n, gap)
-                    record_impulse(contacts, m, push, rate)
+                    remember(contacts, m, normal_push, friction_multiplier, n, gap)
+                    record_impulse(contacts, m, multiplier, rate)
                     apart = ONE / (w + other)
-                    share_push(margins, particles, i, part, push, scale(silent, apart), rate)
-                    apply_reaction(frames, turns, b, sub(start, fixed), push, scale(silent, -other * apart), rate)
-                    speed = blend(weights, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate),
-                                  speed_of(particles, i[2], rate))  # fmt: skip
+                    share_push(margins, particles, i, part, multiplier, scale(silent, apart), rate)
+                    apply_reaction(frames, turns, b, sub(start, fixed), multiplier, scale(silent, -other * apart), rate)
+                    speed = blend(
+                        weights,
+                        speed_of(particles, i[0], rate),
+                        speed_of(particles, i[1], rate),
+                        speed_of(particles, i[2], rate),
+                    )
                     balance(frames, turns, b, scale(silent, apart), speed, rate)
-                    moved = (w + other) * norm(push)
+                    moved = (w + other) * norm(multiplier)
                     largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
-            if contacts.push[m] > ZERO and not done:
+            if contacts.multiplier[m] > ZERO and not done:
                 # it has left the body, or a vertex carries it now
-                repeat_push(-1.0, m, contacts, items, margins, particles, groups, pieces, frames, turns, h)
-                forget_push(contacts, m)
+                apply_stored_multiplier(
+                    -1.0, m, contacts, items, margins, particles, groups, body_shapes, frames, turns, h
+                )
+                clear_multiplier(contacts, m)
         progress.largest[0] = largest
 
-    return push_all_elements
+    return project_all_elements
 
 
 @kernel
@@ -335,7 +400,7 @@ def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float)
 
 
 @kernel
-def judge_sweep(_, progress: Progress, small: float):
+def check_convergence(_, progress: Progress, small: float):
     """Whether sweeps go on, while one still moves something by more than a length [m]."""
     progress.sweep[0] += 1
     settled = progress.sweep[0] >= progress.least[0] and progress.largest[0] <= small

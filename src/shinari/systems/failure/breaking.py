@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
 from shinari.geometry.motion import NO_ROTATION, pose_at
-from shinari.model.model import Breakable, Driver
+from shinari.model.model import Breakable, MovingTarget
 from shinari.model.particles import Clock, Groups
 from shinari.model.settings import Settings
 from shinari.model.system import System
@@ -105,10 +105,14 @@ class BreakingModel(SystemModel):
 class DrivenModel(SystemModel):
     """Rows with a target that moves; they stand in the model."""
 
-    def bind(self, work: Binding) -> "list[Drivers]":
+    def bind(self, work: Binding) -> "list[MovingTargets]":
         """The rows of a simulation."""
-        drivers = work.model.drivers
-        return [Drivers(drivers, block_solvers(work), work.groups, work.clock, work.settings)] if drivers else []
+        moving_targets = work.model.moving_targets
+        return (
+            [MovingTargets(moving_targets, block_solvers(work), work.groups, work.clock, work.settings)]
+            if moving_targets
+            else []
+        )
 
 
 class Breaking(System):
@@ -139,35 +143,35 @@ class Breaking(System):
             p.launch(break_row, *records, self._changed, solver.block.type.rows, limit, count=len(chosen))
 
 
-class Drivers(System):
+class MovingTargets(System):
     """Targets that move in one simulation."""
 
     order = 60
 
     def __init__(
         self,
-        drivers: tuple[Driver, ...],
+        moving_targets: tuple[MovingTarget, ...],
         solvers: dict[str, BlockSolver],
         groups: Groups,
         clock: Clock,
         settings: Settings,
     ) -> None:
         self._groups, self._clock = groups, clock
-        self._drivers = []
-        for driver in drivers:
+        self._moving_targets = []
+        for driver in moving_targets:
             solver = solvers[driver.block]
             driven = Driven(row=driver.rows.astype(np.uint32), group=solver.groups[driver.rows].astype(np.uint16))
-            self._drivers.append((driver, solver, driven, Targets.zeros(settings.substeps)))
+            self._moving_targets.append((driver, solver, driven, Targets.zeros(settings.substeps)))
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the targets at the ends of the substeps [s]."""
-        for driver, _, _, targets in self._drivers:
+        for driver, _, _, targets in self._moving_targets:
             for k, end in enumerate(ends):
                 targets.position[k] = pose_at(driver.motion, end, NO_ROTATION, "attach: second")[0]
 
     def record_predict(self, p: Program) -> None:
         """Move the targets to where they are at the end of the substep."""
-        for _, solver, driven, targets in self._drivers:
+        for _, solver, driven, targets in self._moving_targets:
             access = solver.access
             records = driven, targets, self._groups, self._clock, access.cells, access.parameters, access.layout
             for columns in solver.block.type.place_columns:

@@ -3,37 +3,37 @@
 import numpy as np
 
 from shinari.geometry.topology import cross_edges, hinges
-from shinari.model.model import ConstraintBlock, Fabric, Followers, Tearing
+from shinari.model.model import ConstraintBlock, DependentRows, TearableMesh, TearableRows
 from shinari.scene.contents import Contents
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 
 BENDING = ("isometric_bend", "dihedral")
 
 
-def build_fabrics(
-    scene: Contents, slots: np.ndarray, blocks: dict[str, ConstraintBlock], tearings: list[Tearing]
-) -> tuple[Fabric, ...]:
-    """Elements of all things that can tear."""
-    fabrics, start = [], 0
+def build_tearable_meshes(
+    scene: Contents, slots: np.ndarray, blocks: dict[str, ConstraintBlock], tearable_rows: list[TearableRows]
+) -> tuple[TearableMesh, ...]:
+    """Elements of all objects that can tear."""
+    tearable_meshes, start = [], 0
     added = np.empty(len(slots), np.int64)
     added[slots] = np.arange(len(slots))
     for thing, group in enumerate(scene.groups):
         end = start + len(group.positions)
-        # rows that are made of this thing's material: all their particles are its own
-        own = [t for t in tearings if start <= added[blocks[t.block].indices[t.rows[0], 0]] < end]
+        # rows that are made of this object's material: all their particles are its own
+        own = [t for t in tearable_rows if start <= added[blocks[t.block].indices[t.rows[0], 0]] < end]
         if own and group.faces is not None and group.tetrahedra is None:
-            fabrics.append(_cloth(thing, group, start, added, blocks, np.concatenate([t.rows for t in own])))
+            tearable_meshes.append(_cloth(thing, group, start, added, blocks, np.concatenate([t.rows for t in own])))
         elif own and group.tetrahedra is None:
-            fabrics.append(_rope(thing, group, start, added, blocks, own[0].rows))
+            tearable_meshes.append(_rope(thing, group, start, added, blocks, own[0].rows))
         elif own:
-            fabrics.append(Fabric(thing, own[0].block, own[0].rows[:, None], ()))
+            tearable_meshes.append(TearableMesh(thing, own[0].block, own[0].rows[:, None], ()))
         start = end
-    return tuple(fabrics)
+    return tuple(tearable_meshes)
 
 
 def _cloth(
     thing: int, group: Particles, start: int, added: np.ndarray, blocks: dict[str, ConstraintBlock], rows: np.ndarray
-) -> Fabric:
+) -> TearableMesh:
     """Triangles; edges without any and what spans two of them let go."""
     faces, n = np.asarray(group.faces, np.int64), len(group.positions)
     distance = blocks["distance"]
@@ -42,7 +42,7 @@ def _cloth(
     own = _keys(pairs, n)
     is_edge = np.isin(own, sides)
     held = rows[is_edge][_find(own[is_edge], sides.ravel())].reshape(sides.shape)
-    followers = [_edges(rows[is_edge], own[is_edge], sides)]
+    dependent_rows = [_edges(rows[is_edge], own[is_edge], sides)]
 
     bends = hinges(faces).astype(np.int64)
     triangles = _keys(faces, n)
@@ -52,19 +52,19 @@ def _cloth(
     everything = everything[np.argsort(distance.places[everything])]
     keys = _keys(added[distance.indices[everything]] - start, n)
     spans = np.isin(keys, across) & ~np.isin(keys, sides)
-    followers.append(_spanning("distance", everything[spans], beside[_find_each(across, keys[spans])]))
+    dependent_rows.append(_spanning("distance", everything[spans], beside[_find_each(across, keys[spans])]))
     for name in BENDING:
         if name in blocks:
             bending = _rows_within(blocks[name], added, start, n)
             points = added[blocks[name].indices[bending]] - start
             two = np.stack([_find(triangles, _keys(points[:, list(k)], n)) for k in ((0, 1, 2), (0, 1, 3))], axis=1)
-            followers.append(_spanning(name, bending, two))
-    return Fabric(thing, "distance", held, tuple(f for f in followers if len(f.rows)))
+            dependent_rows.append(_spanning(name, bending, two))
+    return TearableMesh(thing, "distance", held, tuple(f for f in dependent_rows if len(f.rows)))
 
 
 def _rope(
     thing: int, group: Particles, start: int, added: np.ndarray, blocks: dict[str, ConstraintBlock], rows: np.ndarray
-) -> Fabric:
+) -> TearableMesh:
     """Segments; what spans two of them against bending lets go with either."""
     n = len(group.positions)
     everything = _rows_within(blocks["distance"], added, start, n)
@@ -72,10 +72,10 @@ def _rope(
     skips = ends[:, 1] - ends[:, 0] == 2
     first = ends[skips, 0]
     bending = _spanning("distance", everything[skips], np.stack([first, first + 1], axis=1))
-    return Fabric(thing, "distance", rows[:, None], (bending,) if len(first) else ())
+    return TearableMesh(thing, "distance", rows[:, None], (bending,) if len(first) else ())
 
 
-def _edges(rows: np.ndarray, keys: np.ndarray, sides: np.ndarray) -> Followers:
+def _edges(rows: np.ndarray, keys: np.ndarray, sides: np.ndarray) -> DependentRows:
     """Edges, which follow when all of their one or two triangles are gone."""
     order = np.argsort(sides.ravel(), kind="stable")
     ranked = sides.ravel()[order]
@@ -84,16 +84,16 @@ def _edges(rows: np.ndarray, keys: np.ndarray, sides: np.ndarray) -> Followers:
     beside[:, 0] = order[first] // 3
     two = last - first >= 2
     beside[two, 1] = order[first[two] + 1] // 3
-    return Followers("distance", rows, beside, np.where(two, 2, 1))
+    return DependentRows("distance", rows, beside, np.where(two, 2, 1))
 
 
-def _spanning(block: str, rows: np.ndarray, elements: np.ndarray) -> Followers:
+def _spanning(block: str, rows: np.ndarray, elements: np.ndarray) -> DependentRows:
     """Rows that follow when either of two elements is gone."""
-    return Followers(block, rows, elements, np.ones(len(rows), np.int64))
+    return DependentRows(block, rows, elements, np.ones(len(rows), np.int64))
 
 
 def _rows_within(block: ConstraintBlock, added: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Rows of a block between particles of one thing."""
+    """Rows of a block between particles of one object."""
     local = added[block.indices] - start
     return np.flatnonzero(((local >= 0) & (local < count)).all(axis=1))
 

@@ -22,7 +22,7 @@ import numpy as np
 from shinari.compute import Field, Program, Record, convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.eigen import eigen
-from shinari.model.model import ConstraintBlock, Flowing, Model
+from shinari.model.model import ConstraintBlock, Model, PlasticRows
 from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
@@ -167,27 +167,27 @@ class FlowModel(SystemModel):
 
     def start(self, model: Model) -> dict[str, np.ndarray]:
         """Rest lengths (K, 1) or inverse rest shapes (K, 9) of the rows."""
-        return {f.name: model.blocks[f.block].parameters[f.rows, f.columns].copy() for f in model.flowings}
+        return {f.name: model.blocks[f.block].parameters[f.rows, f.columns].copy() for f in model.plastic_rows}
 
     def changes_parameters(self, model: Model, block: ConstraintBlock) -> bool:
         """Whether rows of the block flow."""
-        return any(flow.block == block.type.name for flow in model.flowings)
+        return any(flow.block == block.type.name for flow in model.plastic_rows)
 
     def update_parameters(self, model: Model, state: State, block: ConstraintBlock, values: np.ndarray) -> None:
         """Write the rest shapes as they are now."""
-        for flow in model.flowings:
+        for flow in model.plastic_rows:
             if flow.block == block.type.name:
                 values[flow.rows, flow.columns] = state.parts[flow.name]
 
-    def bind(self, work: Binding) -> "list[Flows]":
+    def bind(self, work: Binding) -> "list[PlasticFlow]":
         """The rows of a simulation."""
         from shinari.systems.rows.system import block_solvers
 
         model, h = work.model, work.settings.substep
-        return [Flows(model, work.state, block_solvers(work), work.particles, h)] if model.flowings else []
+        return [PlasticFlow(model, work.state, block_solvers(work), work.particles, h)] if model.plastic_rows else []
 
 
-class Flows(System):
+class PlasticFlow(System):
     """Rows of one simulation whose rest shapes follow."""
 
     order = 81
@@ -196,7 +196,9 @@ class Flows(System):
         self, model: Model, state: State, solvers: "dict[str, BlockSolver]", particles: Particles, h: float
     ) -> None:
         self._particles = particles
-        self._flows = [(solvers[flow.block], *_records(flow, state, solvers[flow.block], h)) for flow in model.flowings]
+        self._flows = [
+            (solvers[flow.block], *_records(flow, state, solvers[flow.block], h)) for flow in model.plastic_rows
+        ]
 
     def record_finish(self, p: Program) -> None:
         """Let all rest shapes follow for a substep."""
@@ -208,7 +210,7 @@ class Flows(System):
             p.launch(flow_length if lengths else flow_tetrahedron, *records, count=len(rows))
 
 
-def _records(flow: Flowing, state: State, solver: "BlockSolver", h: float) -> tuple[RestLengths | RestShapes, Law]:
+def _records(flow: PlasticRows, state: State, solver: "BlockSolver", h: float) -> tuple[RestLengths | RestShapes, Law]:
     """Rows that flow, and their law."""
     failure = flow.failure
     # rest lengths, or the edges B0^-1 of the rest shapes

@@ -74,7 +74,7 @@ class Ends(Record):
     flag = Field(np.bool_)
 
 
-class Solids(Record):
+class ColliderContacts(Record):
     """Tetrahedra that may be tangled."""
 
     row = Field(np.uint32)
@@ -162,9 +162,17 @@ def mark_ends(e, edges: InnerEdges, around: Around, broken: Broken, ends: Ends):
 
 @kernel(fastmath=STEADY, mixed=True)
 def update_tangled(
-    k, solids: Solids, tangled: Tangled, ends: Ends, found: Found, tetrahedra: Tetrahedra, particles: Particles,
-    cells: Cells, parameters: Parameters, layout: Layout,
-):  # fmt: skip
+    k,
+    solids: ColliderContacts,
+    tangled: Tangled,
+    ends: Ends,
+    found: Found,
+    tetrahedra: Tetrahedra,
+    particles: Particles,
+    cells: Cells,
+    parameters: Parameters,
+    layout: Layout,
+):
     """Choose the law of a tetrahedron."""
     r, place, own = np.int64(solids.row[k]), np.int64(solids.place[k]), solids.scale[k]
     was, now = tangled.flag[place], False
@@ -203,7 +211,9 @@ class Tangles(System):
         stop = np.cumsum(count)
         self._edges = InnerEdges(points=points, start=stop - count, stop=stop, twice=np.zeros(len(points), np.bool_))
         self._around = Around(point=point, row=rows[row].astype(np.uint32))
-        self._solids = Solids(precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows])
+        self._solids = ColliderContacts(
+            precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows]
+        )
         self._tangled, self._ends, self._found = Tangled(flag=flag), Ends.zeros(len(particles)), Found.zeros(1)
         self._found.flag[0] = flag.any()
         self._broken = solver.broken if block.type.name in state.broken else Broken.zeros(block.row_count)

@@ -17,25 +17,25 @@ from shinari.compute import Field, Kernel, Program, Record, function, kernel, re
 from shinari.compute.kernels import STEADY
 from shinari.geometry.tetrahedra.check import boundary_faces
 from shinari.maths.eigen import eigen
-from shinari.model.model import Fabric, Followers, Model, Tearing
+from shinari.model.model import DependentRows, Model, TearableMesh, TearableRows
 from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.things import Particles as ParticleObject
+from shinari.scene.objects import Particles as ParticleObject
 from shinari.systems.rows.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
 
 if TYPE_CHECKING:
     from shinari.systems.rows.system import BlockSolver
 
 
-def elements_left(model: Model, state: State, thing: int) -> np.ndarray | None:
-    """Which triangles, segments or tetrahedra of a thing are still there, (E,); None: it cannot tear."""
-    for fabric in model.fabrics:
-        if fabric.thing == thing:
-            return fabric.present(state.broken[fabric.block])
+def elements_left(model: Model, state: State, owner: int) -> np.ndarray | None:
+    """Which triangles, segments or tetrahedra of an object are still there, (E,); None: it cannot tear."""
+    for tearable_mesh in model.tearable_meshes:
+        if tearable_mesh.thing == owner:
+            return tearable_mesh.present(state.broken[tearable_mesh.block])
     return None
 
 
@@ -64,9 +64,9 @@ def shown_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
 def air_left(scene: Contents, model: Model, state: State) -> np.ndarray:
     """Which triangles in the air are still there, (F,)."""
     found = []
-    for thing, group in enumerate(scene.groups):
+    for owner, group in enumerate(scene.groups):
         if isinstance(group.material, ClothMaterial) and group.faces is not None:
-            left = elements_left(model, state, thing)
+            left = elements_left(model, state, owner)
             found.append(np.ones(len(group.faces), np.bool_) if left is None else left)
     return np.concatenate(found)
 
@@ -98,10 +98,10 @@ class Torn(Record):
 class Elements(Record):
     """Elements of an object, and one at the end that never goes."""
 
-    gone = Field(np.bool_)
+    removed = Field(np.bool_)
 
 
-class FollowerRows(Record):
+class DependentRowsRecord(Record):
     """Rows that go with elements."""
 
     row = Field(np.uint32)
@@ -112,7 +112,7 @@ class FollowerRows(Record):
 @kernel(fastmath=STEADY)
 def tear_edge(
     k, tearable: Tearable, edges: Edges, particles: Particles, broken: Broken, cells: Cells, softness: Softness,
-    parameters: Parameters, layout: Layout, torn: Torn, thing: int, limit: real,
+    parameters: Parameters, layout: Layout, torn: Torn, owner: int, limit: real,
 ):  # fmt: skip
     """Release a distance row that is longer than `limit` times its rest length."""
     r = np.int64(tearable.row[k])
@@ -124,7 +124,7 @@ def tear_edge(
     most = limit * parameter(r, 0, cells, parameters, layout)
     if a * a + b * b + c * c > most * most:
         release_row(r, broken, cells, softness, layout)
-        torn.flag[thing] = 1
+        torn.flag[owner] = 1
 
 
 @function(fastmath=STEADY)
@@ -157,7 +157,7 @@ def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
 @kernel(fastmath=STEADY, mixed=True)
 def tear_tetrahedron(
     k, tearable: Tearable, tetrahedra: Tetrahedra, particles: Particles, broken: Broken, cells: Cells,
-    softness: Softness, parameters: Parameters, layout: Layout, torn: Torn, thing: int, limit: real,
+    softness: Softness, parameters: Parameters, layout: Layout, torn: Torn, owner: int, limit: real,
 ):  # fmt: skip
     """Release a tetrahedron that is stretched beyond `limit`."""
     r = np.int64(tearable.row[k])
@@ -174,7 +174,7 @@ def tear_tetrahedron(
         eigen(c, v)
         if max(c[0, 0], max(c[1, 1], c[2, 2])) > most:
             release_row(r, broken, cells, softness, layout)
-            torn.flag[thing] = 1
+            torn.flag[owner] = 1
 
 
 @cache
@@ -191,51 +191,59 @@ def mark_elements(rows: int) -> Kernel:
     def mark_element(e, holders: Annotated[Any, holders_record(rows)], broken: Broken, elements: Elements):
         for k in range(rows):
             if broken.flag[holders.row[e, k]]:
-                elements.gone[e] = True
+                elements.removed[e] = True
 
     return mark_element
 
 
 @kernel
-def follow_elements(
-    k, followers: FollowerRows, elements: Elements, broken: Broken, cells: Cells, softness: Softness, layout: Layout
+def release_dependent_rows(
+    k,
+    dependent_rows: DependentRowsRecord,
+    elements: Elements,
+    broken: Broken,
+    cells: Cells,
+    softness: Softness,
+    layout: Layout,
 ):
     """Release a row whose elements are gone."""
-    i, j = followers.elements[k]
-    r = np.int64(followers.row[k])
-    if np.int64(elements.gone[i]) + np.int64(elements.gone[j]) >= followers.needed[k] and not broken.flag[r]:
+    i, j = dependent_rows.elements[k]
+    r = np.int64(dependent_rows.row[k])
+    if np.int64(elements.removed[i]) + np.int64(elements.removed[j]) >= dependent_rows.needed[k] and not broken.flag[r]:
         release_row(r, broken, cells, softness, layout)
 
 
 @kernel
-def note(_, torn: Torn, thing: int):
+def note(_, torn: Torn, owner: int):
     """Tell all that an object has torn, and reset its own mark."""
-    torn.flag[thing] = 0
+    torn.flag[owner] = 0
     torn.flag[len(torn) - 1] = 1
 
 
 class TearingModel(SystemModel):
     """Rows that tear; they stand in the model."""
 
-    def bind(self, work: Binding) -> "list[Tears]":
+    def bind(self, work: Binding) -> "list[TearingSystem]":
         """The rows of a simulation."""
         from shinari.systems.rows.system import block_solvers
 
-        return [Tears(work.model, block_solvers(work), work.particles)] if work.model.tearings else []
+        return [TearingSystem(work.model, block_solvers(work), work.particles)] if work.model.tearable_rows else []
 
 
-class Tears(System):
+class TearingSystem(System):
     """Rows of one simulation that tear."""
 
     order = 82
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:
         self._model, self._solvers, self._particles = model, solvers, particles
-        self._things = sorted({self._thing(tearing) for tearing in model.tearings})
+        self._things = sorted({self._thing(tearing) for tearing in model.tearable_rows})
         self._torn = Torn.zeros(len(self._things) + 1)
-        self._tearable = [Tearable(row=tearing.rows.astype(np.uint32)) for tearing in model.tearings]
-        self._fabrics = [fabric for fabric in model.fabrics if fabric.thing in self._things]
-        self._elements = [Elements.zeros(len(fabric.rows) + 1) for fabric in self._fabrics]
+        self._tearable = [Tearable(row=tearing.rows.astype(np.uint32)) for tearing in model.tearable_rows]
+        self._tearable_meshes = [
+            tearable_mesh for tearable_mesh in model.tearable_meshes if tearable_mesh.thing in self._things
+        ]
+        self._elements = [Elements.zeros(len(tearable_mesh.rows) + 1) for tearable_mesh in self._tearable_meshes]
 
     def take_released(self) -> bool:
         """Whether an element has been released since this was last asked."""
@@ -245,39 +253,39 @@ class Tears(System):
 
     def record_finish(self, p: Program) -> None:
         """Release all rows that are strained beyond their limit, and what goes with their elements."""
-        for tearing, tearable in zip(self._model.tearings, self._tearable, strict=True):
+        for tearing, tearable in zip(self._model.tearable_rows, self._tearable, strict=True):
             solver = self._solvers[tearing.block]
             tear, kind = (tear_edge, Edges) if solver.block.type.points == 2 else (tear_tetrahedron, Tetrahedra)
             access, points = solver.access, kind(points=solver.block.indices)
             records = solver.broken, access.cells, access.softness, access.parameters, access.layout, self._torn
-            thing, limit = self._things.index(self._thing(tearing)), 1.0 + tearing.strain
-            p.launch(tear, tearable, points, self._particles, *records, thing, limit, count=len(tearable))
-        for fabric, elements in zip(self._fabrics, self._elements, strict=True):
-            thing = self._things.index(fabric.thing)
-            with p.when((self._torn.flag, thing)):
-                self._record_fabric(p, fabric, elements)
-        for thing in range(len(self._things)):
-            with p.when((self._torn.flag, thing)):
-                p.serial(note, self._torn, thing)
+            owner, limit = self._things.index(self._thing(tearing)), 1.0 + tearing.strain
+            p.launch(tear, tearable, points, self._particles, *records, owner, limit, count=len(tearable))
+        for tearable_mesh, elements in zip(self._tearable_meshes, self._elements, strict=True):
+            owner = self._things.index(tearable_mesh.thing)
+            with p.when((self._torn.flag, owner)):
+                self._record_tearable_mesh(p, tearable_mesh, elements)
+        for owner in range(len(self._things)):
+            with p.when((self._torn.flag, owner)):
+                p.serial(note, self._torn, owner)
 
-    def _record_fabric(self, p: Program, fabric: Fabric, elements: Elements) -> None:
-        held = fabric.rows.shape[1]
-        holders = holders_record(held)(row=np.ascontiguousarray(fabric.rows, np.uint32))
-        p.launch(mark_elements(held), holders, self._solvers[fabric.block].broken, elements, count=len(holders))
-        for follower in fabric.followers:
-            solver, rows = self._solvers[follower.block], _follower_rows(follower, len(elements))
+    def _record_tearable_mesh(self, p: Program, tearable_mesh: TearableMesh, elements: Elements) -> None:
+        held = tearable_mesh.rows.shape[1]
+        holders = holders_record(held)(row=np.ascontiguousarray(tearable_mesh.rows, np.uint32))
+        p.launch(mark_elements(held), holders, self._solvers[tearable_mesh.block].broken, elements, count=len(holders))
+        for dependent in tearable_mesh.dependent_rows:
+            solver, rows = self._solvers[dependent.block], _dependent_rows_records(dependent, len(elements))
             access = solver.access
             records = solver.broken, access.cells, access.softness, access.layout
-            p.launch(follow_elements, rows, elements, *records, count=len(rows))
+            p.launch(release_dependent_rows, rows, elements, *records, count=len(rows))
 
-    def _thing(self, tearing: Tearing) -> int:
+    def _thing(self, tearing: TearableRows) -> int:
         """The object that rows belong to; those of one record are of one object."""
         first = self._solvers[tearing.block].block.indices[tearing.rows[0], 0]
         return int(self._model.owners[first])
 
 
-def _follower_rows(follower: Followers, elements: int) -> FollowerRows:
+def _dependent_rows_records(dependent: DependentRows, elements: int) -> DependentRowsRecord:
     """Records of rows that go with elements; the element -1 is the last, which never goes."""
-    which = np.where(follower.elements < 0, elements - 1, follower.elements)
-    needed = np.broadcast_to(follower.needed, len(follower.rows))
-    return FollowerRows(row=follower.rows.astype(np.uint32), elements=which, needed=needed.astype(np.int64))
+    which = np.where(dependent.elements < 0, elements - 1, dependent.elements)
+    needed = np.broadcast_to(dependent.needed, len(dependent.rows))
+    return DependentRowsRecord(row=dependent.rows.astype(np.uint32), elements=which, needed=needed.astype(np.int64))

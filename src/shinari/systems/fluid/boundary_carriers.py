@@ -21,7 +21,7 @@ from shinari.model.particles import Groups, Particles
 from shinari.shapes.base import Shape
 from shinari.shapes.sampling.surface_points import surface_points
 from shinari.systems.colliders.records import Poses
-from shinari.systems.colliders.system import Solids
+from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Pairs, PointLists, Transposed
 from shinari.systems.fluid.kernels import Smoothing, weight
 from shinari.systems.fluid.pressure import densities
@@ -41,7 +41,7 @@ class Carrier:
         volumes: Volume of each point, as a multiple of that of a particle of the fluid, (M,).
         owners: Carrier of each, (M,) uint32, ascending.
         kinds: What it is for `PointLists`, (M,).
-        others: Index of each carrier in `Touches.colliders`, or particle in solver order, (O,).
+        others: Index of each carrier in `ContactImpulses.colliders`, or particle in solver order, (O,).
         moves: Whether points move during a step.
         gives_way: Whether the carriers move by what pushes them.
         single: Whether each point is a particle that carries itself.
@@ -82,7 +82,7 @@ def points_of(thing: str, shape: Shape, spacing: float) -> np.ndarray:
     """Points of a solid in its axes [m], (M, 3).
 
     Raises:
-        SceneError: There would be too many; the message names the thing.
+        SceneError: There would be too many; the message names the object.
     """
     try:
         return surface_points(shape, spacing, DEPTH * spacing)
@@ -132,10 +132,10 @@ def place_on_collider(b, points: BoundaryPoints, turning: Turning, poses: Poses,
     points.at[b] = to_world(poses.after[first + points.owner[b]], turning.local[b])
 
 
-class Colliders(Carrier):
+class ColliderCarriers(Carrier):
     """Points of colliders; of those that all stand still, or of those that move."""
 
-    def __init__(self, which: Sequence[int], model: Model, solids: Solids, smoothing: Smoothing) -> None:
+    def __init__(self, which: Sequence[int], model: Model, solids: ColliderContacts, smoothing: Smoothing) -> None:
         """Take the colliders with some numbers; none of them may be without end."""
         colliders = [model.colliders[k] for k in which]
         local = [points_of(f"collider {c.name!r}", c.shape, smoothing.spacing) for c in colliders]
@@ -225,7 +225,7 @@ def follow(b, carriers: Carriers, particles: Particles, solve: Solve, searched: 
     particles.x[s] = x[0] - by * t[0], x[1] - by * t[1], x[2] - by * t[2], x[3]
 
 
-class Others(Carrier):
+class ParticleCarriers(Carrier):
     """Particles that are no fluid: each is a point that carries itself."""
 
     moves = gives_way = single = True

@@ -24,8 +24,8 @@ from shinari.systems.fluid.frame_loads import (
     wide,
 )
 from shinari.systems.fluid.kernels import Smoothing
+from shinari.systems.rigid.body_shapes import BodyShapes
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.pieces import Pieces
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.system import Fluid
@@ -64,18 +64,25 @@ def load_frames(
         add_load(loads, b, push, moment)
 
 
-class OnBodies(Carrier):
+class BodyCarriers(Carrier):
     """Points of rigid bodies."""
 
     moves = gives_way = True
 
-    def __init__(self, names: Sequence[str], pieces: Pieces, shapes: Sequence[Shape], frames: Frames, first: int,
-                 smoothing: Smoothing) -> None:  # fmt: skip
+    def __init__(
+        self,
+        names: Sequence[str],
+        body_shapes: BodyShapes,
+        shapes: Sequence[Shape],
+        frames: Frames,
+        first: int,
+        smoothing: Smoothing,
+    ) -> None:
         """Cover all bodies.
 
         Args:
             names: Names of the bodies.
-            pieces: Their pieces.
+            body_shapes: Their pieces.
             shapes: Shape of each piece.
             frames: The frames; the first ones are the bodies.
             first: Number of colliders.
@@ -85,9 +92,9 @@ class OnBodies(Carrier):
         local, bodies = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
         for k, shape in enumerate(shapes):
             if has_points(shape):
-                body = int(pieces.frames[k])
+                body = int(body_shapes.frames[k])
                 points = points_of(f"body {names[body]!r}", shape, smoothing.spacing)
-                pose = pieces.places[k]
+                pose = body_shapes.places[k]
                 local.append(points @ pose[:9].reshape(3, 3).T + pose[9:])
                 bodies.append(np.full(len(points), body))
         places, owners = np.concatenate(local), np.concatenate(bodies)

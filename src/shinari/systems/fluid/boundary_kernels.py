@@ -75,14 +75,14 @@ def finish_lists(_, state: PointState):
 
 
 @kernel
-def find_push(m, fluid: FluidParticles, pairs: Pairs):
+def find_impulse(m, fluid: FluidParticles, pairs: Pairs):
     """Push on the particle of a pair by the last column of x."""
     g, change = pairs.gradient[m], -fluid.x[pairs.place[m], 3]
     pairs.push[m] = change * g[0], change * g[1], change * g[2]
 
 
 @kernel(mixed=True)
-def add_push(m, pairs: Pairs, solve: Solve, searched: np.int64):
+def add_impulse(m, pairs: Pairs, solve: Solve, searched: np.int64):
     """Add the push to the impulse; times the length of the step if it is that of the direction."""
     length = solve.length[0] if searched != 0 else 1.0
     push, impulse = pairs.push[m], pairs.impulse[m]
@@ -115,7 +115,7 @@ def stiffen(i, fluid: FluidParticles, starts: Offsets, pairs: Pairs, owners: Own
 
 
 @kernel
-def count_pushes(_, pairs: Pairs, state: PointState, log: Log):
+def count_impulses(_, pairs: Pairs, state: PointState, log: Log):
     """How many pairs have pushed, beside what is in the log."""
     total = log.count[0]
     for m in range(state.pairs[0]):
@@ -125,7 +125,7 @@ def count_pushes(_, pairs: Pairs, state: PointState, log: Log):
 
 
 @kernel
-def log_pushes(_, pairs: Pairs, owners: Owners, state: PointState, log: Log, impulses: Impulses):
+def log_impulses(_, pairs: Pairs, owners: Owners, state: PointState, log: Log, impulses: Impulses):
     """Put the impulses of the pairs into the log, and forget the pairs."""
     at = log.count[0]
     for m in range(state.pairs[0]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.errors import SceneError
 from shinari.geometry.nearest_points import nearest
@@ -17,20 +17,20 @@ from shinari.model.model import Model
 from shinari.scene.contents import Contents
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
-from shinari.scene.things import Particles
-from shinari.systems.colliders.system import Solids
-from shinari.systems.fluid.boundary_carriers import Carrier, Colliders, Others, has_points
+from shinari.scene.objects import Particles
+from shinari.systems.colliders.system import ColliderContacts
+from shinari.systems.fluid.boundary_carriers import Carrier, ColliderCarriers, ParticleCarriers, has_points
 from shinari.systems.fluid.boundary_kernels import (
+    add_impulse,
     add_points,
-    add_push,
     add_responses,
     check_order,
     check_point,
     clear_owner,
-    count_pushes,
-    find_push,
+    count_impulses,
+    find_impulse,
     finish_lists,
-    log_pushes,
+    log_impulses,
     stiffen,
 )
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shinari.systems.fluid.system import Fluid
     from shinari.systems.rigid.frames import Frames
 
-# Kinds of things whose particles lie in a fluid as points.
+# Kinds of objects whose particles lie in a fluid as points.
 SOLID_KINDS = ("particles", "lump", "grains")
 # Points move so far before they are looked for again, as part of the support.
 STRAY = 0.05
@@ -91,9 +91,9 @@ class PointBoundary:
         if carrier.moves:
             p.launch(check_point, self._points, lists.state, count=len(self._points), grain=4096)
         with p.when((lists.state.stale, 0)):
-            p.serial(count_pushes, lists.pairs, lists.state, self._log)
+            p.serial(count_impulses, lists.pairs, lists.state, self._log)
             p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of points")
-            p.serial(log_pushes, lists.pairs, self._owners, lists.state, self._log, self._impulses)
+            p.serial(log_impulses, lists.pairs, self._owners, lists.state, self._log, self._impulses)
             if carrier.moves:
                 lists.record_sort(p)
             else:
@@ -127,17 +127,17 @@ class PointBoundary:
         lists, carrier = self.lists, self._carrier
         if not searched:
             self._record_total(p)
-        p.launch(add_push, lists.pairs, self._fluid.solve, searched, count=(lists.state.pairs, 0))
+        p.launch(add_impulse, lists.pairs, self._fluid.solve, searched, count=(lists.state.pairs, 0))
         if carrier.gives_way:
             carrier.record_follow(p, self._fluid, searched)
 
     def _record_total(self, p: Program) -> None:
         lists = self.lists
-        p.launch(find_push, self._fluid.rows, lists.pairs, count=(lists.state.pairs, 0))
+        p.launch(find_impulse, self._fluid.rows, lists.pairs, count=(lists.state.pairs, 0))
         if self._carrier.gives_way:
             self._carrier.record_total(p, self._fluid, lists)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The pairs that pushed in the last step."""
         pairs, count = self.lists.pairs, int(self.lists.state.pairs[0])
         first, second, _, pushes = logged(self._log, self._impulses)
@@ -145,7 +145,7 @@ class PointBoundary:
         second = np.concatenate([second, self._owners.other[pairs.owner[:count]]])
         pushes = np.concatenate([pushes, pairs.impulse[:count]]) / self._fluid.h
         if not len(first):
-            return Touches.none()
+            return ContactImpulses.none()
         keys, where = np.unique(np.stack([first, second], axis=1), axis=0, return_inverse=True)
         impulses = np.zeros((len(keys), 3))
         np.add.at(impulses, where.ravel(), pushes)
@@ -159,11 +159,11 @@ class PointBoundary:
             particles[:, 1], weights[:, 1] = keys[:, 1], -1.0
         else:
             colliders = keys[:, 1]
-        return Touches(particles, weights, colliders, impulses / sizes[:, None], impulses)
+        return ContactImpulses(particles, weights, colliders, impulses / sizes[:, None], impulses)
 
 
 def bind_points(
-    scene: Contents, model: Model, fluid: "Fluid", solids: Solids | None, frames: "Frames | None"
+    scene: Contents, model: Model, fluid: "Fluid", solids: ColliderContacts | None, frames: "Frames | None"
 ) -> list[PointBoundary]:
     """What lies in the fluids as points: with `boundary="particles"` solids that have an end, and particles of others.
 
@@ -178,7 +178,7 @@ def bind_points(
         SceneError: The fluid has two dimensions and solids are to be particles.
     """
     fluids = fluid.model
-    names = [model.things[k][0] for k in fluids.things]
+    names = [model.object_ranges[k][0] for k in fluids.objects]
     smoothing = fluids.smoothing
     carriers: list[tuple[Carrier, np.ndarray]] = []
     if fluids.boundary == "particles" and smoothing.dimensions == 2:
@@ -191,15 +191,15 @@ def bind_points(
             which = [k for k, c in enumerate(model.colliders) if (c.motion is not None) == moving]
             which = [k for k in which if has_points(model.colliders[k].shape)]
             if which:
-                carriers.append((Colliders(which, model, solids, smoothing), ignored))
+                carriers.append((ColliderCarriers(which, model, solids, smoothing), ignored))
     if fluids.boundary == "particles" and frames is not None and any(body.pieces for body in scene.bodies):
         # loaded only for a scene with bodies
-        from shinari.systems.fluid.boundary_frames import OnBodies
-        from shinari.systems.rigid.pieces import pieces_of
+        from shinari.systems.fluid.boundary_frames import BodyCarriers
+        from shinari.systems.rigid.body_shapes import body_shapes_of
 
         bodies = [body.name for body in scene.bodies]
         shapes = [piece.shape for body in scene.bodies for piece in body.pieces]
-        on_bodies = OnBodies(bodies, pieces_of(scene.bodies), shapes, frames, len(model.colliders), smoothing)
+        on_bodies = BodyCarriers(bodies, body_shapes_of(scene.bodies), shapes, frames, len(model.colliders), smoothing)
         carriers.append((on_bodies, _ignored(scene, names, bodies)))
     others = _others(scene, model, smoothing)
     if others is not None:
@@ -213,9 +213,9 @@ def _ignored(scene: Contents, fluids: list[str], others: list[str]) -> np.ndarra
     return np.array(pairs, bool).reshape(len(fluids), len(others))
 
 
-def _others(scene: Contents, model: Model, smoothing: Smoothing) -> Others | None:
+def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarriers | None:
     """The particles that lie in the fluids."""
-    start, particles, things, volumes = 0, [], [], []
+    start, particles, objects, volumes = 0, [], [], []
     for k, group in enumerate(scene.groups):
         slots = model.slots[start : start + len(group.positions)].astype(np.int64)
         start += len(group.positions)
@@ -223,15 +223,15 @@ def _others(scene: Contents, model: Model, smoothing: Smoothing) -> Others | Non
             sizes = _volumes(group, smoothing.dimensions) / smoothing.spacing**smoothing.dimensions
             there = sizes > 0.0
             particles.append(slots[there])
-            things.append(np.full(int(there.sum()), k))
+            objects.append(np.full(int(there.sum()), k))
             volumes.append(sizes[there])
     if not particles or not sum(len(p) for p in particles):
         return None
-    return Others(np.concatenate(particles), np.concatenate(things), np.concatenate(volumes), model)
+    return ParticleCarriers(np.concatenate(particles), np.concatenate(objects), np.concatenate(volumes), model)
 
 
 def _volumes(group: Particles, dimensions: int) -> np.ndarray:
-    """Volume, or area, that each particle of a thing fills, (N,): that of its material; else a cube, or a square."""
+    """Volume, or area, that each particle of an object fills, (N,): that of its material; else a cube, or a square."""
     edges = 2.0 * group.radii
     material = group.material
     if isinstance(material, GrainMaterial):

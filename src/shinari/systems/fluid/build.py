@@ -38,7 +38,7 @@ def build_fluid(scene: Contents, slots: np.ndarray, real: type) -> "FluidModel |
     return FluidModel(
         particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in groups]).astype(np.int64),
         phases=np.repeat(np.arange(len(groups)), [len(group.positions) for _, group in groups]).astype(np.uint8),
-        things=tuple(k for k, _ in groups),
+        objects=tuple(k for k, _ in groups),
         materials=tuple(group.material for _, group in groups),  # type: ignore[misc]
         smoothing=Smoothing(
             KERNELS.index(sampling.kernel), sampling.dimensions, sampling.spacing, sampling.support * sampling.spacing

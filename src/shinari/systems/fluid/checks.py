@@ -5,7 +5,7 @@ import numpy as np
 from shinari.errors import ContactWarning, FluidWarning, SceneError, warn
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 from shinari.shapes.sampling.fill_volume import in_plane
 
 MOST_FLUIDS = 256
@@ -75,15 +75,15 @@ def _check_plane(scene: Contents, fluids: list[Particles]) -> None:
 def _check_sheets(scene: Contents, fluids: list[Particles]) -> None:
     """What a fluid touches keeps it off by triangles with a thickness, or ignores it."""
     for sheet in (group for group in scene.groups if group.faces is not None):
-        thing = f"{sheet.kind} {sheet.name!r}"
+        label = f"{sheet.kind} {sheet.name!r}"
         for fluid in fluids:
             if (min(sheet.name, fluid.name), max(sheet.name, fluid.name)) in scene.ignored:
                 continue
             hint = f"fluid {fluid.name!r} goes through it"
             if sheet.self_collision == "particles":
-                raise SceneError(f"{thing}: self_collision: with 'particles' {hint}; take 'triangles', or False")
+                raise SceneError(f"{label}: self_collision: with 'particles' {hint}; take 'triangles', or False")
             if not (sheet.radii > 0.0).any():
-                raise SceneError(f"{thing}: thickness: with 0 {hint}; give it one, or let them ignore each other")
+                raise SceneError(f"{label}: thickness: with 0 {hint}; give it one, or let them ignore each other")
 
 
 def _warn_of_ratio(fluids: list[Particles]) -> None:

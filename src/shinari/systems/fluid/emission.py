@@ -96,8 +96,8 @@ class Emission(System):
         left_at = nozzle.emitter.start + number * nozzle.emitter.interval
         flown = max(time - left_at, 0.0)
         places, velocity = nozzle.emitter.layer(left_at, f"emitter {nozzle.name!r}")
-        way = flown * velocity + 0.5 * flown**2 * self._model.gravity
-        return places + way, np.broadcast_to(velocity + flown * self._model.gravity, places.shape)
+        displacement = flown * velocity + 0.5 * flown**2 * self._model.gravity
+        return places + displacement, np.broadcast_to(velocity + flown * self._model.gravity, places.shape)
 
     def _place(self, chosen: np.ndarray, places: np.ndarray, velocities: np.ndarray) -> None:
         """Put fluid particles into the world, (n,), at places [m] with velocities [m/s], (n, 3)."""

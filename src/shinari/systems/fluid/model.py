@@ -28,7 +28,7 @@ class FluidModel(SystemModel):
     Attributes:
         particles: Particles of the fluids in solver order, (P,) int64, one fluid after the other.
         phases: Fluid of each, (P,) uint8.
-        things: Thing of each fluid.
+        objects: Number of the object of each fluid.
         materials: Material of each fluid.
         smoothing: Kernel, support and spacing of all.
         boundary: How solids enter the density, see `Sampling`.
@@ -39,7 +39,7 @@ class FluidModel(SystemModel):
 
     particles: np.ndarray
     phases: np.ndarray
-    things: tuple[int, ...]
+    objects: tuple[int, ...]
     materials: tuple[FluidMaterial, ...]
     smoothing: Smoothing
     boundary: str
@@ -49,8 +49,8 @@ class FluidModel(SystemModel):
 
     @property
     def emitting(self) -> list[tuple[int, int, Emitter]]:
-        """Fluid, thing and emitter of each fluid that has one."""
-        rows = enumerate(zip(self.things, self.emitters, strict=False))
+        """Fluid, object and emitter of each fluid that has one."""
+        rows = enumerate(zip(self.objects, self.emitters, strict=False))
         return [(phase, thing, emitter) for phase, (thing, emitter) in rows if emitter is not None]
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:

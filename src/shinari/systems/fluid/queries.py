@@ -49,10 +49,10 @@ class FluidQueries:
         return self._run.state.parts[PRESSURES][model.phases == phase]
 
     def active(self, handle: Handle | str) -> np.ndarray:
-        """Which particles of a thing are there, (N,) bool: not those that wait in an emitter or that a sink has taken.
+        """Which particles of an object are there, (N,) bool: not those that wait in an emitter or that a sink has taken.
 
         Raises:
-            SceneError: It is no thing with particles of this scene.
+            SceneError: It is no object with particles of this scene.
         """
         return self._run.model.present(self._run.state, self._particles(handle))
 
@@ -101,7 +101,7 @@ class FluidQueries:
 
         model = self._run.model.find(FluidModel)
         assert model is not None  # there is a fluid
-        return model, model.things.index(number)
+        return model, model.objects.index(number)
 
     def _start_densities(self) -> np.ndarray:
         """Relative densities before the first step, (P,)."""

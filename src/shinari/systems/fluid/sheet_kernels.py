@@ -33,7 +33,7 @@ class SheetTriangles(Record):
     """Triangles that a fluid lies against, F rows."""
 
     corners = Field(np.uint32, 3, doc="particles")
-    thing = Field(np.int64, doc="object that it belongs to")
+    owner = Field(np.int64, doc="object that it belongs to")
 
 
 class Corners(Record):
@@ -42,7 +42,7 @@ class Corners(Record):
     particle = Field(np.uint32)
 
 
-class Meets(Record):
+class SheetFilter(Record):
     """Which objects each fluid lies against: row fluid times objects plus object."""
 
     allowed = Field(np.uint8)
@@ -82,7 +82,7 @@ class SheetState(Record):
     inverse2 = Field(real, unit="1/m^2", doc="1 / support^2")
     weight_scale = Field(real, doc="see `Smoothing`")
     group = Field(np.int64, doc="group of the fluids")
-    things = Field(np.int64, doc="number of objects")
+    objects = Field(np.int64, doc="number of objects")
 
 
 @function(fastmath=STEADY)
@@ -171,7 +171,7 @@ def near_point(p, f, triangles, sheets):
 @kernel(fastmath=STEADY)
 def measure(
     q, fluid: FluidParticles, items: SheetItems, queries: Queries, sheets: SheetParticles, triangles: SheetTriangles,
-    meets: Meets, state: SheetState, found: Offsets, pairs: BoxPairs, distances: Distances, kept: Offsets
+    sheet_filter: SheetFilter, state: SheetState, found: Offsets, pairs: BoxPairs, distances: Distances, kept: Offsets
 ):  # fmt: skip
     """Distances of a particle from the triangles whose boxes touch its own, and how many of them are kept.
 
@@ -184,7 +184,7 @@ def measure(
     for k in range(found.start[q], found.start[q + 1]):
         f = pairs.boxes[k, 1]
         d = near_point(p, f, triangles, sheets)[2]
-        d = d if meets.allowed[phase * state.things[0] + triangles.thing[f]] != 0 else FAR
+        d = d if sheet_filter.allowed[phase * state.objects[0] + triangles.owner[f]] != 0 else FAR
         distances.distance[k] = d
         nearest = min(nearest, d)
     limit, count = nearest + margin + margin if nearest < reach else -FAR, 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Boxes, Bvh, Queries
@@ -23,7 +23,7 @@ from shinari.systems.fluid.sheet_kernels import (
     Candidates,
     Corners,
     Distances,
-    Meets,
+    SheetFilter,
     SheetItems,
     SheetParticles,
     SheetState,
@@ -61,16 +61,16 @@ class Sheets:
         table = wall_table(smoothing).astype(real)
         self._table = Halfspace(real, share=table[SHARE].copy(), push=table[PUSH].copy())
         self._state: SheetState = SheetState.zeros(1, real)
-        state, things = self._state, range(len(who.members))
+        state, objects = self._state, range(len(who.members))
         state.support[0], state.margin[0] = smoothing.support, MARGIN * smoothing.spacing
         # the first layer that is missing begins half a spacing behind a sheet
         state.reach[0] = smoothing.support - 0.5 * smoothing.spacing
-        state.group[0], state.things[0] = fluid.group, len(things)
+        state.group[0], state.objects[0] = fluid.group, len(objects)
         state.inverse2[0], state.weight_scale[0] = fluid.inverse2, smoothing.weight_scale
         owners = model.owners[who.triangles[:, 0]].astype(np.int64)
-        self._triangles = SheetTriangles(real, corners=np.ascontiguousarray(who.triangles, np.uint32), thing=owners)
-        meets = [[f != t and who.may_meet(f, t) for t in things] for f in fluid.model.things]
-        self._meets = Meets(real, allowed=np.array(meets, np.uint8).ravel())
+        self._triangles = SheetTriangles(real, corners=np.ascontiguousarray(who.triangles, np.uint32), owner=owners)
+        sheet_filter = [[f != t and who.may_collide(f, t) for t in objects] for f in fluid.model.objects]
+        self._sheet_filter = SheetFilter(real, allowed=np.array(sheet_filter, np.uint8).ravel())
         self._corners = Corners(real, particle=np.unique(who.triangles).astype(np.uint32))
         self._sheets: SheetParticles = SheetParticles.zeros(model.particle_count, real)
         self._sheets.radius[...] = model.radii
@@ -93,7 +93,7 @@ class Sheets:
         """Nothing stops the search for triangles."""
 
     def record_find(self, p: Program) -> None:
-        """Nearest point of the sheets for each particle near one, from where things were when the substep began."""
+        """Nearest point of the sheets for each particle near one, from where objects were when the substep began."""
         fluid, sheets, state = self._fluid, self._sheets, self._state
         where = fluid.particles, fluid.groups, fluid.solve
         p.launch(find_start, sheets, state, *where, fluid.h, count=len(sheets), grain=2048)
@@ -115,7 +115,7 @@ class Sheets:
         items = (state.items, 0)
         found.record(p, items)
         p.require(self._distances, found.total, "fluid: {count} triangles near particles")
-        near = sheets, self._triangles, self._meets, state
+        near = sheets, self._triangles, self._sheet_filter, state
         lists = found.offsets, found.pairs, self._distances, self._kept
         p.launch(measure, fluid.rows, self._items, self._queries, *near, *lists, count=items, grain=64)
         self._kept_scan.record(p, items)
@@ -139,6 +139,6 @@ class Sheets:
     def record_impulses(self, p: Program, searched: bool) -> None:
         """Nothing: contact pushes."""
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """None but those of the contacts."""
-        return Touches.none()
+        return ContactImpulses.none()

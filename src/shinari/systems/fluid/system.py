@@ -6,12 +6,12 @@ import numpy as np
 
 from shinari.collision.broad.grid import Grid, Points
 from shinari.collision.broad.neighbours import NeighbourSearch
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.model.particles import Clock, Groups, Particles
 from shinari.model.system import System
 from shinari.model.system_model import Binding
-from shinari.systems.colliders.system import Solids
+from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.effects import effects_of, forces_of
 from shinari.systems.fluid.gather import (
     arrange,
@@ -75,7 +75,7 @@ class Boundary(Protocol):
         """
         ...
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
         ...
 
@@ -151,7 +151,7 @@ class Fluid(System):
         from shinari.systems.fluid.sheets import Sheets
         from shinari.systems.fluid.walls import Walls
 
-        solids, frames, surfaces = work.find(Solids), frames_of(work), work.find(Surfaces)
+        solids, frames, surfaces = work.find(ColliderContacts), frames_of(work), work.find(Surfaces)
         self.boundaries = []
         if solids is not None or frames is not None:
             self.boundaries.append(Walls(work.scene, self, solids, frames))
@@ -160,9 +160,9 @@ class Fluid(System):
             self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
-        return Touches.joined([boundary.touches() for boundary in self.boundaries])
+        return ContactImpulses.joined([boundary.contact_impulses() for boundary in self.boundaries])
 
     @property
     def origin(self) -> np.ndarray:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def place_piece(k, walls: WallSolids, frames: Frames, groups: Groups, group: np.int64):
+def place_body_shape(k, walls: WallSolids, frames: Frames, groups: Groups, group: np.int64):
     """Pose of a solid that is a piece of a body, relative to the origin of the fluids."""
     b = walls.frame[k]
     if b < 0:
@@ -114,7 +114,7 @@ class WallBodies:
     def record_poses(self, p: Program) -> None:
         """Poses of the pieces now."""
         fluid = self._fluid
-        p.launch(place_piece, self._walls, self._frames, fluid.groups, fluid.group, count=len(self._walls))
+        p.launch(place_body_shape, self._walls, self._frames, fluid.groups, fluid.group, count=len(self._walls))
 
     def record_stiffness(self, p: Program, *records: Items | Planes | WallLists | FluidParticles | WallSolids) -> None:
         """Add how far the bodies give way to the stiffness."""

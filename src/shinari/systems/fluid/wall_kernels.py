@@ -261,10 +261,10 @@ def corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, 
     along = scale(along, ONE / np.sqrt(dot(along, along)))
     other = n[1] * along[2] - n[2] * along[1], n[2] * along[0] - n[0] * along[2], n[0] * along[1] - n[1] * along[0]
     for side in range(4):
-        way = scale(along if side % 2 == 0 else other, reach if side < 2 else -reach)
-        at = add(q, way)
+        sideways = scale(along if side % 2 == 0 else other, reach if side < 2 else -reach)
+        at = add(q, sideways)
         d, m = distance_and_normal(kind, at, s, fields)
-        gap = d - dot(m, way)
+        gap = d - dot(m, sideways)
         # beyond a convex edge the other plane lies above the point
         new = gap > ZERO and gap <= reach and d <= reach
         for e in range(max(first, 0), min(count, slots)):
@@ -281,8 +281,8 @@ def is_clear(m, x, clearances):
     if len(clearances) == 0:
         return False
     far = clearances.value[m]
-    way = sub(x, far)
-    return dot(way, way) < far[3] * abs(far[3])
+    sideways = sub(x, far)
+    return dot(sideways, sideways) < far[3] * abs(far[3])
 
 
 @cache
@@ -398,28 +398,28 @@ def add_impulses(p, items: Items, planes: Planes, lists: WallLists, fluid: Fluid
 
 
 @function
-def has_pushed(impulse):
+def has_impulse(impulse):
     """Whether there was an impulse."""
     return impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0
 
 
 @kernel
-def count_pushes(_, items: Items, planes: Planes, lists: WallLists, log: Log):
+def count_impulses(_, items: Items, planes: Planes, lists: WallLists, log: Log):
     """How many planes have pushed, beside what is in the log."""
     total = log.count[0]
     for p in range(lists.items[0]):
         for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
-            total += 1 if has_pushed(planes.impulse[e]) else 0
+            total += 1 if has_impulse(planes.impulse[e]) else 0
     log.room[0] = total
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def log_pushes(_, items: Items, planes: Planes, lists: WallLists, walls: WallSolids, log: Log, impulses: Impulses):
+def log_impulses(_, items: Items, planes: Planes, lists: WallLists, walls: WallSolids, log: Log, impulses: Impulses):
     """Put the impulses of the planes into the log, and forget the lists."""
     at = log.count[0]
     for p in range(lists.items[0]):
         for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
-            if has_pushed(planes.impulse[e]):
+            if has_impulse(planes.impulse[e]):
                 k = np.int64(planes.solid[e])
                 n = turn(walls.pose[k], planes.plane[e])
                 impulses.particle[at], impulses.other[at] = items.particle[p], walls.owner[k]

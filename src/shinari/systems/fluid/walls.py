@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.shapes.kernels.dispatch import for_kinds
@@ -32,11 +32,11 @@ from shinari.systems.fluid.wall_kernels import (
     begin_lists,
     check_solids,
     count_chunks,
+    count_impulses,
     count_planes,
-    count_pushes,
     find_planes,
     list_item,
-    log_pushes,
+    log_impulses,
     mark_chunk,
     place_collider,
 )
@@ -44,10 +44,10 @@ from shinari.systems.fluid.wall_table import overlap_factor, wall_table
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents
-    from shinari.systems.colliders.system import Solids
+    from shinari.systems.colliders.system import ColliderContacts
     from shinari.systems.fluid.system import Fluid
+    from shinari.systems.rigid.body_shapes import BodyShapes
     from shinari.systems.rigid.frames import Frames
-    from shinari.systems.rigid.pieces import Pieces
 
 # Planes are listed this much farther away than they are seen, in spacings: particles move during the iterations.
 MARGIN = 0.25
@@ -62,11 +62,13 @@ class Walls:
     """Colliders and bodies that a fluid lies against; a boundary, see `shinari.systems.fluid.system.Boundary`.
 
     Attributes:
-        solids: Solids that count: colliders, then pieces of bodies.
+        collider_contacts: Solids that count: colliders, then pieces of bodies.
         clearances: What is known of the distance of particles from meshes that do not move.
     """
 
-    def __init__(self, scene: "Contents", fluid: "Fluid", solids: "Solids | None", frames: "Frames | None") -> None:
+    def __init__(
+        self, scene: "Contents", fluid: "Fluid", solids: "ColliderContacts | None", frames: "Frames | None"
+    ) -> None:
         """Bind the walls to a simulation.
 
         Args:
@@ -80,10 +82,10 @@ class Walls:
         if solids is not None:
             # densities can be asked for before the first step
             solids.begin(fluid.state.frame * fluid.settings.dt, np.zeros(0))
-        pieces = None if frames is None else _pieces_of(scene)
+        body_shapes = None if frames is None else _body_shapes_of(scene)
         shapes, self._colliders = [collider.shape for collider in model.colliders], len(model.colliders)
         names = [collider.name for collider in model.colliders]
-        if pieces is not None:
+        if body_shapes is not None:
             shapes += [piece.shape for body in scene.bodies for piece in body.pieces]
             names += [body.name for body in scene.bodies for _ in body.pieces]
         kinds, sizes, fields = encode_shapes(shapes, real)
@@ -100,16 +102,16 @@ class Walls:
         standing = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._colliders)
         walls.still[...] = (kinds > LAST_CONVEX) & np.array(standing, bool)
         walls.owner[...], walls.frame[...] = np.arange(len(shapes)), -1
-        things = [scene.groups[k].name for k in fluid.model.things]
-        passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in things]
+        objects = [scene.groups[k].name for k in fluid.model.objects]
+        passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in objects]
         self._passes = Passes(real, ignored=np.array(passes, np.uint8).ravel())
         self._poses = None if solids is None else solids.pose_table
         self._bodies: Any = None
-        if pieces is not None and frames is not None:
+        if body_shapes is not None and frames is not None:
             from shinari.systems.fluid.wall_bodies import WallBodies
 
-            walls.frame[self._colliders :], walls.place[self._colliders :] = pieces.frames, pieces.places
-            walls.owner[self._colliders :] = self._colliders + pieces.frames
+            walls.frame[self._colliders :], walls.place[self._colliders :] = body_shapes.frames, body_shapes.places
+            walls.owner[self._colliders :] = self._colliders + body_shapes.frames
             self._bodies = WallBodies(fluid, walls, frames)
         table = wall_table(smoothing).astype(real)
         self._table = Halfspace(real, share=table[0].copy(), push=table[1].copy())
@@ -144,9 +146,9 @@ class Walls:
         p.serial(check_solids, walls, lists, fluid.solve)
         found = self._items, self._planes, lists
         with p.when((lists.stale, 0)):
-            p.serial(count_pushes, *found, self._log)
+            p.serial(count_impulses, *found, self._log)
             p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of walls")
-            p.serial(log_pushes, *found, walls, self._log, self._impulses)
+            p.serial(log_impulses, *found, walls, self._log, self._impulses)
             p.serial(count_chunks, lists, fluid.solve)
             records = fluid.rows, walls, self._passes, self._marks, lists, fluid.solve
             p.launch(mark_chunk, *records, count=(lists.chunks, 0), grain=8)
@@ -179,11 +181,11 @@ class Walls:
         if self._bodies is not None:
             self._bodies.record_impulses(p, *records, self.solids)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The walls that pushed in the last step, each particle and solid once."""
-        particles, solids, normals, impulses = self._pushes()
+        particles, solids, normals, impulses = self._impulse_arrays()
         if not len(particles):
-            return Touches.none()
+            return ContactImpulses.none()
         keys = particles.astype(np.int64) * (int(solids.max()) + 1) + solids
         _, last, contact = np.unique(keys[::-1], return_index=True, return_inverse=True)
         last = len(keys) - 1 - last
@@ -192,9 +194,9 @@ class Walls:
         weights = np.zeros((len(last), 4))
         weights[:, 0] = 1.0
         four = np.repeat(particles[last, None], 4, axis=1)
-        return Touches(four, weights, solids[last], normals[last], sums)
+        return ContactImpulses(four, weights, solids[last], normals[last], sums)
 
-    def _pushes(self) -> tuple[np.ndarray, ...]:
+    def _impulse_arrays(self) -> tuple[np.ndarray, ...]:
         """Particles, solids, normals and impulses of this step, those of the lists of now last."""
         slots, count = int(self._lists.slots[0]), int(self._lists.items[0])
         used = np.arange(slots) < self._items.count[:count, None]
@@ -223,9 +225,9 @@ class Walls:
             self._bodies.record_poses(p)
 
 
-def _pieces_of(scene: "Contents") -> "Pieces | None":
+def _body_shapes_of(scene: "Contents") -> "BodyShapes | None":
     """The shapes of the bodies; None when no body has any."""
-    from shinari.systems.rigid.pieces import pieces_of
+    from shinari.systems.rigid.body_shapes import body_shapes_of
 
-    pieces = pieces_of(scene.bodies)
-    return pieces if pieces.count else None
+    body_shapes = body_shapes_of(scene.bodies)
+    return body_shapes if body_shapes.count else None

@@ -11,7 +11,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.model.particles import Clock
-from shinari.systems.coupling.attachment_rows import hold_push
+from shinari.systems.coupling.attachment_rows import attachment_multiplier
 from shinari.systems.coupling.records import Turns
 from shinari.systems.coupling.response import apply_reaction, begin_turn, end_turn
 from shinari.systems.grabs.system import NOTHING, Counts, Held, aim
@@ -35,7 +35,7 @@ def pull_bodies(
             target = aim(k, held, part * np.float64(clock.substep[0] + 1))
             there = add(frames.x[b], rotate(frames.q[b], held.local[k]))
             arm, against = sub(held.start[k], frames.x0[b]), scale(held.multiplier[k], -1.0)
-            push = hold_push(sub(target, there), 0.0, frames, b, arm, held.softness[k], against)
+            push = attachment_multiplier(sub(target, there), 0.0, frames, b, arm, held.softness[k], against)
             apply_reaction(frames, turns, b, arm, push, (0.0, 0.0, 0.0), 1.0 / h)
             held.multiplier[k] = sub(held.multiplier[k], push)
 

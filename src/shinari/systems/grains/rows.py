@@ -18,7 +18,7 @@ from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Groups
-from shinari.systems.particle_contact.pair_rows import between, meeting, move, upright
+from shinari.systems.particle_contact.pair_rows import between, contact_plane, move, upright
 from shinari.systems.particle_contact.records import CHUNK, Bodies, Chunks, Control, Objects, RowBodies, Rows, Shifts
 
 # Grains that push stay in contact up to a gap of this part of their distance: what comes out of an overlap opens gaps
@@ -84,7 +84,7 @@ def sweep_grains(
         one, other, keep = bodies.at[i], bodies.at[j], rows.keep[r]
         b, moved = between(one, other, i, j, bodies, shifts)
         a, old = sub(b, moved), rows.push[r]
-        n, depth, before = meeting(a, b, moved, keep)
+        n, depth, before = contact_plane(a, b, moved, keep)
         if depth > ZERO or old > ZERO:
             if depth <= ZERO:
                 n, depth, before = upright(b, a), keep - norm(b), keep - norm(a)

@@ -48,11 +48,11 @@ class GrainPairs(Pairs):
             # those of a particle stand together in what a step has written
             order = np.argsort(pairs[:, 0], kind="stable") if not _grouped(pairs[:, 0]) else slice(None)
             pairs, pushes = pairs[order], pushes[order]
-        known, count = self.detection.memory.known, len(pairs)
-        if len(known) < count:
-            known.grow(count * 3 // 2)
-        known.particles[:count], known.push[:count], known.normal[:count] = pairs, pushes, 0.0
-        self.control.known[0] = count
+        warm_start, count = self.detection.memory.warm_start, len(pairs)
+        if len(warm_start) < count:
+            warm_start.grow(count * 3 // 2)
+        warm_start.particles[:count], warm_start.push[:count], warm_start.normal[:count] = pairs, pushes, 0.0
+        self.control.warm_start[0] = count
 
     def record_begin(self, p: Program) -> None:
         """Record how to find what is known of a pair."""
@@ -60,9 +60,9 @@ class GrainPairs(Pairs):
 
     def end(self) -> None:
         """A step has ended: the memory goes to the state."""
-        known, count = self.detection.memory.known, int(self.control.known[0])
-        self._state.parts[PAIRS] = self._written = known.particles[:count].copy()
-        self._state.parts[PUSHES] = known.push[:count].copy()
+        warm_start, count = self.detection.memory.warm_start, int(self.control.warm_start[0])
+        self._state.parts[PAIRS] = self._written = warm_start.particles[:count].copy()
+        self._state.parts[PUSHES] = warm_start.push[:count].copy()
 
     def check(self) -> None:
         """Raise the error that ended a run.

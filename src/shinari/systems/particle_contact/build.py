@@ -1,7 +1,7 @@
 """Who takes part in contacts between particles, and which pairs keep another distance than the sum of their radii.
 
 Loose particles with a radius, those of lumps and the vertices of sheets whose self-collision is "particles" are balls.
-Two of them keep off each other when they belong to different things, or to one whose self-collision is "particles",
+Two of them keep off each other when they belong to different objects, or to one whose self-collision is "particles",
 as that of grains always is. Pairs that share a row are left out, and so are neighbours along an edge; balls of a sheet
 that overlap at the start keep the distance that they have there, while grains are pushed apart.
 """
@@ -28,7 +28,7 @@ ROUNDING = 1e-6
 SETTLED = 0.05
 # Types whose rows say how far two particles are from each other, also where a material made them.
 JOINING = ("distance", "coincidence")
-# With more things than this nobody asks which of them may meet.
+# With more objects than this nobody asks which of them may meet.
 MANY = 200
 
 
@@ -39,13 +39,13 @@ class Members:
     Attributes:
         particles: Their numbers in solver order, ascending, (P,) uint32.
         radii: Their radii [m], (P,) float64.
-        owners: Thing of each, (P,) uint16.
-        alone: Things whose own particles pass through each other, (T,) bool.
-        ignored: Sorted keys first x T + second (first < second) of things that ignore each other, (I,) int64.
+        owners: Object of each, (P,) uint16.
+        alone: Objects whose own particles pass through each other, (T,) bool.
+        ignored: Sorted keys first x T + second (first < second) of objects that ignore each other, (I,) int64.
         offsets: Where the special pairs of each member start, (P + 1,): each stands with its smaller member.
         partners: Larger member of each special pair, ascending for each member, (S,) uint32.
         distances: Distance that it keeps [m], (S,); 0 where it is left out.
-        grains: Which things are grains, (T,) bool.
+        grains: Which objects are grains, (T,) bool.
         scaling: Rate at which their masses fall with the height [1/m], (T,).
     """
 
@@ -60,8 +60,8 @@ class Members:
     grains: np.ndarray
     scaling: np.ndarray
 
-    def meeting(self) -> np.ndarray | None:
-        """Pairs of different things that may meet, (K, 2), first < second; None: too many to tell."""
+    def candidate_objects(self) -> np.ndarray | None:
+        """Pairs of different objects that may meet, (K, 2), first < second; None: too many to tell."""
         things = np.unique(self.owners).astype(np.int64)
         if len(things) > MANY:
             return None
@@ -98,7 +98,7 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
     """The members of a scene; None when no two of them can ever touch.
 
     Warns:
-        ContactWarning: Two things overlap at the start.
+        ContactWarning: Two objects overlap at the start.
     """
     if model.particle_count == 0:
         return None
@@ -129,12 +129,16 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
     movable[np.unique(members.owners[model.inverse_masses[particles] > 0.0])] = True
     counts = np.bincount(members.owners, minlength=len(scene.groups))
     crowd = ~members.alone & movable & (counts > 1)
-    meeting = members.meeting()
-    if not crowd.any() and meeting is not None and not movable[meeting].any():
+    candidate_objects = members.candidate_objects()
+    if not crowd.any() and candidate_objects is not None and not movable[candidate_objects].any():
         return None
     points = world[particles]
     apart = _left_out(scene, model, particles)
-    if not crowd.any() and meeting is not None and not (box_gaps(members, points, meeting) < 0.0).any():
+    if (
+        not crowd.any()
+        and candidate_objects is not None
+        and not (box_gaps(members, points, candidate_objects) < 0.0).any()
+    ):
         return _with_special(members, apart, np.zeros(len(apart)))
     close = PairFinder(members.radii).find(points, 0.0, 1).astype(np.int64)
     distances = np.linalg.norm(points[close[:, 0]] - points[close[:, 1]], axis=1)
@@ -149,13 +153,13 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
     return _with_special(members, special, np.concatenate([np.zeros(len(apart)), distances[keep]]))
 
 
-def box_gaps(members: Members, points: np.ndarray, meeting: np.ndarray) -> np.ndarray:
-    """Distance between the bounding boxes of the balls of pairs of things [m], (K,); negative where they overlap."""
+def box_gaps(members: Members, points: np.ndarray, candidate_objects: np.ndarray) -> np.ndarray:
+    """Distance between the bounding boxes of the balls of pairs of objects [m], (K,); negative where they overlap."""
     order = np.argsort(members.owners, kind="stable")
     things, starts = np.unique(members.owners[order], return_index=True)
     low = np.minimum.reduceat((points - members.radii[:, None])[order], starts)
     high = np.maximum.reduceat((points + members.radii[:, None])[order], starts)
-    a, b = np.searchsorted(things, meeting[:, 0]), np.searchsorted(things, meeting[:, 1])
+    a, b = np.searchsorted(things, candidate_objects[:, 0]), np.searchsorted(things, candidate_objects[:, 1])
     gap = np.maximum(low[a] - high[b], low[b] - high[a])
     return np.where((gap > 0.0).any(axis=1), np.linalg.norm(np.maximum(gap, 0.0), axis=1), gap.max(axis=1))
 
@@ -188,7 +192,7 @@ def _with_special(members: Members, pairs: np.ndarray, distances: np.ndarray) ->
 
 
 def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:
-    """Warn of each two things of which balls overlap, and of grains that do."""
+    """Warn of each two objects of which balls overlap, and of grains that do."""
     depths = members.radii[pairs].sum(axis=1) - distances
     cross &= depths > ROUNDING * members.radii[pairs].sum(axis=1)
     owners = np.sort(members.owners[pairs[cross]].astype(np.int64), axis=1)
@@ -198,7 +202,7 @@ def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.nda
     added[model.slots] = np.arange(model.particle_count)
     for key in np.unique(keys[~np.isin(keys, members.ignored)]):
         worst = np.flatnonzero(keys == key)[np.argmax(depths[keys == key])]
-        (one, particles), (other, _) = (model.things[k] for k in divmod(int(key), len(members.alone)))
+        (one, particles), (other, _) = (model.object_ranges[k] for k in divmod(int(key), len(members.alone)))
         both = added[members.particles[cross_pairs[worst]]]
         index = next(int(p) for p in both if p in particles) - particles.start
         who = f"{one!r} and {other!r} overlap" if one != other else f"grains {one!r} overlap each other"

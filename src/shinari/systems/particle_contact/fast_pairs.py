@@ -128,7 +128,7 @@ def gather_in_slice(b, pairs: BallPairs, starts: Offsets, paths: Paths, control:
 
 
 @function(fastmath=STEADY)
-def meets_fast(b, f, paths):
+def owns_fast_pair(b, f, paths):
     """Whether a ball has the pair with a fast one; of two fast balls the first has it."""
     return b != f and not (paths.fast[b] and f < b) and closest(b, f, paths)[1]
 
@@ -138,7 +138,7 @@ def count_fast(b, fast: FastBalls, paths: Paths, control: Control, offsets: Offs
     """Fast balls that a ball meets."""
     count = 0
     for k in range(control.fast_balls[0]):
-        count += np.int64(meets_fast(b, fast.ball[k], paths))
+        count += np.int64(owns_fast_pair(b, fast.ball[k], paths))
     offsets.start[b] = count
 
 
@@ -148,7 +148,7 @@ def gather_fast(b, fast: FastBalls, paths: Paths, control: Control, offsets: Off
     at = control.gathered_before[0] + offsets.start[b]
     for k in range(control.fast_balls[0]):
         f = fast.ball[k]
-        if meets_fast(b, f, paths):
+        if owns_fast_pair(b, f, paths):
             gathered.balls[at] = b, f
             at += 1
 

@@ -25,8 +25,6 @@ from shinari.systems.particle_contact.records import (
     Bodies,
     Chunks,
     Control,
-    Known,
-    KnownRanges,
     MemberPoints,
     Members,
     Objects,
@@ -36,6 +34,8 @@ from shinari.systems.particle_contact.records import (
     Rows,
     Shifts,
     SpecialPairs,
+    WarmStart,
+    WarmStartRanges,
 )
 from shinari.systems.particle_contact.warm_start import Memory, recall
 
@@ -191,9 +191,20 @@ def law_between(one, other, objects):
 
 
 @kernel(fastmath=STEADY)
-def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-              row_bodies: RowBodies, rows: Rows, bodies: Bodies, objects: Objects, known: Known, ranges: KnownRanges,
-              control: Control):  # fmt: skip
+def take_rows(
+    b,
+    pairs: BallPairs,
+    pair_offsets: Offsets,
+    distances: PairDistances,
+    row_offsets: Offsets,
+    row_bodies: RowBodies,
+    rows: Rows,
+    bodies: Bodies,
+    objects: Objects,
+    warm_start: WarmStart,
+    ranges: WarmStartRanges,
+    control: Control,
+):
     """Write the rows of a body, with what is known of them."""
     at = row_offsets.start[b]
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
@@ -206,13 +217,13 @@ def take_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistanc
             rows.law[at] = law_between(bodies.owner[b], bodies.owner[other], objects)
             rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
             rows.hold[at], rows.impulse[at], rows.normal[at] = none, none, none
-            if control.known[0] > 0:
-                found, sign = recall(b, np.int64(other), bodies, known, ranges)
+            if control.warm_start[0] > 0:
+                found, sign = recall(b, np.int64(other), bodies, warm_start, ranges)
                 if found >= 0:
-                    push = known.push[found]
+                    push = warm_start.push[found]
                     rows.push[at] = push[0]
                     rows.hold[at] = scale((push[1], push[2], push[3]), sign)
-                    rows.normal[at] = scale(known.normal[found], sign)
+                    rows.normal[at] = scale(warm_start.normal[found], sign)
             at += 1
 
 
@@ -306,7 +317,7 @@ class Detection:
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_bodies, (control.rows, 0))
         p.require(self.rows, (control.rows, 0))
-        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.known,
+        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.warm_start,
                  self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
         self.colours.record_colour(p, (control.rows, 0))
         p.serial(shift_groups, self._groups, self.shifts)

@@ -58,7 +58,7 @@ def upright(a, fallback):
 
 
 @function(fastmath=STEADY)
-def meeting(a, b, moved, keep):
+def contact_plane(a, b, moved, keep):
     """Normal and depth of b below the plane of contact, negative or zero when there is none; and what overlapped at a.
 
     Args:
@@ -156,7 +156,7 @@ def sweep_pairs(
         i, j = row_bodies.points[r]
         one, other = bodies.at[i], bodies.at[j]
         b, moved = between(one, other, i, j, bodies, shifts)
-        n, depth, before = meeting(sub(b, moved), b, moved, rows.keep[r])
+        n, depth, before = contact_plane(sub(b, moved), b, moved, rows.keep[r])
         if depth > ZERO:
             w0, w1 = one[3], other[3]
             quiet, old, law = min(before, rows.silent[r]), rows.push[r], rows.law[r]
@@ -196,7 +196,7 @@ def rebound_block(
 
 
 @kernel(fastmath=STEADY)
-def clear_push(r, rows: Rows):
+def clear_multiplier(r, rows: Rows):
     """A row has not pushed yet in this substep."""
     rows.push[r] = ZERO
 

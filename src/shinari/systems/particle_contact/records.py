@@ -93,7 +93,7 @@ class PairDistances(Record):
     keep = Field(real, unit="m", doc="distance that it keeps; 0: no row")
 
 
-class Known(Record):
+class WarmStart(Record):
     """Rows that pushed, when rows are found anew or a step ends; those of a particle stand together."""
 
     particles = Field(np.uint32, 2)
@@ -101,7 +101,7 @@ class Known(Record):
     normal = Field(real, 3)
 
 
-class KnownRanges(Record):
+class WarmStartRanges(Record):
     """Where the known rows of each particle stand, P rows."""
 
     first = Field(np.int64)
@@ -143,7 +143,7 @@ class Control(Record):
     detections = Field(np.int64, doc="in this step")
     bodies = Field(np.int64, doc="bodies of the last detection: all, or none when the state is not finite")
     rows = Field(np.int64, doc="rows of the last detection")
-    known = Field(np.int64, doc="known rows")
+    warm_start = Field(np.int64, doc="known rows")
     kept = Field(np.int64, doc="kept impulses")
     kept_before = Field(np.int64)
     fast = Field(np.int64, doc="whether the last detection had fast balls: its rows hold for one substep")

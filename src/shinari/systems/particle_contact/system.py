@@ -8,7 +8,7 @@ only looks whether that still holds.
 import numpy as np
 
 from shinari.collision.law import slow_approach
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.model.model import Model
@@ -16,10 +16,10 @@ from shinari.model.particles import Clock, Groups, Particles
 from shinari.model.settings import Settings
 from shinari.model.system import System
 from shinari.systems.particle_contact.build import Members as MemberTable
-from shinari.systems.particle_contact.idle import IdleObjects
+from shinari.systems.particle_contact.idle_objects import IdleObjects
 from shinari.systems.particle_contact.pair_detection import Detection
 from shinari.systems.particle_contact.pair_rows import (
-    clear_push,
+    clear_multiplier,
     find_strayed,
     gather,
     rebound_block,
@@ -77,7 +77,7 @@ def keep_velocity(m, members: Members, particles: Particles):
 
 
 @kernel
-def judge_margins(_, control: Control, chunks: Chunks, every: np.int64):
+def check_margins(_, control: Control, chunks: Chunks, every: np.int64):
     """Whether rows have to be found as a substep begins: none, or they hold no longer, or a body left its margin."""
     search = control.found[0] == 0 or every != 0 or control.fast[0] != 0
     for c in range(len(chunks)):
@@ -113,7 +113,7 @@ def restart_drift(_, control: Control, h: np.float64):
 
 
 @kernel
-def judge_gather(_, control: Control, chunks: Chunks):
+def conclude_gather(_, control: Control, chunks: Chunks):
     """Whether a body has left its margin before the sweep."""
     gone = False
     for c in range(len(chunks)):
@@ -122,7 +122,7 @@ def judge_gather(_, control: Control, chunks: Chunks):
 
 
 @kernel
-def judge_scatter(_, control: Control, chunks: Chunks):
+def conclude_scatter(_, control: Control, chunks: Chunks):
     """Whether no body has left its margin in the sweep; what overlapped comes out in the first sweep only."""
     gone = False
     for c in range(len(chunks)):
@@ -140,7 +140,7 @@ class Pairs(System):
     """
 
     order = 10
-    touching = True
+    solves_contacts = True
     remembers = False
 
     def __init__(
@@ -163,11 +163,11 @@ class Pairs(System):
         self._slow, self._fall = slow_approach(model.gravity, h), float(np.linalg.norm(model.gravity)) * settings.dt
         # pairs of objects that may meet, while it is worth asking
         crowd = ~table.alone[table.owners].all()
-        meeting = None if crowd else table.meeting()
+        candidate_objects = None if crowd else table.candidate_objects()
         self._idle = (
             None
-            if meeting is None
-            else IdleObjects(table, meeting, self._members, particles, groups, self.control, self._chunks)
+            if candidate_objects is None
+            else IdleObjects(table, candidate_objects, self._members, particles, groups, self.control, self._chunks)
         )
 
     @property
@@ -183,7 +183,7 @@ class Pairs(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: forget its rows and what pushed."""
         control = self.control
-        for name in ("found", "idle", "wake", "detections", "bodies", "rows", "known", "kept", "fast"):
+        for name in ("found", "idle", "wake", "detections", "bodies", "rows", "warm_start", "kept", "fast"):
             control.arrays[name][0] = 0
         control.active[0], control.growth[0] = 1, 1.0
 
@@ -202,7 +202,7 @@ class Pairs(System):
         if self._idle is not None:
             p.copy(0, (control.wake, 0))
             with p.when((control.first, 0)):
-                self._idle.record_judge(p, self._fall, settings.dt)
+                self._idle.record_idle(p, self._fall, settings.dt)
             with p.when((control.idle, 0)):
                 self._idle.record_watch(p)
             p.serial(set_active, control)
@@ -211,7 +211,7 @@ class Pairs(System):
             bodies = self.detection.bodies
             p.launch(find_strayed, bodies, self._particles, control, self._chunks, count=len(self._chunks), grain=4)
             every = settings.contact_detection == "substep"
-            p.serial(judge_margins, control, self._chunks, int(every))
+            p.serial(check_margins, control, self._chunks, int(every))
             with p.when((control.search, 0)):
                 self._record_find(p, resume=False)
                 p.serial(rest_drift, control)
@@ -262,7 +262,7 @@ class Pairs(System):
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the rows of the last one."""
         if self._keeps_pushes:
-            p.launch(clear_push, self.detection.rows, count=(self.control.rows, 0), grain=8192)
+            p.launch(clear_multiplier, self.detection.rows, count=(self.control.rows, 0), grain=8192)
 
     def _record_solve(self, p: Program, escape: float) -> None:
         control = self.control
@@ -272,7 +272,7 @@ class Pairs(System):
             with p.when((control.rows, 0)):
                 self._record_sweep(p)
                 self._record_scatter(p)
-            p.serial(judge_scatter, control, self._chunks)
+            p.serial(conclude_scatter, control, self._chunks)
 
     def _record_gather(self, p: Program) -> None:
         """Bring the particles to the bodies, of rows found anew where one has left its margin."""
@@ -280,7 +280,7 @@ class Pairs(System):
         records = self.detection.bodies, self._particles, control, self._chunks
         p.serial(move_drift, control, h)
         p.launch(gather, *records, h, count=len(self._chunks), grain=2)
-        p.serial(judge_gather, control, self._chunks)
+        p.serial(conclude_gather, control, self._chunks)
         with p.when((control.search, 0)):
             self._record_find(p, resume=True)
             # the next substep begins here
@@ -305,7 +305,7 @@ class Pairs(System):
         particles = found.bodies.particle[found.row_bodies.points[:count]]
         return particles, found.rows.normal[:count], found.rows.impulse[:count]
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step, one for each pair."""
         kept, count = self.detection.memory.kept, int(self.control.kept[0])
         particles, normals, impulses = self.rows()
@@ -314,7 +314,7 @@ class Pairs(System):
         normals = np.concatenate([kept.normal[:count], normals[pushed]])
         impulses = np.concatenate([kept.impulse[:count], impulses[pushed]]).astype(np.float64)
         if len(pairs) == 0:
-            return Touches.none()
+            return ContactImpulses.none()
         swap = pairs[:, 0] > pairs[:, 1]
         sign = np.where(swap, -1.0, 1.0)[:, None]
         pairs, normals, impulses = np.where(swap[:, None], pairs[:, ::-1], pairs), sign * normals, sign * impulses
@@ -326,4 +326,4 @@ class Pairs(System):
         at = len(pairs) - 1 - last
         weights = np.tile([1.0, -1.0, 0.0, 0.0], (len(at), 1))
         both = np.concatenate([pairs[at], pairs[at]], axis=1)
-        return Touches(both, weights, np.full(len(at), -1), normals[at], sums)
+        return ContactImpulses(both, weights, np.full(len(at), -1), normals[at], sums)

@@ -10,7 +10,16 @@ import numpy as np
 from shinari.compute import Field, Program, Record, function, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ONE, ZERO
-from shinari.systems.particle_contact.records import Bodies, Control, Kept, Known, KnownRanges, Members, RowBodies, Rows
+from shinari.systems.particle_contact.records import (
+    Bodies,
+    Control,
+    Kept,
+    Members,
+    RowBodies,
+    Rows,
+    WarmStart,
+    WarmStartRanges,
+)
 
 if TYPE_CHECKING:
     from shinari.systems.particle_contact.pair_detection import Detection
@@ -25,61 +34,61 @@ class Numbers(Record):
 
 
 @function
-def recall(a, b, bodies, known, ranges):
+def recall(a, b, bodies, warm_start, ranges):
     """Known row of a pair of bodies, or -1, and the sign of its direction."""
     p, q = bodies.particle[a], bodies.particle[b]
     found, sign = -1, ONE
     i = bodies.member[a]
     for k in range(ranges.first[i], ranges.last[i]):
-        if known.particles[k, 1] == q:
+        if warm_start.particles[k, 1] == q:
             found = k
     j = bodies.member[b]
     for k in range(ranges.first[j], ranges.last[j]):
-        if known.particles[k, 1] == p:
+        if warm_start.particles[k, 1] == p:
             found, sign = k, -ONE
     return found, sign
 
 
 @function
-def pushed(r, rows):
+def has_impulse(r, rows):
     """Whether a row has an impulse."""
     impulse = rows.impulse[r]
     return impulse[0] != ZERO or impulse[1] != ZERO or impulse[2] != ZERO
 
 
 @kernel
-def count_known(b, row_offsets: Offsets, rows: Rows, known_offsets: Offsets, kept_offsets: Offsets):
+def count_warm_starts(b, row_offsets: Offsets, rows: Rows, warm_start_offsets: Offsets, kept_offsets: Offsets):
     """Rows of a body that are remembered, and those whose impulse is kept."""
-    known, kept = 0, 0
+    warm_start, kept = 0, 0
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
-        known += np.int64(rows.push[r] != ZERO)
-        kept += np.int64(pushed(r, rows))
-    known_offsets.start[b], kept_offsets.start[b] = known, kept
+        warm_start += np.int64(rows.push[r] != ZERO)
+        kept += np.int64(has_impulse(r, rows))
+    warm_start_offsets.start[b], kept_offsets.start[b] = warm_start, kept
 
 
 @kernel
-def sum_known(_, control: Control, known_offsets: Offsets, kept_offsets: Offsets):
+def sum_warm_starts(_, control: Control, warm_start_offsets: Offsets, kept_offsets: Offsets):
     """How many rows are known, and how many impulses are kept."""
-    control.known[0] = known_offsets.start[control.bodies[0]]
+    control.warm_start[0] = warm_start_offsets.start[control.bodies[0]]
     control.kept_before[0] = control.kept[0]
     control.kept[0] += kept_offsets.start[control.bodies[0]]
 
 
 @kernel
-def remember(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bodies: Bodies, known_offsets: Offsets,
-             known: Known, ranges: KnownRanges):  # fmt: skip
+def remember(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bodies: Bodies, warm_start_offsets: Offsets,
+             warm_start: WarmStart, ranges: WarmStartRanges):  # fmt: skip
     """Put away what the rows of a body pushed."""
-    at = known_offsets.start[b]
+    at = warm_start_offsets.start[b]
     m = bodies.member[b]
-    ranges.first[m], ranges.last[m] = at, known_offsets.start[b + 1]
+    ranges.first[m], ranges.last[m] = at, warm_start_offsets.start[b + 1]
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
         push = rows.push[r]
         if push != ZERO:
             i, j = row_bodies.points[r]
             hold = rows.hold[r]
-            known.particles[at] = bodies.particle[i], bodies.particle[j]
-            known.push[at] = push, hold[0], hold[1], hold[2]
-            known.normal[at] = rows.normal[r]
+            warm_start.particles[at] = bodies.particle[i], bodies.particle[j]
+            warm_start.push[at] = push, hold[0], hold[1], hold[2]
+            warm_start.normal[at] = rows.normal[r]
             at += 1
 
 
@@ -89,7 +98,7 @@ def keep_impulses(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bo
     """Put away the impulses of the rows of a body."""
     at = control.kept_before[0] + kept_offsets.start[b]
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
-        if pushed(r, rows):
+        if has_impulse(r, rows):
             i, j = row_bodies.points[r]
             kept.particles[at] = bodies.particle[i], bodies.particle[j]
             kept.normal[at], kept.impulse[at] = rows.normal[r], rows.impulse[r]
@@ -97,18 +106,18 @@ def keep_impulses(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bo
 
 
 @kernel
-def clear_range(m, ranges: KnownRanges):
+def clear_range(m, ranges: WarmStartRanges):
     """Nothing is known of a member."""
     ranges.first[m], ranges.last[m] = 0, 0
 
 
 @kernel
-def find_range(k, known: Known, ranges: KnownRanges, numbers: Numbers, control: Control):
+def find_range(k, warm_start: WarmStart, ranges: WarmStartRanges, numbers: Numbers, control: Control):
     """Where the known rows of a particle begin and end."""
-    p = known.particles[k, 0]
-    if k == 0 or known.particles[k - 1, 0] != p:
+    p = warm_start.particles[k, 0]
+    if k == 0 or warm_start.particles[k - 1, 0] != p:
         ranges.first[numbers.member[p]] = k
-    if k + 1 == control.known[0] or known.particles[k + 1, 0] != p:
+    if k + 1 == control.warm_start[0] or warm_start.particles[k + 1, 0] != p:
         ranges.last[numbers.member[p]] = k + 1
 
 
@@ -122,7 +131,7 @@ class Memory:
         count: Particles.
 
     Attributes:
-        known: Known rows.
+        warm_start: Known rows.
         ranges: Where those of each member stand.
         kept: Impulses of rows that were forgotten.
     """
@@ -130,11 +139,11 @@ class Memory:
     def __init__(self, detection: "Detection", members: Members, control: Control, count: int) -> None:
         real, balls = members.precision, len(members)
         self._detection, self._control = detection, control
-        self.known, self.kept = Known.zeros(4 * balls, real), Kept.zeros(balls, real)
-        self.ranges, self._numbers = KnownRanges.zeros(balls, real), Numbers.zeros(count, real)
+        self.warm_start, self.kept = WarmStart.zeros(4 * balls, real), Kept.zeros(balls, real)
+        self.ranges, self._numbers = WarmStartRanges.zeros(balls, real), Numbers.zeros(count, real)
         self._numbers.member[members.particle] = np.arange(balls)
-        self._known_offsets, self._kept_offsets = Offsets.zeros(balls + 1, real), Offsets.zeros(balls + 1, real)
-        self._known_scan, self._kept_scan = Scan(self._known_offsets), Scan(self._kept_offsets)
+        self._warm_start_offsets, self._kept_offsets = Offsets.zeros(balls + 1, real), Offsets.zeros(balls + 1, real)
+        self._warm_start_scan, self._kept_scan = Scan(self._warm_start_offsets), Scan(self._kept_offsets)
 
     def record_remember(self, p: Program, resumes: bool, keeps: bool) -> None:
         """Record that what the rows did is put away.
@@ -146,17 +155,27 @@ class Memory:
         """
         found, control = self._detection, self._control
         rows, number = found.rows, (control.bodies, 0)
-        p.launch(count_known, found.row_offsets, rows, self._known_offsets, self._kept_offsets, count=number,
+        p.launch(count_warm_starts, found.row_offsets, rows, self._warm_start_offsets, self._kept_offsets, count=number,
                  grain=SHARE)  # fmt: skip
-        for scan in (self._known_scan, self._kept_scan):
+        for scan in (self._warm_start_scan, self._kept_scan):
             scan.record(p, number)
-        p.serial(sum_known, control, self._known_offsets, self._kept_offsets)
+        p.serial(sum_warm_starts, control, self._warm_start_offsets, self._kept_offsets)
         if resumes:
-            p.require(self.known, (control.known, 0))
-            p.launch(remember, found.row_offsets, found.row_bodies, rows, found.bodies, self._known_offsets, self.known,
-                     self.ranges, count=number, grain=SHARE)  # fmt: skip
+            p.require(self.warm_start, (control.warm_start, 0))
+            p.launch(
+                remember,
+                found.row_offsets,
+                found.row_bodies,
+                rows,
+                found.bodies,
+                self._warm_start_offsets,
+                self.warm_start,
+                self.ranges,
+                count=number,
+                grain=SHARE,
+            )
         else:
-            p.copy(0, (control.known, 0))
+            p.copy(0, (control.warm_start, 0))
         if keeps:
             p.require(self.kept, (control.kept, 0))
             p.launch(keep_impulses, found.row_offsets, found.row_bodies, rows, found.bodies, self._kept_offsets,
@@ -167,5 +186,12 @@ class Memory:
     def record_index(self, p: Program) -> None:
         """Record that known rows that were written from outside, those of a particle together, can be recalled."""
         p.launch(clear_range, self.ranges, count=len(self.ranges), grain=4096)
-        p.launch(find_range, self.known, self.ranges, self._numbers, self._control, count=(self._control.known, 0),
-                 grain=4096)  # fmt: skip
+        p.launch(
+            find_range,
+            self.warm_start,
+            self.ranges,
+            self._numbers,
+            self._control,
+            count=(self._control.warm_start, 0),
+            grain=4096,
+        )

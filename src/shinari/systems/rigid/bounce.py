@@ -14,11 +14,11 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import Bars, Elements, PointWork
+from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.motion import symmetric_times, velocity_at, write_inverse_inertia
-from shinari.systems.rigid.points import clear_point, halves, weight_along, write_point
+from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, write_point
 from shinari.systems.rigid.progress import Flags
 
 # Components with points that came fast enough to bounce, and with points that have bounced.
@@ -32,9 +32,9 @@ def clear_bounce(c, components: Components):
 
 
 @kernel
-def find_came(p, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+def find_bouncing(p, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Mark the component of a point that came fast enough to bounce."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if work.fast[p] < 0.0 and home >= 0:
         components.bounces[home] = CAME
 
@@ -42,7 +42,7 @@ def find_came(p, work: PointWork, elements: Elements, components: Components, fi
 @kernel
 def find_bounced(p, work: PointWork, elements: Elements, components: Components, flags: Flags, first_point: np.int64):
     """Mark the component of a point that has bounced."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if work.fast[p] < 0.0 and home >= 0 and work.status[p] != APART:
         components.bounces[home] = BOUNCED
         flags.bouncing[0] = 1
@@ -61,9 +61,9 @@ def clear_joint(j, elements: Elements):
 
 
 @kernel
-def clear_bar(g, bars: Bars):
+def clear_jacobian_row(g, jacobian_rows: JacobianRows):
     """A bar keeps its stiffness alone."""
-    bars.force[g] = 0.0
+    jacobian_rows.force[g] = 0.0
 
 
 @steady
@@ -125,7 +125,7 @@ def find_inertia(i, frames: Frames, motions: Motions):
 
 
 @steady
-def push_frame(i, r, push, sign, frames, motions):
+def apply_frame_impulse(i, r, push, sign, frames, motions):
     """Change the velocities of a frame by an impulse at an arm."""
     if frames.inverse_mass[i] > 0.0:
         frames.v[i] = add(frames.v[i], scale(push, sign * frames.inverse_mass[i]))
@@ -147,11 +147,11 @@ def apply_friction(
             k, along = impulse_of(e, n, elements)
             most = work.mu[p] * h * max(along, 0.0)
             apart, ra, rb = slip_velocity(e, elements, frames)
-            way, speed = direction_and_length(tangential(apart, n))
+            direction, speed = direction_and_length(tangential(apart, n))
             if k != 0.0 and speed != 0.0:
                 a, b = elements.frames[e]
-                weight = weight_along(a, b, ra, rb, way, frames.inverse_mass, motions.inverse_inertia)
+                weight = pair_inverse_mass(a, b, ra, rb, direction, frames.inverse_mass, motions.inverse_inertia)
                 wanted = speed / weight
-                push = scale(way, -wanted * friction_share(wanted, most, most))
-                push_frame(a, ra, push, 1.0, frames, motions)
-                push_frame(b, rb, push, -1.0, frames, motions)
+                push = scale(direction, -wanted * friction_share(wanted, most, most))
+                apply_frame_impulse(a, ra, push, 1.0, frames, motions)
+                apply_frame_impulse(b, rb, push, -1.0, frames, motions)

@@ -29,7 +29,7 @@ from shinari.systems.rigid.block import (
     subtract_times,
     subtract_transposed,
 )
-from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Blocks, Components, Graph, Nodes, Targets
 from shinari.systems.rigid.joints.measures import arm_stiffness
@@ -166,27 +166,35 @@ def add_element(e, elements, nodes, blocks):
 
 
 @steady
-def add_bar(e, b, elements, bars, nodes, blocks):
+def add_jacobian_row(e, b, elements, jacobian_rows, nodes, blocks):
     """Add bar b, which is element e of the graph."""
-    k, f = bars.stiffness[b], bars.force[b]
+    k, f = jacobian_rows.stiffness[b], jacobian_rows.force[b]
     for side in range(2):
         j, at = elements.nodes[e, side], 6 * side
         if j >= 0:
             for r in range(6):
-                nodes.vector[j, r] += f * bars.jacobian[b, at + r]
+                nodes.vector[j, r] += f * jacobian_rows.jacobian[b, at + r]
                 for c in range(r, 6):
-                    nodes.matrix[j, r, c] += k * bars.jacobian[b, at + r] * bars.jacobian[b, at + c]
+                    nodes.matrix[j, r, c] += k * jacobian_rows.jacobian[b, at + r] * jacobian_rows.jacobian[b, at + c]
     block = elements.nodes[e, 2]
     if block >= 0:
         row, column = (0, 6) if elements.nodes[e, 0] < elements.nodes[e, 1] else (6, 0)
         for r in range(6):
             for c in range(6):
-                blocks.value[block, r, c] += k * bars.jacobian[b, row + r] * bars.jacobian[b, column + c]
+                blocks.value[block, r, c] += (
+                    k * jacobian_rows.jacobian[b, row + r] * jacobian_rows.jacobian[b, column + c]
+                )
 
 
 @kernel(fastmath=STEADY)
 def assemble(
-    c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars, values: JointValues
+    c,
+    components: Components,
+    nodes: Nodes,
+    blocks: Blocks,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    values: JointValues,
 ):
     """Add the elements of a component to its blocks and right hand side; joints also as the arms of their loads."""
     if components.unfinished[c] == 0:
@@ -194,8 +202,8 @@ def assemble(
     joints = len(values)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
-        if joints <= e < joints + len(bars):
-            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        if joints <= e < joints + len(jacobian_rows):
+            add_jacobian_row(e, e - joints, elements, jacobian_rows, nodes, blocks)
         else:
             if e < joints:
                 f, arms = values.applied[e], elements.arms[e]
@@ -208,15 +216,22 @@ def assemble(
 
 
 @kernel(fastmath=STEADY)
-def assemble_impact(c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, bars: Bars,
-                    joints: np.int64):  # fmt: skip
+def assemble_impact(
+    c,
+    components: Components,
+    nodes: Nodes,
+    blocks: Blocks,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    joints: np.int64,
+):
     """Add the elements of a component to its blocks and right hand side."""
     if components.unfinished[c] == 0:
         return
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
-        if joints <= e < joints + len(bars):
-            add_bar(e, e - joints, elements, bars, nodes, blocks)
+        if joints <= e < joints + len(jacobian_rows):
+            add_jacobian_row(e, e - joints, elements, jacobian_rows, nodes, blocks)
         else:
             add_element(e, elements, nodes, blocks)
 
@@ -266,26 +281,28 @@ def relative_motion(e, elements, nodes):
 
 
 @steady
-def motion_of_bar(e, b, elements, bars, nodes):
+def motion_of_jacobian_row(e, b, elements, jacobian_rows, nodes):
     """J times the motions of both nodes."""
     i, j = elements.nodes[e, 0], elements.nodes[e, 1]
     motion = 0.0
     for r in range(6):
         if i >= 0:
-            motion += bars.jacobian[b, r] * nodes.vector[i, r]
+            motion += jacobian_rows.jacobian[b, r] * nodes.vector[i, r]
         if j >= 0:
-            motion += bars.jacobian[b, 6 + r] * nodes.vector[j, r]
+            motion += jacobian_rows.jacobian[b, 6 + r] * nodes.vector[j, r]
     return motion
 
 
 @kernel(fastmath=STEADY)
-def write_motion(e, elements: Elements, components: Components, nodes: Nodes, bars: Bars, joints: np.int64):
+def write_motion(
+    e, elements: Elements, components: Components, nodes: Nodes, jacobian_rows: JacobianRows, joints: np.int64
+):
     """Write the motion of an element."""
-    home = elements.home[e]
+    home = elements.component[e]
     if home < 0 or components.unfinished[home] == 0:
         return
-    if joints <= e < joints + len(bars):
-        bars.motion[e - joints] = motion_of_bar(e, e - joints, elements, bars, nodes)
+    if joints <= e < joints + len(jacobian_rows):
+        jacobian_rows.motion[e - joints] = motion_of_jacobian_row(e, e - joints, elements, jacobian_rows, nodes)
     else:
         elements.motion[e] = relative_motion(e, elements, nodes)
 
@@ -293,7 +310,7 @@ def write_motion(e, elements: Elements, components: Components, nodes: Nodes, ba
 @kernel(fastmath=STEADY)
 def update_load(j, values: JointValues, elements: Elements, components: Components):
     """Write f - K d of a joint."""
-    home = elements.home[j]
+    home = elements.component[j]
     if home < 0 or components.unfinished[home] == 0:
         return
     d = vector(elements.motion, j)
@@ -305,9 +322,15 @@ def update_load(j, values: JointValues, elements: Elements, components: Componen
 
 @kernel(fastmath=STEADY)
 def take_step(
-    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, frames: Frames, motions: Motions,
-    joints: np.int64
-):  # fmt: skip
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    motions: Motions,
+    joints: np.int64,
+):
     """Move a component by its part of the step."""
     if components.unfinished[c] == 0:
         return
@@ -315,8 +338,8 @@ def take_step(
     if t < 1.0:
         for s in range(components.element[c], components.element[c + 1]):
             e = elements.order[s]
-            if joints <= e < joints + len(bars):
-                bars.motion[e - joints] *= t
+            if joints <= e < joints + len(jacobian_rows):
+                jacobian_rows.motion[e - joints] *= t
             else:
                 for k in range(6):
                     elements.motion[e, k] *= t
@@ -354,7 +377,7 @@ class DirectSolver:
     Args:
         graph: The graph.
         elements: The elements.
-        bars: The bars.
+        jacobian_rows: The bars.
         frames: The frames.
         motions: Their motions.
         counts: Numbers of elements, nodes and components.
@@ -365,39 +388,41 @@ class DirectSolver:
         self,
         graph: Graph,
         elements: Elements,
-        bars: Bars,
+        jacobian_rows: JacobianRows,
         frames: Frames,
         motions: Motions,
         counts: Counts,
         joints: int,
     ) -> None:
-        self._graph, self._elements, self._bars = graph, elements, bars
+        self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
         self._frames, self._motions, self._joints = frames, motions, joints
         self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
 
     def record_motions(self, p: Program, values: JointValues, h: float) -> None:
         """Motions of nodes and elements by a full step."""
-        g, el, bars = self._graph, self._elements, self._bars
+        g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
         p.launch(start_node, g.nodes, g.blocks, g.components, self._frames, self._motions, h, count=self._every)
-        p.launch(assemble, g.components, g.nodes, g.blocks, el, bars, values, count=self._each, grain=8)
+        p.launch(assemble, g.components, g.nodes, g.blocks, el, jacobian_rows, values, count=self._each, grain=8)
         self._record_solution(p)
         p.launch(update_load, values, el, g.components, count=self._joints)
 
     def record_step(self, p: Program) -> None:
         """Move the frames by the parts of the step."""
         g = self._graph
-        records = g.components, g.nodes, self._elements, self._bars, self._frames, self._motions
+        records = g.components, g.nodes, self._elements, self._jacobian_rows, self._frames, self._motions
         p.launch(take_step, *records, self._joints, count=self._each, grain=8)
 
     def record_impact(self, p: Program, h: float) -> None:
         """Changes of the velocities by the forces of the elements; the poses stay."""
-        g, el, bars = self._graph, self._elements, self._bars
+        g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
         p.launch(start_impact_node, g.nodes, g.blocks, g.components, self._frames, h, count=self._every)
-        p.launch(assemble_impact, g.components, g.nodes, g.blocks, el, bars, self._joints, count=self._each, grain=8)
+        p.launch(
+            assemble_impact, g.components, g.nodes, g.blocks, el, jacobian_rows, self._joints, count=self._each, grain=8
+        )
         self._record_solution(p)
         p.launch(take_impact, g.nodes, g.components, self._motions, count=self._every)
 
     def _record_solution(self, p: Program) -> None:
         g, el = self._graph, self._elements
         p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, count=self._each, grain=8)
-        p.launch(write_motion, el, g.components, g.nodes, self._bars, self._joints, count=self._all)
+        p.launch(write_motion, el, g.components, g.nodes, self._jacobian_rows, self._joints, count=self._all)

@@ -33,11 +33,11 @@ class Elements(Record):
     kept = Field(np.float64, 6, unit="N, N m", doc="force and moment that sweeps begin with")
     placed = Field(np.int64, 2, doc="frames a and b when it got its place")
     nodes = Field(np.int64, 3, doc="node of a, node of b, block of both; -1: none")
-    home = Field(np.int64, doc="component; -1 where neither frame can move")
+    component = Field(np.int64, doc="component; -1 where neither frame can move")
     order = Field(np.int64, doc="elements by component")
 
 
-class Bars(Record):
+class JacobianRows(Record):
     """Rows whose two frames move in ways of their own, such as a gear's: for those no element serves. R rows.
 
     force on a and b   J^T (f - k c),    c = J (dx_a, dtheta_a, dx_b, dtheta_b)
@@ -60,7 +60,7 @@ class PointWork(Record):
     arms = Field(np.float64, 6, unit="m", doc="arms of the surfaces at the start of the substep")
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
     wanted = Field(np.float64, unit="m", doc="C*")
-    leap = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
+    bounce_offset = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
     slip = Field(np.float64, 3, unit="m", doc="slip now")
     turn = Field(np.float64, 3, unit="rad", doc="relative turn of the bodies in the substep")
     fast = Field(np.float64, unit="m/s", doc="speed along the normal at the start of what may bounce, negative, else 0")
@@ -70,7 +70,7 @@ class PointWork(Record):
     limit = Field(np.float64, unit="N", doc="normal force that the limit of friction is taken from")
     kept_limit = Field(np.float64, unit="N", doc="limit before the solution")
     push = Field(np.float64, 3, unit="N", doc="force now")
-    way = Field(np.float64, 3, doc="direction of the friction while sliding")
+    sliding_direction = Field(np.float64, 3, doc="direction of the friction while sliding")
     status = Field(np.int64, doc="APART, STICKING or SLIDING")
 
 

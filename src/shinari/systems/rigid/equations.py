@@ -7,13 +7,13 @@ from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.shapes.registry import type_of
-from shinari.systems.rigid.contact.geoms import RESTITUTION
+from shinari.systems.rigid.contact.collision_shapes import RESTITUTION
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Graph
-from shinari.systems.rigid.impacts import Impacts
+from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import DRIVE, FIRST, NO_DRIVE, SECOND
 from shinari.systems.rigid.line_search import (
@@ -72,21 +72,23 @@ class System:
         weight = float(np.linalg.norm(model.gravity))
         self._gravity = tuple(model.gravity.tolist())
         # nothing is compiled for bounces where no surface has a restitution
-        self._bouncing = bool((rigid.geoms.arrays.surface[:, RESTITUTION] > 0.0).any())
+        self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
-            rigid.geoms, frames, settings.dt, settings.substep, weight, settings.contact_detection
+            rigid.collision_shapes, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
-        self._curved = Curved(curved=np.array([type_of(shape).curved for shape in rigid.geoms.solids], np.bool_))
-        self._bars = self.joints.bars()
-        self._first_point = len(self.joints) + len(self._bars)
+        self._curved = Curved(
+            curved=np.array([type_of(shape).curved for shape in rigid.collision_shapes.solids], np.bool_)
+        )
+        self._jacobian_rows = self.joints.jacobian_rows()
+        self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.motions = Counts.zeros(1), Flags.zeros(1), Motions.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
         self._graph = Graph(frames, self.motions, self.counts, self.flags, settings.rigid_solver)
         self._direct = DirectSolver(
-            self._graph, self._elements, self._bars, frames, self.motions, self.counts, len(self.joints)
+            self._graph, self._elements, self._jacobian_rows, frames, self.motions, self.counts, len(self.joints)
         )
-        self._impacts = Impacts(
+        self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
         )
         self.log = PointLog(self._points, self._work, self.counts, self.flags)
@@ -126,7 +128,7 @@ class System:
         high, low = remembered[:, 0].astype(np.int64), remembered[:, 1].astype(np.int64)
         self.contacts.recall(high * HALF_KEY + low, remembered[:, 2:])
 
-    def pushing_pairs(self) -> np.ndarray:
+    def active_pairs(self) -> np.ndarray:
         """Frames that a joint or a pushing contact connects, (P, 2)."""
         points, codes = self.contacts.table, self._rigid.table.codes
         on = points.force[: points.count].any(axis=1)
@@ -170,7 +172,7 @@ class System:
         every, each = (counts.points, 0), (counts.components, 0)
         h = self._settings.substep
         p.launch(measure_point, points, work, elements, self._frames, self._curved, first, count=every)
-        self.joints.record_evaluate(p, elements, self._bars, self._frames, h)
+        self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
@@ -185,20 +187,20 @@ class System:
     def _record_sweeps(self, p: Program) -> None:
         """Solve the components that are too costly to factor."""
         g, frames, motions = self._graph, self._frames, self.motions
-        records = g.components, g.nodes, self._elements, self._bars, self._points, self._work, frames, motions
+        records = g.components, g.nodes, self._elements, self._jacobian_rows, self._points, self._work, frames, motions
         each, h = (self.counts.components, 0), self._settings.substep
         p.launch(solve_by_sweeps, *records, len(self.joints), h, count=each, grain=1)
 
     def _record_step(self, p: Program) -> None:
         """A Newton step of unfinished components, and what is left of them after it."""
-        points, work, elements, bars = self._points, self._work, self._elements, self._bars
+        points, work, elements, jacobian_rows = self._points, self._work, self._elements, self._jacobian_rows
         frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         every, each = (self.counts.points, 0), (self.counts.components, 0)
         self._direct.record_motions(p, self.joints.values, h)
         p.launch(start_search, components, count=each)
         p.launch(check_point, points, work, elements, components, first, count=every)
-        lines = components, nodes, elements, bars, frames, self.motions
+        lines = components, nodes, elements, jacobian_rows, frames, self.motions
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(search, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
@@ -210,7 +212,7 @@ class System:
             p.launch(take_limits, points, work, elements, components, first, count=every)
         if joints:
             with p.when((flags.reconsidering, 0)):
-                self.joints.record_evaluate_again(p, elements, bars, frames, components, h)
+                self.joints.record_evaluate_again(p, elements, jacobian_rows, frames, components, h)
         p.launch(conclude_component, components, flags, count=each)
         with p.when((flags.renewed, 0)):
             p.launch(renew_point, points, work, elements, components, first, count=every)
@@ -221,7 +223,7 @@ class System:
         every, h = (self.counts.points, 0), self._settings.substep
         p.launch(keep_force, points, work, elements, components, self._first_point, count=every)
         self.log.record_add(p, self._frames, h)
-        self.joints.record_settle(p, elements, self._bars, self._frames)
+        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
 
     def record_bounce(self, p: Program) -> None:
         """The velocities of the substep are known: apply restitution to points that came too fast."""
@@ -229,5 +231,5 @@ class System:
             return
         with p.when((self.flags.fast, 0)), p.when((self.counts.nodes, 0)):
             self._impacts.record_bounce(
-                p, self._direct, self._bars, self.joints.data, self._first_point, self._settings.substep
+                p, self._direct, self._jacobian_rows, self.joints.data, self._first_point, self._settings.substep
             )

@@ -123,7 +123,7 @@ def count_edges(_, elements: Elements, counts: Counts, flags: Flags):
         return
     missing = 0
     for e in range(counts.elements[0]):
-        missing += 1 if elements.home[e] == MISSING else 0
+        missing += 1 if elements.component[e] == MISSING else 0
     counts.edges_needed[0] = counts.edges[0] + missing
 
 
@@ -132,7 +132,7 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
     """Write the edges of the new graph."""
     at = counts.edges[0]
     for e in range(counts.elements[0]):
-        if flags.stale[0] != 0 or elements.home[e] == MISSING:
+        if flags.stale[0] != 0 or elements.component[e] == MISSING:
             edges.frames[at] = elements.frames[e]
             at += 1
     counts.edges[0] = at
@@ -372,7 +372,7 @@ def place_element(
             block = s if blocks.row[s] == high else block
         missing = missing or nodes.component[j] != home or (block < 0 and components.direct[home] != 0)
     elements.nodes[e] = i, j, block
-    elements.home[e] = MISSING if missing else home
+    elements.component[e] = MISSING if missing else home
     if missing:
         flags.rebuild[0] = 1
     if home < 0:
@@ -386,13 +386,13 @@ def sort_elements(_, elements: Elements, components: Components, counts: Counts)
     for c in range(parts + 1):
         components.element[c] = 0
     for e in range(count):
-        if elements.home[e] >= 0:
-            components.element[elements.home[e]] += 1
+        if elements.component[e] >= 0:
+            components.element[elements.component[e]] += 1
     total = 0
     for c in range(parts + 1):
         total, components.element[c] = total + components.element[c], total
     for e in range(count):
-        c = elements.home[e]
+        c = elements.component[e]
         if c >= 0:
             elements.order[components.element[c]] = e
             components.element[c] += 1

@@ -43,7 +43,7 @@ MOST_GAIN = 1e-3
 
 
 @steady
-def is_pushed(i, frames):
+def has_external_impulse(i, frames):
     """Whether something else than the bodies' own solver has acted on a frame."""
     a = frames.impulses[i]
     return a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0 or a[4] != 0.0 or a[5] != 0.0
@@ -67,7 +67,7 @@ def classify_component(
             i, other = elements.frames[e, side], elements.frames[e, 1 - side]
             if motions.node[i] < 0:
                 continue
-            if supplies or is_pushed(i, frames):
+            if supplies or has_external_impulse(i, frames):
                 state = UNLIMITED
             if motions.node[other] >= 0 or state == UNLIMITED:
                 continue
@@ -120,8 +120,8 @@ def check_gain(c, components: Components, nodes: Nodes, frames: Frames, motions:
 @kernel(fastmath=STEADY)
 def mark_missed(p, work: PointWork, elements: Elements, components: Components, flags: Flags, first_point: np.int64):
     """Mark the component of a point that bounces and does not get where its bounce leads."""
-    home = elements.home[first_point + p]
-    leap = work.leap[p]
+    home = elements.component[first_point + p]
+    leap = work.bounce_offset[p]
     if home >= 0 and work.status[p] != APART and leap > 0.0 and work.gap[p] < -MISSED * leap:
         components.wrong[home], flags.wrong[0] = 1, 1
 
@@ -145,13 +145,13 @@ def keep_limit(p, work: PointWork):
 
 
 @kernel(fastmath=STEADY)
-def drop_leap(p, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+def drop_bounce_offset(p, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Go back to the limit of friction; points of marked components end on the surface, not where bounces lead."""
     work.limit[p] = work.kept_limit[p]
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if home >= 0 and components.wrong[home] != 0:
-        work.wanted[p] -= work.leap[p]
-        work.leap[p] = 0.0
+        work.wanted[p] -= work.bounce_offset[p]
+        work.bounce_offset[p] = 0.0
 
 
 @kernel(fastmath=STEADY)
@@ -206,7 +206,7 @@ def limit_bounce(c, components: Components, nodes: Nodes, frames: Frames, motion
 def scale_impulse(p, elements: Elements, components: Components, first_point: np.int64):
     """Scale the impulse of a point by the part of its component, for its friction."""
     e = first_point + p
-    home = elements.home[e]
+    home = elements.component[e]
     if home >= 0 and components.part[home] < 1.0:
         for k in range(6):
             elements.force[e, k] *= components.part[home]

@@ -4,25 +4,25 @@ from shinari.compute import Program
 from shinari.systems.rigid.bounce import (
     apply_friction,
     choose_bounced,
-    clear_bar,
     clear_bounce,
+    clear_jacobian_row,
     clear_joint,
     drop_pull,
     find_bounced,
-    find_came,
+    find_bouncing,
     find_inertia,
     speed_up,
     write_bounce,
 )
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import DirectSolver
-from shinari.systems.rigid.elements import Bars, Elements, PointWork
+from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impact_energy import (
     check_gain,
     classify_component,
-    drop_leap,
+    drop_bounce_offset,
     foresee_velocities,
     keep_limit,
     keep_poses,
@@ -37,7 +37,7 @@ from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
 
 
-class Impacts:
+class BodyImpacts:
     """Impacts of the points of contact of one system."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Impacts:
         """Go back to before the solution, and drop the leaps of the components that were found."""
         components = self._graph.components
         p.launch(restore_poses, self._frames, self._motions, count=len(self._frames))
-        p.launch(drop_leap, self._work, self._elements, components, first_point, count=self._all)
+        p.launch(drop_bounce_offset, self._work, self._elements, components, first_point, count=self._all)
 
     def _record_limits(self, p: Program, joints: JointData, first_point: int) -> None:
         """State, reference velocity and kinetic energy before the impacts of each component."""
@@ -83,21 +83,27 @@ class Impacts:
         p.launch(limit_energy, components, self._graph.nodes, frames, motions, count=self._each, grain=16)
 
     def record_bounce(
-        self, p: Program, solver: DirectSolver, bars: Bars, joints: JointData, first_point: int, h: float
+        self,
+        p: Program,
+        solver: DirectSolver,
+        jacobian_rows: JacobianRows,
+        joints: JointData,
+        first_point: int,
+        h: float,
     ) -> None:
         """Apply restitution to points that came too fast."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
         work, elements, flags = self._work, self._elements, self._flags
         p.copy(0, (flags.bouncing, 0))
         p.launch(clear_bounce, components, count=self._each)
-        p.launch(find_came, work, elements, components, first_point, count=self._all)
+        p.launch(find_bouncing, work, elements, components, first_point, count=self._all)
         p.launch(find_bounced, work, elements, components, flags, first_point, count=self._all)
         self._record_limits(p, joints, first_point)
         p.launch(limit_velocities, components, nodes, frames, count=self._each, grain=16)
         with p.when((flags.bouncing, 0)):
             p.launch(choose_bounced, components, count=self._each)
             p.launch(clear_joint, elements, count=len(joints))
-            p.launch(clear_bar, bars, count=len(bars))
+            p.launch(clear_jacobian_row, jacobian_rows, count=len(jacobian_rows))
             p.launch(write_bounce, self._points, work, elements, frames, first_point, h, count=self._all)
             with p.repeat(2, until=(flags.settled, 0)):
                 solver.record_impact(p, h)

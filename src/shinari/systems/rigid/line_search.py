@@ -15,7 +15,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import Bars, Elements, PointWork
+from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.motion import momentum_of, vector
@@ -51,11 +51,11 @@ def start_search(c, components: Components):
 def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Mark the component when the full step changes the state of a point, or turns its friction back."""
     e = first_point + p
-    home = elements.home[e]
+    home = elements.component[e]
     if home < 0 or components.unfinished[home] == 0:
         return
     then, _, hold = force_after(p, e, 1.0, points, work, elements)
-    back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.way[p]) < 0.0
+    back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.sliding_direction[p]) < 0.0
     if then != work.status[p] or back:
         components.crossing[home] = 1
 
@@ -87,8 +87,17 @@ def slope_of_joint(e, elements):
 
 
 @kernel(fastmath=STEADY)
-def slope_at_ends(c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, frames: Frames,
-                  motions: Motions, joints: np.int64, h: np.float64):  # fmt: skip
+def slope_at_ends(
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    motions: Motions,
+    joints: np.int64,
+    h: np.float64,
+):
     """Slope of the energy along the step without the points, where a point changes its state: at its start and end."""
     components.part[c] = 1.0
     if components.unfinished[c] == 0 or components.crossing[c] == 0:
@@ -99,10 +108,10 @@ def slope_at_ends(c, components: Components, nodes: Nodes, elements: Elements, b
         if e < joints:
             begin, growth = slope_of_joint(e, elements)
             start, rise = start + begin, rise + growth
-        elif e < joints + len(bars):
-            m = bars.motion[e - joints]
-            start -= bars.force[e - joints] * m
-            rise += bars.stiffness[e - joints] * m * m
+        elif e < joints + len(jacobian_rows):
+            m = jacobian_rows.motion[e - joints]
+            start -= jacobian_rows.force[e - joints] * m
+            rise += jacobian_rows.stiffness[e - joints] * m * m
     components.slope[c] = start, rise
 
 
@@ -157,7 +166,7 @@ def search(c, components: Components, elements: Elements, points: Points, work: 
 def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
                 first_point: np.int64, close: np.float64):  # fmt: skip
     """Mark the component, whose points keep their states, when a limit of friction has to be taken anew."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if home < 0 or work.status[p] == APART or work.mu[p] == 0.0:
         return
     if components.unfinished[home] != SETTLED and components.unfinished[home] != RENEWED:
@@ -174,6 +183,6 @@ def mark_limits(p, points: Points, work: PointWork, elements: Elements, componen
 def take_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
                 first_point: np.int64):  # fmt: skip
     """Take the limits of friction of a marked component from the normal forces."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if home >= 0 and components.unfinished[home] == RENEWED:
         work.limit[p] = max(dot(points.normal[p], work.push[p]), 0.0)

@@ -10,8 +10,8 @@ from shinari.model.state import State
 from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.body import Body, Joint
 from shinari.scene.contents import Contents
-from shinari.scene.things import Collider
-from shinari.systems.rigid.contact.geoms import Geoms, geoms_of
+from shinari.scene.objects import Collider
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapes, collision_shapes_of
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.energy import elastic_energy
 from shinari.systems.rigid.joints.joints import start_joints
@@ -43,7 +43,7 @@ class RigidModel(SystemModel):
         joints: The joints.
         colliders: The colliders.
         masses: Masses [kg], (B,); 0 for what is not pushed.
-        geoms: Shapes of bodies and colliders.
+        collision_shapes: Shapes of bodies and colliders.
         table: The joints as the kernels read them.
     """
 
@@ -51,7 +51,7 @@ class RigidModel(SystemModel):
     joints: tuple[Joint, ...]
     colliders: tuple[Collider, ...]
     masses: np.ndarray
-    geoms: Geoms
+    collision_shapes: CollisionShapes
     table: JointTable
     growing = (CONTACTS,)
 
@@ -182,6 +182,6 @@ def build_bodies(scene: Contents) -> RigidModel | None:
         tuple(scene.joints),
         tuple(scene.colliders),
         masses,
-        geoms_of(scene),
+        collision_shapes_of(scene),
         joints_of(scene.bodies, scene.joints),
     )

@@ -50,7 +50,7 @@ STRAIGHT = 0.9999
 
 
 @steady
-def weight_along(a, b, ra, rb, n, inverse_mass, inverse_inertia):
+def pair_inverse_mass(a, b, ra, rb, n, inverse_mass, inverse_inertia):
     """Inverse mass that two frames show along n at arms r_a and r_b."""
     ta, tb = cross(ra, n), cross(rb, n)
     w = inverse_mass[a] + inverse_mass[b]
@@ -96,7 +96,7 @@ def start_point(
     n, law, last = points.normal[p], points.law[p], points.force[p]
     ra, rb, gap = surface_points(p, points, frames)
     work.arms[p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
-    weight = weight_along(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+    weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     work.stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
     apart = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
     speed = dot(n, apart)
@@ -115,7 +115,7 @@ def start_point(
         flags.fast[0] = 1
         if leap != 0.0:
             flags.leaping[0] = 1
-    work.fast[p], work.leap[p], work.wanted[p], work.load[p] = fast, leap, target + leap, last
+    work.fast[p], work.bounce_offset[p], work.wanted[p], work.load[p] = fast, leap, target + leap, last
 
 
 @kernel(fastmath=STEADY)
@@ -137,7 +137,7 @@ def measure_point(
     slip_b = add(sub(frames.x[b], frames.x0[b]), sub(new_b, old_b))
     slip = sub(slip_a, slip_b)
     work.slip[p] = tangential(slip, n)
-    rolls_a, rolls_b = curved.curved[points.geoms[p, 0]], curved.curved[points.geoms[p, 1]]
+    rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
     if rolls_a or rolls_b or law[4] > 0.0 or law[5] > 0.0:
         turn_a, turn_b = turn_between(qa0, qa), turn_between(qb0, qb)
         # a round side without a core rolls away under its point, which stays where it was
@@ -155,15 +155,15 @@ def measure_point(
 @kernel(fastmath=STEADY)
 def begin_point(p, points: Points, work: PointWork, elements: Elements, first_point: np.int64):
     """Decide the state of a point for the first time in a solution, and write its force and stiffness."""
-    judge_point(p, first_point + p, points, work, elements)
+    classify_point_contact(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)
 def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Decide the state of a point anew where limits of friction were renewed."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     if home >= 0 and components.renewed[home] != 0:
-        judge_point(p, first_point + p, points, work, elements)
+        classify_point_contact(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)
@@ -172,13 +172,13 @@ def classify_point(
 ):
     """Follow the motion that was found and decide the state of a point; mark its component when it has changed."""
     e = first_point + p
-    home = elements.home[e]
+    home = elements.component[e]
     if home < 0 or components.unfinished[home] == 0:
         return
-    old, way = work.status[p], work.way[p]
+    old, way = work.status[p], work.sliding_direction[p]
     follow(p, e, points, work, elements)
-    judge_point(p, e, points, work, elements)
-    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(way, work.way[p]) < STRAIGHT
+    classify_point_contact(p, e, points, work, elements)
+    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(way, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
         components.unfinished[home] = UNSETTLED
 
@@ -195,7 +195,7 @@ def follow(p, e, points, work, elements):
 
 
 @steady
-def judge_point(p, e, points, work, elements):
+def classify_point_contact(p, e, points, work, elements):
     """Decide the state of a point, and write its force and stiffness."""
     n, k = points.normal[p], work.stiff[p]
     stiffness = regularised_stiffness(k, points.law[p, 3])
@@ -209,7 +209,7 @@ def judge_point(p, e, points, work, elements):
     across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
-    work.way[p] = along
+    work.sliding_direction[p] = along
     write_point(e, n, stiffness, across, along, total, elements)
     resist(p, e, n, k, points, work, elements)
 
@@ -265,6 +265,6 @@ def resist(p, e, n, k, points, work, elements):
 @kernel
 def keep_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Carry the force of a point on to the next substep; one that was not found is no guess for it."""
-    home = elements.home[first_point + p]
+    home = elements.component[first_point + p]
     found = home < 0 or components.unfinished[home] == 0
     points.force[p] = work.push[p] if found else (0.0, 0.0, 0.0)

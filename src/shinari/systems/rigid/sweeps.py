@@ -16,12 +16,12 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.direct import motion_of_bar, move, relative_motion, row_of
-from shinari.systems.rigid.elements import Bars, Elements, PointWork
+from shinari.systems.rigid.direct import motion_of_jacobian_row, move, relative_motion, row_of
+from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.motion import symmetric_times
-from shinari.systems.rigid.points import halves, weight_along
+from shinari.systems.rigid.points import halves, pair_inverse_mass
 
 SWEEPS = 12
 NONE = (0.0, 0.0, 0.0)
@@ -131,7 +131,7 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     d, _ = halves(relative_motion(e, elements, nodes))
     had = dot(n, old)
     softness = 1.0 / regularised_stiffness(k, points.law[p, 3])
-    w = h2 * weight_along(a, b, ra, rb, n, mass, inertia)
+    w = h2 * pair_inverse_mass(a, b, ra, rb, n, mass, inertia)
     push = had + normal_response(-(work.gap[p] + dot(n, d)), 0.0, had, softness, w, -had)
     apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
     motion = relative_motion(e, elements, nodes)
@@ -141,7 +141,7 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     before = sub(old, scale(n, had))
     wish = sub(sub(tangential(last, n), scale(slip, GRIP * k)), before)
     size = math.sqrt(dot(wish, wish))
-    w = h2 * weight_along(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
+    w = h2 * pair_inverse_mass(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
     hold = friction(add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w))), push, points.law[p])
     apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
     f = add(scale(n, push), hold)
@@ -149,18 +149,20 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
 
 
 @steady
-def sweep_bar(e, b, elements, bars, frames, nodes, h2):
+def sweep_bar(e, b, elements, jacobian_rows, frames, nodes, h2):
     """Solve a row with a Jacobian of its own."""
-    jacobian, w = bars.jacobian, 0.0
+    jacobian, w = jacobian_rows.jacobian, 0.0
     for side in range(2):
         f, at = elements.frames[e, side], 6 * side
         turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
         shifted = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
         w += frames.inverse_mass[f] * dot(shifted, shifted)
         w += dot(symmetric_times(frames.inverse_inertia, f, turned), turned)
-    goal = bars.force[b] - bars.stiffness[b] * motion_of_bar(e, b, elements, bars, nodes)
-    change = (goal - bars.kept[b]) / (1.0 + bars.stiffness[b] * h2 * w)
-    bars.kept[b] += change
+    goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * motion_of_jacobian_row(
+        e, b, elements, jacobian_rows, nodes
+    )
+    change = (goal - jacobian_rows.kept[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
+    jacobian_rows.kept[b] += change
     for side in range(2):
         f, at = elements.frames[e, side], 6 * side
         turned = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
@@ -169,16 +171,16 @@ def sweep_bar(e, b, elements, bars, frames, nodes, h2):
 
 
 @steady
-def start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2):
+def start_sweeps(c, components, elements, jacobian_rows, work, frames, motions, nodes, joints, h2):
     """Start a component from its free motion and the forces of the last substep."""
     for j in range(components.node[c], components.node[c + 1]):
         m = motions.moved[nodes.frame[j]]
         nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
-    first_point = joints + len(bars)
+    first_point = joints + len(jacobian_rows)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if joints <= e < first_point:
-            bars.kept[e - joints] = 0.0
+            jacobian_rows.kept[e - joints] = 0.0
         else:
             if e >= first_point:
                 last = work.load[e - first_point]
@@ -189,14 +191,23 @@ def start_sweeps(c, components, elements, bars, work, frames, motions, nodes, jo
 
 @kernel(fastmath=STEADY)
 def solve_by_sweeps(
-    c, components: Components, nodes: Nodes, elements: Elements, bars: Bars, points: Points, work: PointWork,
-    frames: Frames, motions: Motions, joints: np.int64, h: np.float64
-):  # fmt: skip
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    points: Points,
+    work: PointWork,
+    frames: Frames,
+    motions: Motions,
+    joints: np.int64,
+    h: np.float64,
+):
     """Sweep over a component that is not solved directly, and move it."""
     if components.direct[c] != 0:
         return
-    h2, first_point = h * h, joints + len(bars)
-    start_sweeps(c, components, elements, bars, work, frames, motions, nodes, joints, h2)
+    h2, first_point = h * h, joints + len(jacobian_rows)
+    start_sweeps(c, components, elements, jacobian_rows, work, frames, motions, nodes, joints, h2)
     begin, end = components.element[c], components.element[c + 1]
     for turn in range(SWEEPS):
         for s in range(begin, end):
@@ -208,7 +219,7 @@ def solve_by_sweeps(
             elif e >= first_point:
                 sweep_point(e, e - first_point, elements, points, work, frames, nodes, h2)
             else:
-                sweep_bar(e, e - joints, elements, bars, frames, nodes, h2)
+                sweep_bar(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
     for s in range(begin, end):
         e = elements.order[s]
         if e < joints:
@@ -217,6 +228,6 @@ def solve_by_sweeps(
         elif e >= first_point:
             work.push[e - first_point], _ = halves(elements.kept[e])
         else:
-            bars.force[e - joints], bars.motion[e - joints] = bars.kept[e - joints], 0.0
+            jacobian_rows.force[e - joints], jacobian_rows.motion[e - joints] = jacobian_rows.kept[e - joints], 0.0
     for j in range(components.node[c], components.node[c + 1]):
         move(j, nodes, frames, motions)

@@ -76,7 +76,7 @@ class Bodies(PhaseSystem):
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]."""
-        self._take_in()
+        self._read_user_state()
         self._collide(time)
         self._tabulate(time)
         self._rest()
@@ -174,7 +174,7 @@ class Bodies(PhaseSystem):
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         if self._settings.sleeping:
-            self._tire()
+            self._update_idle_times()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.system.remembered()
         self.system.end()
@@ -193,18 +193,18 @@ class Bodies(PhaseSystem):
         frames.asleep[:count] = sleep.asleep(idle)
         self.system.let_move((frames.inverse_mass > 0.0) & ~frames.asleep)
 
-    def _tire(self) -> None:
+    def _update_idle_times(self) -> None:
         """The step is over: follow how long bodies have been idle, and stop those that fall asleep."""
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
         free = frames.inverse_mass > 0.0
         stirred = np.where(free, frames.impulses.any(axis=1), frames.v.any(axis=1) | frames.w.any(axis=1))
         stirred[self.system.driven] = True
         v, w = frames.v[:count], frames.w[:count]
-        sleep.follow(idle, v, w, self.system.pushing_pairs(), free, stirred, self._settings.dt)
+        sleep.follow(idle, v, w, self.system.active_pairs(), free, stirred, self._settings.dt)
         down = sleep.asleep(idle) & free[:count]
         v[down], w[down] = 0.0, 0.0
 
-    def _take_in(self) -> None:
+    def _read_user_state(self) -> None:
         """Take over what the user has written; poses that were not touched keep all of their digits."""
         parts, frames = self._state.parts, self.frames
         count = len(self._rigid.bodies)

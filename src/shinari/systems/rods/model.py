@@ -85,9 +85,9 @@ class RodModel(SystemModel):
             "rods/multipliers": np.zeros((len(frames), 6), model.real),
         }
 
-    def bind(self, work: Binding) -> "list[RodPart]":
+    def bind(self, work: Binding) -> "list[RodSystem]":
         """The rods of a simulation."""
-        return [RodPart(self, work.model, work.state, work.settings, work.particles, work.clock)]
+        return [RodSystem(self, work.model, work.state, work.settings, work.particles, work.clock)]
 
     def with_materials(self, scene: "Contents") -> "RodModel":
         """The same rods of other materials."""
@@ -169,7 +169,7 @@ class RodModel(SystemModel):
         return inertia[:, :1] * (spins - own * up) + inertia[:, 1:] * own * up
 
 
-class RodPart(System):
+class RodSystem(System):
     """Rods of one simulation.
 
     Attributes:

@@ -17,7 +17,7 @@ from shinari.errors import SceneError
 from shinari.model.model import ConstraintBlock
 from shinari.model.settings import Settings
 from shinari.scene.contents import Contents
-from shinari.scene.things import Rows
+from shinari.scene.objects import Rows
 
 
 def build_block(

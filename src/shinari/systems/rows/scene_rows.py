@@ -1,4 +1,4 @@
-"""From the things of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
+"""From the objects of a scene to constraint rows: cloth and rope become rows like those that a user adds."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,8 +11,8 @@ from shinari.geometry.geodesic import geodesic_distances
 from shinari.scene.contents import Contents
 from shinari.scene.failure import failure_of
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.objects import Particles, Rows
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.things import Particles, Rows
 from shinari.systems.rows.sheet import Sheet
 from shinari.systems.rows.soft_rows import soft_rows
 
@@ -26,19 +26,19 @@ TETHER_SLACK = 1.005
 
 def scene_rows(scene: Contents) -> list[Rows]:
     """All rows of a scene: first those that were added as rows, then those of each cloth and rope in order."""
-    return [*scene.rows, *(rows for made in rows_by_thing(scene) for rows in made)]
+    return [*scene.rows, *(rows for made in rows_by_object(scene) for rows in made)]
 
 
-def rows_by_thing(scene: Contents, sheets: Mapping[int, Sheet] | None = None) -> list[list[Rows]]:
-    """Rows that follow from the material of each thing, its tethers last.
+def rows_by_object(scene: Contents, sheets: Mapping[int, Sheet] | None = None) -> list[list[Rows]]:
+    """Rows that follow from the material of each object, its tethers last.
 
     Args:
         scene: The scene.
-        sheets: What is known of the meshes of cloths, by the index of the thing.
+        sheets: What is known of the meshes of cloths, by the index of the object.
     """
     made, start = [], 0
     for thing, group in enumerate(scene.groups):
-        rows = thing_rows(group, start, None if sheets is None else sheets.get(thing))
+        rows = object_rows(group, start, None if sheets is None else sheets.get(thing))
         if getattr(group.material, "tethers", False):
             if getattr(group.material, "tear_strain", np.inf) < np.inf:
                 raise SceneError(
@@ -53,11 +53,11 @@ def rows_by_thing(scene: Contents, sheets: Mapping[int, Sheet] | None = None) ->
     return made
 
 
-def thing_rows(group: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
-    """Rows that the material of a thing makes, without tethers.
+def object_rows(group: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
+    """Rows that the material of an object makes, without tethers.
 
     Args:
-        group: The thing.
+        group: The object.
         start: Global index of its first particle.
         sheet: Of a cloth what is known of its mesh; None: found anew.
     """

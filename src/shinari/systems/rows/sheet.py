@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.constraints import dihedral, isometric_bend
 from shinari.geometry.topology import cross_edges, edges, face_normals_areas, hinges
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
 DIAGONAL = 1.05

@@ -7,8 +7,8 @@ from shinari.constraints.strain_tetrahedron import isotropic
 from shinari.constraints.stvk import volume_weight
 from shinari.geometry.tetrahedra.check import volumes
 from shinari.scene.failure import failure_of
+from shinari.scene.objects import Particles, Rows
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.things import Particles, Rows
 
 
 def soft_rows(body: Particles, start: int) -> list[Rows]:

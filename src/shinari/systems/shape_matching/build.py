@@ -12,8 +12,8 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
 from shinari.scene.lump_material import Clusters, LumpMaterial
-from shinari.scene.things import Particles
-from shinari.systems.shape_matching.kernels import PIECE
+from shinari.scene.objects import Particles
+from shinari.systems.shape_matching.kernels import CHUNK
 from shinari.systems.shape_matching.system import ShapeMatching
 
 # What is fixed counts as so many times the mass of what is free in its cluster.
@@ -31,28 +31,28 @@ def whole(count: int) -> Clusters:
     return Clusters(np.array([0, count]), np.arange(count))
 
 
-def given_clusters(thing: str, clusters: Sequence[Any], count: int) -> Clusters:
+def given_clusters(label: str, clusters: Sequence[Any], count: int) -> Clusters:
     """Clusters as a user gave them, each a list of the numbers of its particles.
 
     Raises:
         SceneError: A cluster is empty or names a particle twice, or a particle is in none; the message says which.
     """
     found = []
-    for k, cluster in enumerate(check.sequence(thing, "clusters", clusters)):
-        members = check.indices(thing, f"clusters[{k}]", cluster, count)
+    for k, cluster in enumerate(check.sequence(label, "clusters", clusters)):
+        members = check.indices(label, f"clusters[{k}]", cluster, count)
         if len(members) == 0:
-            raise SceneError(f"{thing}: clusters[{k}]: has no particles")
+            raise SceneError(f"{label}: clusters[{k}]: has no particles")
         members.sort()
         twice = np.flatnonzero(members[1:] == members[:-1])
         if len(twice):
-            raise SceneError(f"{thing}: clusters[{k}]: names particle {members[twice[0]]} twice")
+            raise SceneError(f"{label}: clusters[{k}]: names particle {members[twice[0]]} twice")
         found.append(members)
     if not found:
-        raise SceneError(f"{thing}: clusters: none were given; leave them out for one of all particles")
+        raise SceneError(f"{label}: clusters: none were given; leave them out for one of all particles")
     members = np.concatenate(found)
     alone = np.flatnonzero(np.bincount(members, minlength=count) == 0)
     if len(alone):
-        raise SceneError(f"{thing}: clusters: particle {alone[0]} is in none ({len(alone)} such particles)")
+        raise SceneError(f"{label}: clusters: particle {alone[0]} is in none ({len(alone)} such particles)")
     return Clusters(np.cumsum([0, *map(len, found)]), members)
 
 
@@ -96,7 +96,7 @@ def lattice_clusters(points: NDArray[np.float64], size: float) -> Clusters:
     return Clusters(np.searchsorted(cluster[order], np.arange(keep.sum() + 1)), particle[order])
 
 
-def check_quadratic(thing: str, points: np.ndarray, clusters: Clusters) -> None:
+def check_quadratic(label: str, points: np.ndarray, clusters: Clusters) -> None:
     """Refuse clusters whose particles do not tell the nine columns of a quadratic map apart.
 
     Raises:
@@ -107,7 +107,7 @@ def check_quadratic(thing: str, points: np.ndarray, clusters: Clusters) -> None:
         values = np.linalg.eigvalsh(moments)
         if len(members) < 10 or values[0] < FLAT_NINE * values[-1]:
             raise SceneError(
-                f"{thing}: mode: 'quadratic' needs at least 10 particles in three layers along each axis; cluster {k} "
+                f"{label}: mode: 'quadratic' needs at least 10 particles in three layers along each axis; cluster {k} "
                 f"has {len(members)}{'' if len(members) < 10 else ', too flat'}; take larger clusters, a smaller "
                 f"spacing or mode 'linear'"
             )
@@ -141,8 +141,8 @@ def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching
     particles = np.concatenate([slots[start : start + size] for (_, start), size in zip(lumps, sizes, strict=True)])
     curved = joined("curved")
     entries = np.argsort(local, kind="stable")
-    pieces, piece_starts = _pieces(cluster_starts)
-    lump_pieces, lump_piece_starts = _pieces(firsts)
+    chunks, chunk_starts = _chunks(cluster_starts)
+    lump_chunks, lump_chunk_starts = _chunks(firsts)
     return ShapeMatching(
         particles=particles.astype(np.uint32),
         lumps=np.repeat(np.arange(len(lumps)), sizes),
@@ -168,10 +168,10 @@ def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching
         lengths=joined("lengths"),
         inverse_nine=joined("inverse_nine"),
         means=joined("means"),
-        pieces=pieces,
-        piece_starts=piece_starts,
-        lump_pieces=lump_pieces,
-        lump_piece_starts=lump_piece_starts,
+        chunks=chunks,
+        chunk_starts=chunk_starts,
+        lump_chunks=lump_chunks,
+        lump_chunk_starts=lump_chunk_starts,
     )
 
 
@@ -274,10 +274,10 @@ def _inverse_nine(q: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray
     return length, means, np.linalg.pinv(moments * weights.sum(), rcond=FLAT, hermitian=True)
 
 
-def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ranges cut into pieces of at most `PIECE`: range, first and end of each (K, 3), and first piece of each range."""
-    counts = np.maximum(-(-np.diff(starts) // PIECE), 1)
-    piece_starts = np.cumsum([0, *counts.tolist()])
+def _chunks(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ranges cut into pieces of at most `CHUNK`: range, first and end of each (K, 3), and first piece of each range."""
+    counts = np.maximum(-(-np.diff(starts) // CHUNK), 1)
+    chunk_starts = np.cumsum([0, *counts.tolist()])
     of = np.repeat(np.arange(len(counts)), counts)
-    first = starts[of] + PIECE * (np.arange(len(of)) - piece_starts[of])
-    return np.stack([of, first, np.minimum(first + PIECE, starts[of + 1])], axis=1), piece_starts
+    first = starts[of] + CHUNK * (np.arange(len(of)) - chunk_starts[of])
+    return np.stack([of, first, np.minimum(first + CHUNK, starts[of + 1])], axis=1), chunk_starts

@@ -11,7 +11,7 @@ A particle in several clusters gives each an equal share of its mass and goes to
 2007, FastLSM, eq. 2 and 3). sum m (g - x) is zero then, and so is sum m x cross (g - x), since A R^T and A F^T are
 symmetric: neither momentum changes.
 
-All sums are in double precision, over pieces of at most `PIECE` members each and then over the pieces in their order,
+All sums are in double precision, over pieces of at most `CHUNK` members each and then over the pieces in their order,
 so that they do not depend on the number of threads.
 """
 
@@ -26,18 +26,18 @@ from shinari.maths.vec3 import add, cross, dot, scale
 from shinari.model.particles import Particles
 from shinari.systems.shape_matching.records import (
     Chosen,
+    Chunks,
     Clusters,
     Entries,
     Lumps,
     Matched,
     Members,
-    Pieces,
     Plastic,
     Quadratic,
-    QuadraticPieces,
+    QuadraticChunks,
 )
 
-PIECE = 512
+CHUNK = 512
 ONE, TWO, THREE, ZERO = np.float64(1.0), np.float64(2.0), np.float64(3.0), np.float64(0.0)
 NONE = (ZERO, ZERO, ZERO)
 # A cluster that is squashed to less of its volume than the first forgets its linear part, with less than the second it
@@ -72,16 +72,16 @@ def flat(m):
 
 
 @kernel(fastmath=STEADY)
-def sum_piece(k, pieces: Pieces, clusters: Clusters, members: Members, particles: Particles):
+def sum_chunk(k, chunks: Chunks, clusters: Clusters, members: Members, particles: Particles):
     """Sums of m (x - x0) and m (x - x0) q^T over a piece, x0 the origin of the cluster."""
-    origin = double(particles.x[clusters.origin[pieces.cluster[k]]])
+    origin = double(particles.x[clusters.origin[chunks.cluster[k]]])
     first, xs, ys, zs = NONE, NONE, NONE, NONE
-    for e in range(pieces.begin[k], pieces.end[k]):
+    for e in range(chunks.begin[k], chunks.end[k]):
         r = scale(away(particles.x[members.particle[e]], origin), members.weight[e])
         q = double(members.rest[e])
         first = add(first, r)
         xs, ys, zs = add(xs, scale(q, r[0])), add(ys, scale(q, r[1])), add(zs, scale(q, r[2]))
-    pieces.first[k], pieces.moment[k] = first, flat((xs, ys, zs))
+    chunks.first[k], chunks.moment[k] = first, flat((xs, ys, zs))
 
 
 @steady
@@ -93,28 +93,28 @@ def extended(rest, length):
 
 
 @kernel(fastmath=STEADY)
-def sum_quadratic_piece(
+def sum_quadratic_chunk(
     k,
-    pieces: QuadraticPieces,
+    chunks: QuadraticChunks,
     clusters: Clusters,
     quadratic: Quadratic,
     members: Members,
     particles: Particles,
 ):
     """Sums of a piece with the products of coordinates (Mueller et al. 2005, section 4.4)."""
-    c = pieces.cluster[k]
+    c = chunks.cluster[k]
     origin, length = double(particles.x[clusters.origin[c]]), quadratic.length[clusters.quadratic[c]]
-    pieces.first[k] = NONE
+    chunks.first[k] = NONE
     for row in range(3):
         for column in range(9):
-            pieces.moment[k, row, column] = ZERO
-    for e in range(pieces.begin[k], pieces.end[k]):
+            chunks.moment[k, row, column] = ZERO
+    for e in range(chunks.begin[k], chunks.end[k]):
         r = scale(away(particles.x[members.particle[e]], origin), members.weight[e])
         q = extended(members.rest[e], length)
-        pieces.first[k] = add(pieces.first[k], r)
-        add_row(pieces.moment, k, 0, r[0], q)
-        add_row(pieces.moment, k, 1, r[1], q)
-        add_row(pieces.moment, k, 2, r[2], q)
+        chunks.first[k] = add(chunks.first[k], r)
+        add_row(chunks.moment, k, 0, r[0], q)
+        add_row(chunks.moment, k, 1, r[1], q)
+        add_row(chunks.moment, k, 2, r[2], q)
 
 
 @steady
@@ -135,21 +135,21 @@ def add_row(moment, k, row, r, q):
 
 
 @function(fastmath=STEADY)
-def place_cluster(c, pieces, clusters, particles):
+def place_cluster(c, chunks, clusters, particles):
     """Write the centre of a linear cluster; returns its moments, by rows."""
-    begin, end = clusters.pieces[c]
-    first, moment = pieces.first[begin], rows_of(pieces.moment[begin])
+    begin, end = clusters.chunks[c]
+    first, moment = chunks.first[begin], rows_of(chunks.moment[begin])
     for k in range(begin + 1, end):
-        first, moment = add(first, pieces.first[k]), combination(ONE, moment, ONE, rows_of(pieces.moment[k]))
+        first, moment = add(first, chunks.first[k]), combination(ONE, moment, ONE, rows_of(chunks.moment[k]))
     clusters.centre[c] = add(double(particles.x[clusters.origin[c]]), scale(first, ONE / clusters.mass[c]))
     return moment
 
 
 @kernel(fastmath=STEADY)
-def match_cluster(k, chosen: Chosen, pieces: Pieces, clusters: Clusters, particles: Particles):
+def match_cluster(k, chosen: Chosen, chunks: Chunks, clusters: Clusters, particles: Particles):
     """Centre and map of a rigid or linear cluster: a F + b R."""
     c = chosen.cluster[k]
-    moments = place_cluster(c, pieces, clusters, particles)
+    moments = place_cluster(c, chunks, clusters, particles)
     q = rotation_near(moments, clusters.rotation[c])
     clusters.rotation[c] = q
     rotation = rotation_rows(q)
@@ -163,11 +163,11 @@ def match_cluster(k, chosen: Chosen, pieces: Pieces, clusters: Clusters, particl
 
 @kernel(fastmath=STEADY)
 def match_plastic_cluster(
-    k, chosen: Chosen, pieces: Pieces, clusters: Clusters, plastic: Plastic, particles: Particles, flow: np.float64
+    k, chosen: Chosen, chunks: Chunks, clusters: Clusters, plastic: Plastic, particles: Particles, flow: np.float64
 ):
     """Centre and map of a cluster that flows for a time: a F + b R S, S its plastic deformation."""
     c = chosen.cluster[k]
-    moments = place_cluster(c, pieces, clusters, particles)
+    moments = place_cluster(c, chunks, clusters, particles)
     shape, q = rows_of(plastic.shape[c]), clusters.rotation[c]
     f, volume = moments, ZERO
     # once with the deformation so far, and again with that after the flow
@@ -268,22 +268,22 @@ def flowed(shape, rotation, f, law, flow):
 
 
 @kernel(fastmath=STEADY)
-def match_quadratic_cluster(g, quadratic: Quadratic, pieces: QuadraticPieces, clusters: Clusters, particles: Particles):
+def match_quadratic_cluster(g, quadratic: Quadratic, chunks: QuadraticChunks, clusters: Clusters, particles: Particles):
     """Centre and map of a quadratic cluster; the products of coordinates count from their means."""
     c = quadratic.cluster[g]
-    begin, end = clusters.pieces[c]
-    sums = pieces.moment
+    begin, end = clusters.chunks[c]
+    sums = chunks.moment
     for k in range(begin + 1, end):
-        pieces.first[begin] = add(pieces.first[begin], pieces.first[k])
+        chunks.first[begin] = add(chunks.first[begin], chunks.first[k])
         for row in range(3):
             for column in range(9):
                 sums[begin, row, column] += sums[k, row, column]
     clusters.centre[c] = add(
-        double(particles.x[clusters.origin[c]]), scale(pieces.first[begin], ONE / clusters.mass[c])
+        double(particles.x[clusters.origin[c]]), scale(chunks.first[begin], ONE / clusters.mass[c])
     )
     for row in range(3):
         for column in range(6):
-            sums[begin, row, 3 + column] -= pieces.first[begin, row] * quadratic.mean[g, column]
+            sums[begin, row, 3 + column] -= chunks.first[begin, row] * quadratic.mean[g, column]
     q = rotation_near(linear_part(sums, begin), clusters.rotation[c])
     clusters.rotation[c] = q
     for row in range(3):

@@ -18,7 +18,7 @@ class Clusters(Record):
     """Clusters, C rows."""
 
     origin = Field(np.uint32, doc="particle from which sums are counted")
-    pieces = Field(np.int64, 2, doc="first piece and the one after the last, of its kind")
+    chunks = Field(np.int64, 2, doc="first piece and the one after the last, of its kind")
     mass = Field(np.float64, unit="kg")
     inverse = Field(np.float64, 9, unit="1/(kg m^2)", doc="inverse of sum m q q^T on what it spans, by rows")
     open_part = Field(np.float64, 9, doc="projection on what it does not span, by rows")
@@ -51,8 +51,8 @@ class Quadratic(Record):
     map = Field(np.float64, (3, 9), doc="map of the nine columns to the goal")
 
 
-class Pieces(Record):
-    """Pieces of linear clusters: at most `PIECE` members of one."""
+class Chunks(Record):
+    """Pieces of linear clusters: at most `CHUNK` members of one."""
 
     cluster = Field(np.int64)
     begin = Field(np.int64, doc="first member")
@@ -61,7 +61,7 @@ class Pieces(Record):
     moment = Field(np.float64, 9, unit="kg m^2", doc="sum of m (x - x0) q^T, by rows")
 
 
-class QuadraticPieces(Record):
+class QuadraticChunks(Record):
     """Pieces of quadratic clusters."""
 
     cluster = Field(np.int64)
@@ -91,7 +91,7 @@ class Lumps(Record):
     """Lumps, L rows."""
 
     origin = Field(np.uint32, doc="particle from which sums are counted")
-    pieces = Field(np.int64, 2, doc="first piece and the one after the last")
+    chunks = Field(np.int64, 2, doc="first piece and the one after the last")
     share = Field(np.float64, 2, doc="s and r of `kernels.move_to_goal`")
     held = Field(np.bool_, doc="whether a particle of it is fixed")
     rigid = Field(np.bool_, doc="whether it is a free rigid body")
@@ -99,8 +99,8 @@ class Lumps(Record):
     spin = Field(np.float64, 3, unit="rad/s", doc="change of angular velocity")
 
 
-class LumpPieces(Record):
-    """Pieces of lumps: at most `PIECE` particles of one."""
+class LumpChunks(Record):
+    """Pieces of lumps: at most `CHUNK` particles of one."""
 
     lump = Field(np.int64)
     begin = Field(np.int64, doc="first particle among those of the lumps")

@@ -19,7 +19,7 @@ from shinari.maths.polar import solve_symmetric
 from shinari.maths.vec3 import add, cross, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.shape_matching.kernels import NONE, ONE, THIN, ZERO, away, double
-from shinari.systems.shape_matching.records import LumpPieces, Lumps, Matched
+from shinari.systems.shape_matching.records import LumpChunks, Lumps, Matched
 
 
 @kernel(fastmath=STEADY)
@@ -30,15 +30,15 @@ def keep_velocity(p, matched: Matched, particles: Particles):
 
 @kernel(fastmath=STEADY)
 def sum_spin(
-    k, pieces: LumpPieces, lumps: Lumps, matched: Matched, particles: Particles, h: np.float64, growth: np.float64
+    k, chunks: LumpChunks, lumps: Lumps, matched: Matched, particles: Particles, h: np.float64, growth: np.float64
 ):
     """Sums over a piece: mass, m r, m r r^T and the change of spin.
 
     `growth` makes the velocities those before damping.
     """
-    origin = double(particles.x[lumps.origin[pieces.lump[k]]])
+    origin = double(particles.x[lumps.origin[chunks.lump[k]]])
     mass, first, square, product, spin = ZERO, NONE, NONE, NONE, NONE
-    for p in range(pieces.begin[k], pieces.end[k]):
+    for p in range(chunks.begin[k], chunks.end[k]):
         i = matched.particle[p]
         x = particles.x[i]
         m = ONE / x[3] if x[3] > 0.0 else ZERO
@@ -48,20 +48,20 @@ def sum_spin(
         square = square[0] + m * r[0] * r[0], square[1] + m * r[1] * r[1], square[2] + m * r[2] * r[2]
         product = product[0] + m * r[1] * r[2], product[1] + m * r[2] * r[0], product[2] + m * r[0] * r[1]
         spin = add(spin, scale(sub(scale(cross(now, before), h), cross(d, sub(now, before))), m))
-    pieces.mass[k], pieces.first[k] = mass, first
-    pieces.second[k] = square[0], square[1], square[2], product[0], product[1], product[2]
+    chunks.mass[k], chunks.first[k] = mass, first
+    chunks.second[k] = square[0], square[1], square[2], product[0], product[1], product[2]
     # of velocities that are damped
-    pieces.spin[k] = scale(spin, ONE / growth)
+    chunks.spin[k] = scale(spin, ONE / growth)
 
 
 @function(fastmath=STEADY)
-def moments_of(pieces, begin, end):
+def moments_of(chunks, begin, end):
     """Mass and centre of a lump, and the moments of m r r^T about its centre, on and off the diagonal."""
-    mass, first, second = pieces.mass[begin], pieces.first[begin], pieces.second[begin]
+    mass, first, second = chunks.mass[begin], chunks.first[begin], chunks.second[begin]
     square, product = (second[0], second[1], second[2]), (second[3], second[4], second[5])
     for k in range(begin + 1, end):
-        second = pieces.second[k]
-        mass, first = mass + pieces.mass[k], add(first, pieces.first[k])
+        second = chunks.second[k]
+        mass, first = mass + chunks.mass[k], add(first, chunks.first[k])
         square = add(square, (second[0], second[1], second[2]))
         product = add(product, (second[3], second[4], second[5]))
     c = scale(first, ONE / mass if mass > ZERO else ONE)
@@ -78,13 +78,13 @@ def inertia_of(square, product, least):
 
 
 @kernel(fastmath=STEADY)
-def find_spin(g, pieces: LumpPieces, lumps: Lumps, particles: Particles):
+def find_spin(g, chunks: LumpChunks, lumps: Lumps, particles: Particles):
     """Centre, and change of angular velocity, of a lump; none where a particle of it is held."""
-    begin, end = lumps.pieces[g]
-    _, c, square, product = moments_of(pieces, begin, end)
-    spin = pieces.spin[begin]
+    begin, end = lumps.chunks[g]
+    _, c, square, product = moments_of(chunks, begin, end)
+    spin = chunks.spin[begin]
     for k in range(begin + 1, end):
-        spin = add(spin, pieces.spin[k])
+        spin = add(spin, chunks.spin[k])
     least = THIN * (square[0] + square[1] + square[2])
     diagonal, off = inertia_of(square, product, least)
     turn, _ = solve_symmetric(diagonal, off, scale(spin, -ONE))

@@ -18,21 +18,21 @@ from shinari.systems.shape_matching.kernels import (
     match_quadratic_cluster,
     move_to_curved_goal,
     move_to_goal,
-    sum_piece,
-    sum_quadratic_piece,
+    sum_chunk,
+    sum_quadratic_chunk,
 )
 from shinari.systems.shape_matching.records import (
     Chosen,
+    Chunks,
     Clusters,
     Entries,
-    LumpPieces,
+    LumpChunks,
     Lumps,
     Matched,
     Members,
-    Pieces,
     Plastic,
     Quadratic,
-    QuadraticPieces,
+    QuadraticChunks,
 )
 from shinari.systems.shape_matching.spin import apply_spin, find_spin, keep_velocity, sum_spin
 
@@ -79,10 +79,10 @@ class ShapeMatching(SystemModel):
         lengths: Length that makes products of coordinates lengths [m], (C,).
         inverse_nine: Inverse of the moments of all nine columns of the quadratic clusters, (Q, 9, 9).
         means: Means of the products of coordinates, (Q, 6) [m].
-        pieces: Cluster, first and end of the members of each piece, (K, 3).
-        piece_starts: First piece of each cluster, (C + 1,).
-        lump_pieces: Lump, first and end of the particles of each piece, (K', 3).
-        lump_piece_starts: First piece of each lump, (L + 1,).
+        chunks: Cluster, first and end of the members of each piece, (K, 3).
+        chunk_starts: First piece of each cluster, (C + 1,).
+        lump_chunks: Lump, first and end of the particles of each piece, (K', 3).
+        lump_chunk_starts: First piece of each lump, (L + 1,).
     """
 
     particles: np.ndarray
@@ -109,10 +109,10 @@ class ShapeMatching(SystemModel):
     lengths: np.ndarray
     inverse_nine: np.ndarray
     means: np.ndarray
-    pieces: np.ndarray
-    piece_starts: np.ndarray
-    lump_pieces: np.ndarray
-    lump_piece_starts: np.ndarray
+    chunks: np.ndarray
+    chunk_starts: np.ndarray
+    lump_chunks: np.ndarray
+    lump_chunk_starts: np.ndarray
 
     @property
     def firm(self) -> np.ndarray:
@@ -129,9 +129,9 @@ class ShapeMatching(SystemModel):
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         return {ROTATIONS: rotations, PLASTIC: np.tile(np.eye(3).ravel(), (flowing, 1))}
 
-    def bind(self, work: Binding) -> "list[Matching]":
+    def bind(self, work: Binding) -> "list[ShapeMatchingSystem]":
         """The clusters of a simulation."""
-        return [Matching(self, work.model, work.state, work.settings, work.particles)]
+        return [ShapeMatchingSystem(self, work.model, work.state, work.settings, work.particles)]
 
     def with_materials(self, scene: "Contents") -> "ShapeMatching":
         """The same clusters of other materials."""
@@ -152,9 +152,9 @@ class ShapeMatching(SystemModel):
         soft = np.isfinite(self.frequencies)[self.lumps] & (state.x[self.particles, 3] > 0.0)
         if not soft.any():
             return 0.0, 0.0, 0.0
-        way = self.ways_to_goals(state)[soft]
+        to_goal = self.displacements_to_goals(state)[soft]
         stiffness = self.frequencies[self.lumps[soft]] / state.x[self.particles[soft], 3].astype(np.float64)
-        return 0.0, 0.0, 0.5 * float(stiffness @ (way * way).sum(axis=1))
+        return 0.0, 0.0, 0.5 * float(stiffness @ (to_goal * to_goal).sum(axis=1))
 
     def point_strains(self, model: "Model", state: "State", x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Members of clusters, (E,), and the strains of their clusters; see `shinari.model.system_model`.
@@ -173,7 +173,7 @@ class ShapeMatching(SystemModel):
         strains = stretch_strain(maps @ np.linalg.inv(shapes))
         return self.members.astype(np.int64), strains[self.clusters]
 
-    def ways_to_goals(self, state: "State") -> np.ndarray:
+    def displacements_to_goals(self, state: "State") -> np.ndarray:
         """From each particle to the mean of its goals [m], (P, 3) float64."""
         tables = self.poses(state, 1)
         q, c = self.rest.astype(np.float64), self.clusters
@@ -218,7 +218,7 @@ class Tables:
         )
         self.clusters = Clusters(
             origin=lumps.members[lumps.starts[:-1]],
-            pieces=np.zeros((count, 2), np.int64),
+            chunks=np.zeros((count, 2), np.int64),
             mass=lumps.masses,
             inverse=lumps.inverse,
             open_part=lumps.open_part,
@@ -238,24 +238,24 @@ class Tables:
         self.entries = Entries(member=lumps.entries)
         self._linear = Chosen(cluster=np.flatnonzero(~curved))
         self._plastic = Plastic(shape=plastic)
-        of_quadratic = curved[lumps.pieces[:, 0]]
-        self._pieces = self._bind_pieces(Pieces, lumps.pieces[~of_quadratic])
-        self._quadratic_pieces = self._bind_pieces(QuadraticPieces, lumps.pieces[of_quadratic])
+        of_quadratic = curved[lumps.chunks[:, 0]]
+        self._chunks = self._bind_chunks(Chunks, lumps.chunks[~of_quadratic])
+        self._quadratic_chunks = self._bind_chunks(QuadraticChunks, lumps.chunks[of_quadratic])
 
-    def _bind_pieces(self, kind: type, pieces: np.ndarray) -> Any:
+    def _bind_chunks(self, kind: type, chunks: np.ndarray) -> Any:
         """The record of pieces, (K, 3), of one kind; clusters learn which are theirs."""
-        record = kind.zeros(len(pieces))
-        record.cluster[...], record.begin[...], record.end[...] = pieces.T
+        record = kind.zeros(len(chunks))
+        record.cluster[...], record.begin[...], record.end[...] = chunks.T
         clusters = np.unique(record.cluster)
-        self.clusters.pieces[clusters, 0] = np.searchsorted(record.cluster, clusters)
-        self.clusters.pieces[clusters, 1] = np.searchsorted(record.cluster, clusters, side="right")
+        self.clusters.chunks[clusters, 0] = np.searchsorted(record.cluster, clusters)
+        self.clusters.chunks[clusters, 1] = np.searchsorted(record.cluster, clusters, side="right")
         return record
 
     def record_match(self, p: Program, particles: Particles, flow: float) -> None:
         """Find the pose of every cluster; what is beyond the yield flows for a time [s]."""
         if len(self._linear):
-            sums = self._pieces, self.clusters
-            p.launch(sum_piece, *sums, self.members, particles, count=len(self._pieces), grain=PIECES)
+            sums = self._chunks, self.clusters
+            p.launch(sum_chunk, *sums, self.members, particles, count=len(self._chunks), grain=PIECES)
             count = len(self._linear)
             if len(self._plastic):
                 records = self._linear, *sums, self._plastic, particles
@@ -263,16 +263,16 @@ class Tables:
             else:
                 p.launch(match_cluster, self._linear, *sums, particles, count=count, grain=PIECES)
         if len(self.quadratic):
-            sums = self._quadratic_pieces, self.clusters
+            sums = self._quadratic_chunks, self.clusters
             p.launch(
-                sum_quadratic_piece, *sums, self.quadratic, self.members, particles, count=len(sums[0]), grain=PIECES
+                sum_quadratic_chunk, *sums, self.quadratic, self.members, particles, count=len(sums[0]), grain=PIECES
             )  # fmt: skip
             p.launch(
                 match_quadratic_cluster, self.quadratic, *sums, particles, count=len(self.quadratic), grain=PIECES
             )  # fmt: skip
 
 
-class Matching(System):
+class ShapeMatchingSystem(System):
     """The clusters of one simulation.
 
     Attributes:
@@ -301,14 +301,14 @@ class Matching(System):
         number = len(lumps.held)
         self.lumps = Lumps(
             origin=lumps.particles[lumps.firsts[:-1]],
-            pieces=_ranges(lumps.lump_piece_starts),
+            chunks=_ranges(lumps.lump_chunk_starts),
             share=shares(lumps, settings),
             held=lumps.held,
             rigid=lumps.firm,
             centre=np.zeros((number, 3)),
             spin=np.zeros((number, 3)),
         )
-        self.pieces = lump_pieces(lumps)
+        self.chunks = lump_chunks(lumps)
 
     def record_predict(self, p: Program) -> None:
         """Keep the velocities of the prediction."""
@@ -328,16 +328,16 @@ class Matching(System):
     def record_velocities(self, p: Program) -> None:
         """Give free lumps the spin back that velocities from positions lose."""
         records = self.lumps, self.matched, self._particles
-        p.launch(sum_spin, self.pieces, *records, self._h, self._growth, count=len(self.pieces), grain=PIECES)
-        p.launch(find_spin, self.pieces, self.lumps, self._particles, count=len(self.lumps), grain=GRAIN)
+        p.launch(sum_spin, self.chunks, *records, self._h, self._growth, count=len(self.chunks), grain=PIECES)
+        p.launch(find_spin, self.chunks, self.lumps, self._particles, count=len(self.lumps), grain=GRAIN)
         p.launch(apply_spin, self.matched, self.lumps, self._particles, count=len(self.matched), grain=GRAIN)
 
 
-def lump_pieces(lumps: ShapeMatching) -> LumpPieces:
+def lump_chunks(lumps: ShapeMatching) -> LumpChunks:
     """The record of the pieces of lumps."""
-    pieces = LumpPieces.zeros(len(lumps.lump_pieces))
-    pieces.lump[...], pieces.begin[...], pieces.end[...] = lumps.lump_pieces.T
-    return pieces
+    chunks = LumpChunks.zeros(len(lumps.lump_chunks))
+    chunks.lump[...], chunks.begin[...], chunks.end[...] = lumps.lump_chunks.T
+    return chunks
 
 
 def _ranges(starts: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from shinari.geometry.topology import edges
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.scene.contents import Contents
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 from shinari.systems.failure.tearing import elements_left, faces_left
 
 # A loop of rope cannot be bent to less than its own radius: points nearer along it than half such a loop never touch.
@@ -27,14 +27,14 @@ class Participants:
         beads: Loose particles, which keep off the segments of ropes, as edges of length zero, (L, 2) uint32.
         segments: Segments of ropes, (S, 2) uint32.
         triangles: Triangles of sheets, (F, 3) uint32.
-        members: Particles of each thing that takes part, as a list by thing; None: it does not.
-        alone: Things that pass through themselves, (T,) bool.
-        ignored: Sorted keys first x T + second (first < second) of things that ignore each other, (I,) int64.
+        members: Particles of each object that takes part, as a list by object; None: it does not.
+        alone: Objects that pass through themselves, (T,) bool.
+        ignored: Sorted keys first x T + second (first < second) of objects that ignore each other, (I,) int64.
         reach_along: Distance along a rope or rod below which its points never touch each other, and how long it is
-            around when it is a ring, else infinite [m], by thing, (T, 2).
+            around when it is a ring, else infinite [m], by object, (T, 2).
         arcs: Distance along the rope of each particle [m], (N,).
         neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
-        neighbours: Particles that share an edge or a row between things with each particle, ascending.
+        neighbours: Particles that share an edge or a row between objects with each particle, ascending.
         rest: Positions at the start relative to the origin of the group, (N, 3).
         edge_length: Median length of all edges [m].
     """
@@ -54,8 +54,8 @@ class Participants:
     rest: np.ndarray
     edge_length: float
 
-    def may_meet(self, first: int, second: int) -> bool:
-        """Whether two things, or a thing and itself, may touch through edges and triangles."""
+    def may_collide(self, first: int, second: int) -> bool:
+        """Whether two objects, or an object and itself, may touch through edges and triangles."""
         if self.members[first] is None or self.members[second] is None:
             return False
         if first == second:
@@ -71,7 +71,7 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
     members: list[np.ndarray | None] = []
     arcs = np.zeros(model.particle_count)
     start = 0
-    for thing, group in enumerate(groups):
+    for owner, group in enumerate(groups):
         own = slots[start : start + len(group.positions)]
         start += len(own)
         thick = group.radii > 0.0
@@ -79,7 +79,7 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         if not thick.any():
             continue
         points.append(own[thick])
-        left = None if state is None else elements_left(model, state, thing)
+        left = None if state is None else elements_left(model, state, owner)
         if group.faces is not None and group.self_collision != "particles":
             faces = faces_left(group, left)
             triangles.append(own[faces])
@@ -141,7 +141,7 @@ def _joined(parts: list[np.ndarray], width: int) -> np.ndarray:
 
 
 def _links(model: Model, state: State | None) -> np.ndarray:
-    """Pairs of particles of different things that share a row which has not let go, (K, 2)."""
+    """Pairs of particles of different objects that share a row which has not let go, (K, 2)."""
     pairs = [np.zeros((0, 2), np.uint32)]
     for name, block in model.blocks.items():
         broken = None if state is None else state.broken.get(name)

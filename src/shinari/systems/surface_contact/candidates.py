@@ -21,9 +21,9 @@ from shinari.model.model import Model
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.records import (
     Candidates,
+    DetectionState,
     Filtered,
     Joints,
-    Look,
     Members,
     Objects,
     Paths,
@@ -44,7 +44,7 @@ EVERY, OWN, FIRST, SECOND = range(4)
 def skin_of(model: Model, who: Participants) -> Skin:
     """What contacts know of each particle."""
     skin = Skin.zeros(model.particle_count, model.real)
-    skin.bind(radius=model.radii, thing=model.owners, arc=who.arcs, rest=who.rest)
+    skin.bind(radius=model.radii, owner=model.owners, arc=who.arcs, rest=who.rest)
     skin.free[...] = model.inverse_masses > 0.0
     return skin
 
@@ -73,7 +73,7 @@ class Elements:
 
     def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
         self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
-        self.side = Side(points=np.ascontiguousarray(points[:, columns]), thing=model.owners[points[:, 0]])
+        self.side = Side(points=np.ascontiguousarray(points[:, columns]), owner=model.owners[points[:, 0]])
         rest = (model.origins[model.groups[points]] + who.rest[points]).mean(axis=1)
         self.tree = Bvh(rest, model.real)
         self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
@@ -85,7 +85,7 @@ class Elements:
         return len(self.side)
 
 
-class Meeting:
+class ElementPairs:
     """Two tables of elements that may meet, and the searches for their pairs."""
 
     def __init__(self, first: Elements, second: Elements) -> None:
@@ -117,31 +117,33 @@ class Finder:
             Elements(each, model, who) if len(each) else None for each in tables
         )
         both = (points, triangles), (edges, edges), (beads, segments)
-        self._meetings = [Meeting(a, b) for a, b in both if a is not None and b is not None]
-        found = [each for meeting in self._meetings for each in (meeting.first, meeting.second)]
+        self._meetings = [ElementPairs(a, b) for a, b in both if a is not None and b is not None]
+        found = [each for element_pairs in self._meetings for each in (element_pairs.first, element_pairs.second)]
         self._elements = list(dict.fromkeys(found))
         self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
         self._scan = Scan(self._flags)
 
-    def record_find(self, p: Program, look: Look) -> None:
+    def record_find(self, p: Program, detection: DetectionState) -> None:
         """Find all pairs that can touch while every particle stays near its way."""
         count, records = len(self.skin), (self.paths, self.skin, self.objects)
-        p.launch(set_box, self.paths, look, count=count, grain=1024)
+        p.launch(set_box, self.paths, detection, count=count, grain=1024)
         p.launch(set_object_box, *records, count=self._things, grain=1)
         p.launch(find_region, self.objects, self._things, count=self._things, grain=16)
         p.launch(mark_inside, *records, count=count, grain=2048)
         self._record_boxes(p)
         p.serial(start_candidates, self._table.table)
-        for meeting in self._meetings:
-            meeting.second.tree.record_refit(p)
-        for meeting in self._meetings:
-            overlaps, mode = meeting.every
-            overlaps.record(p, len(meeting.first))
-            self._record_filter(p, meeting, overlaps, mode)
+        for element_pairs in self._meetings:
+            element_pairs.second.tree.record_refit(p)
+        for element_pairs in self._meetings:
+            overlaps, mode = element_pairs.every
+            overlaps.record(p, len(element_pairs.first))
+            self._record_filter(p, element_pairs, overlaps, mode)
 
-    def record_boxes_of(self, p: Program, look: Look, who: Members, count: tuple[np.ndarray, int]) -> None:
+    def record_boxes_of(
+        self, p: Program, detection: DetectionState, who: Members, count: tuple[np.ndarray, int]
+    ) -> None:
         """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
-        p.launch(renew_box, who, self.paths, self.skin, self.objects, look, count=count, grain=256)
+        p.launch(renew_box, who, self.paths, self.skin, self.objects, detection, count=count, grain=256)
 
     def record_renew(self, p: Program) -> None:
         """Find the pairs in which particles that are astray take part."""
@@ -152,20 +154,20 @@ class Finder:
             p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
             each.scan.record(p, len(each))
             p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
-        for meeting in self._meetings:
-            for overlaps, mode, queries in meeting.some:
+        for element_pairs in self._meetings:
+            for overlaps, mode, queries in element_pairs.some:
                 overlaps.record(p, queries.scan.total)
-                self._record_filter(p, meeting, overlaps, mode)
+                self._record_filter(p, element_pairs, overlaps, mode)
 
     def _record_boxes(self, p: Program) -> None:
         for each in self._elements:
             records = each.side, self.skin, self.paths, self.objects, each.tree.boxes
             p.launch(set_row_box, *records, count=len(each), grain=1024)
 
-    def _record_filter(self, p: Program, meeting: Meeting, overlaps: Overlaps, mode: int) -> None:
+    def _record_filter(self, p: Program, element_pairs: ElementPairs, overlaps: Overlaps, mode: int) -> None:
         """Add to the candidates the overlapping pairs that may touch."""
-        total, table, edges = overlaps.total, self._table, meeting.first.edges
-        sides = overlaps.pairs, meeting.first.side, meeting.second.side
+        total, table, edges = overlaps.total, self._table, element_pairs.first.edges
+        sides = overlaps.pairs, element_pairs.first.side, element_pairs.second.side
         self._scan.make_room(p, total)
         p.require(self._filtered, total)
         surface = self.paths, self.skin, self.objects, self._joints
@@ -183,10 +185,10 @@ class Finder:
 
 
 @steady
-def box_of(i, paths, look):
+def box_of(i, paths, detection):
     """Box around three places that a particle passes."""
-    a, b = sub(paths.place[i], look.here[0]), sub(paths.goal[i], look.drift[0])
-    ahead, stray, v, mean = look.ahead[0], look.stray[0], paths.velocity[i], look.velocity[0]
+    a, b = sub(paths.place[i], detection.here[0]), sub(paths.goal[i], detection.drift[0])
+    ahead, stray, v, mean = detection.ahead[0], detection.stray[0], paths.velocity[i], detection.velocity[0]
     c = b[0] + ahead * (v[0] - mean[0]), b[1] + ahead * (v[1] - mean[1]), b[2] + ahead * (v[2] - mean[2])
     low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
     high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
@@ -197,23 +199,23 @@ def box_of(i, paths, look):
 
 
 @kernel(fastmath=STEADY)
-def set_box(i, paths: Paths, look: Look):
+def set_box(i, paths: Paths, detection: DetectionState):
     """Set the box of a particle."""
-    paths.low[i], paths.high[i] = box_of(i, paths, look)
+    paths.low[i], paths.high[i] = box_of(i, paths, detection)
 
 
 @kernel(fastmath=STEADY)
-def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, look: Look):
+def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, detection: DetectionState):
     """Set the box of a particle that is astray; all that leave the region that was looked at write the same."""
     i = np.int64(who.particle[k])
-    low, high = box_of(i, paths, look)
+    low, high = box_of(i, paths, detection)
     paths.low[i], paths.high[i] = low, high
-    own = objects.box[skin.thing[i]]
+    own = objects.box[skin.owner[i]]
     out = low[0] < own[0] or low[1] < own[1] or low[2] < own[2]
     out = out or high[0] > own[3] or high[1] > own[4] or high[2] > own[5]
     if out or not paths.inside[i]:
-        look.some[0] = 0
-        look.every[0] = 1
+        detection.some[0] = 0
+        detection.every[0] = 1
 
 
 @kernel(fastmath=STEADY)
@@ -237,7 +239,7 @@ def find_region(a, objects: Objects, things: int):
     for b in range(things):
         q = objects.box[b]
         near = p[0] <= q[3] and p[1] <= q[4] and p[2] <= q[5] and q[0] <= p[3] and q[1] <= p[4] and q[2] <= p[5]
-        if near and may_meet(a, b, objects):
+        if near and may_collide(a, b, objects):
             x0, y0, z0 = min(x0, max(p[0], q[0])), min(y0, max(p[1], q[1])), min(z0, max(p[2], q[2]))
             x1, y1, z1 = max(x1, min(p[3], q[3])), max(y1, min(p[4], q[4])), max(z1, min(p[5], q[5]))
     objects.region[a] = x0, y0, z0, x1, y1, z1
@@ -246,7 +248,7 @@ def find_region(a, objects: Objects, things: int):
 @kernel(fastmath=STEADY)
 def mark_inside(i, paths: Paths, skin: Skin, objects: Objects):
     """Mark a particle that is where its object can meet another."""
-    region, r, low, high = objects.region[skin.thing[i]], skin.radius[i], paths.low[i], paths.high[i]
+    region, r, low, high = objects.region[skin.owner[i]], skin.radius[i], paths.low[i], paths.high[i]
     paths.inside[i] = (
         low[0] - r <= region[3] and low[1] - r <= region[4] and low[2] - r <= region[5]
         and high[0] + r >= region[0] and high[1] + r >= region[1] and high[2] + r >= region[2]
@@ -270,7 +272,7 @@ def set_row_box(r, side: Side, skin: Skin, paths: Paths, objects: Objects, boxes
         max(p[0] + a, max(q[0] + b, s[0] + c)), max(p[1] + a, max(q[1] + b, s[1] + c)),
         max(p[2] + a, max(q[2] + b, s[2] + c))
     )  # fmt: skip
-    region = objects.region[side.thing[r]]
+    region = objects.region[side.owner[r]]
     meets = low[0] <= region[3] and low[1] <= region[4] and low[2] <= region[5]
     meets = meets and high[0] >= region[0] and high[1] >= region[1] and high[2] >= region[2]
     if not meets:
@@ -288,7 +290,7 @@ def choose_row(r, side: Side, paths: Paths, flags: Offsets):
 def chosen(side, r, paths):
     """Whether a particle of an element is astray."""
     i, j, k = side.points[r]
-    return paths.astray[i] or paths.astray[j] or paths.astray[k]
+    return paths.outside[i] or paths.outside[j] or paths.outside[k]
 
 
 @kernel
@@ -309,7 +311,7 @@ def ignore_each_other(key: int, objects: Objects) -> bool:
 
 
 @steady
-def may_meet(a, b, objects):
+def may_collide(a, b, objects):
     """Whether two objects, or an object and itself, may touch through edges and triangles."""
     if not (objects.takes_part[a] and objects.takes_part[b]):
         return False
@@ -319,9 +321,9 @@ def may_meet(a, b, objects):
 
 
 @shared(fastmath=STEADY)
-def strangers(i: int, j: int, skin: Skin, objects: Objects) -> bool:
+def objects_may_collide(i: int, j: int, skin: Skin, objects: Objects) -> bool:
     """Whether the objects of two particles may meet, and, along a rope, at these places."""
-    a, b = np.int64(skin.thing[i]), np.int64(skin.thing[j])
+    a, b = np.int64(skin.owner[i]), np.int64(skin.owner[j])
     if a != b:
         return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
     along, reach = abs(skin.arc[i] - skin.arc[j]), objects.reach_along[a]
@@ -338,7 +340,7 @@ def joined(i: int, j: int, joints: Joints) -> bool:
 
 
 @steady
-def way_between(edges, x, i0, i1, i2, i3):
+def separation(edges, x, i0, i1, i2, i3):
     """Vector between the nearest points of a point and a triangle, or of two edges, at positions x."""
     o = x[i0]
     a, b, c = sub(x[i1], o), sub(x[i2], o), sub(x[i3], o)
@@ -392,16 +394,18 @@ def filter_pair(
     apart = i0 != i2 and i0 != i3 and ((i1 != i2 and i1 != i3) if edges else i0 != i1)
     if not apart or skin.absent[i0] or not (skin.free[i0] or skin.free[i1] or skin.free[i2] or skin.free[i3]):
         return
-    if not strangers(i0, j, skin, objects):
+    if not objects_may_collide(i0, j, skin, objects):
         return
     if edges and not (
-        strangers(i0, i3, skin, objects) and strangers(i1, i2, skin, objects) and strangers(i1, i3, skin, objects)
+        objects_may_collide(i0, i3, skin, objects)
+        and objects_may_collide(i1, i2, skin, objects)
+        and objects_may_collide(i1, i3, skin, objects)
     ):
         return
     gap = skin.radius[i0] + skin.radius[j]
     # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
-    way = way_between(edges, paths.place, i0, i1, i2, i3)
-    n = scale(way, reciprocal(norm(way)))
+    separating_vector = separation(edges, paths.place, i0, i1, i2, i3)
+    n = scale(separating_vector, reciprocal(norm(separating_vector)))
     m, low, high = neg(n), paths.low, paths.high
     above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
     other = lowest(n if edges else m, low[i1], high[i1])
@@ -412,10 +416,10 @@ def filter_pair(
     near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
     near = near or (edges and joined(i1, i3, joints))
     if near:
-        if skin.thing[i0] != skin.thing[j]:
+        if skin.owner[i0] != skin.owner[j]:
             return
         # neighbours of one sheet keep the distance that they have at rest where it is less
-        gap = min(gap, norm(way_between(edges, skin.rest, i0, i1, i2, i3)))
+        gap = min(gap, norm(separation(edges, skin.rest, i0, i1, i2, i3)))
     filtered.gap[r] = gap
     flags.start[r] = gap > ZERO
 

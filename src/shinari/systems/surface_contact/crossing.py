@@ -17,7 +17,17 @@ from shinari.maths.eigen import eigen
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
-from shinari.systems.surface_contact.records import Frames, Look, Members, Mending, Paths, Rows, Sums, Table, Zones
+from shinari.systems.surface_contact.records import (
+    CrossingState,
+    DetectionState,
+    Frames,
+    Members,
+    Paths,
+    Rows,
+    Sums,
+    Table,
+    Zones,
+)
 from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import TANGLED, add_to, relative, shift
 
@@ -43,44 +53,44 @@ class Crossing:
     """Certifies the displacements of a substep, and mends them.
 
     Attributes:
-        mending: What it did in this step.
+        crossing_state: What it did in this step.
     """
 
     def __init__(self, table: RowTable, particles: Particles, paths: Paths, frames: Frames, members: Members) -> None:
         self._table, self._particles, self._paths, self._frames = table, particles, paths, frames
         self._members, self._sums = members, Sums.zeros(-(-len(members) // BLOCK))
-        self.mending = Mending.zeros(1, particles.precision)
+        self.crossing_state = CrossingState.zeros(1, particles.precision)
         self._zones = Zones.zeros(len(particles))
 
-    def record(self, p: Program, look: Look, h: float) -> None:
+    def record(self, p: Program, detection: DetectionState, h: float) -> None:
         """Push apart what meets, then let what still does move as one."""
-        mending, particles, paths, frames = self.mending, self._particles, self._paths, self._frames
+        crossing_state, particles, paths, frames = self.crossing_state, self._particles, self._paths, self._frames
         rows, table, count = self._table.rows, self._table.table, len(self._particles)
-        p.serial(start_mending, mending)
-        with p.repeat(ROUNDS + ZONES + 1, until=(mending.clear, 0)):
-            p.launch(sum_moves, self._members, look, particles, paths, self._sums, count=len(self._sums), grain=2)
-            p.serial(find_mean_move, self._sums, look, mending)
-            p.launch(measure_length, particles, paths, mending, count=count, grain=2048)
-            p.launch(find_impact, rows, particles, paths, frames, mending, count=(table.rows, 0), grain=1024)
-            p.serial(choose_turn, mending)
-            with p.when((mending.part, 0)):
-                p.serial(part_rows, table, rows, particles, paths, frames, mending, h)
-            with p.when((mending.join, 0)):
-                p.serial(join_zones, table, rows, self._zones, mending)
+        p.serial(start_crossings, crossing_state)
+        with p.repeat(ROUNDS + ZONES + 1, until=(crossing_state.clear, 0)):
+            p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=2)
+            p.serial(find_mean_move, self._sums, detection, crossing_state)
+            p.launch(measure_length, particles, paths, crossing_state, count=count, grain=2048)
+            p.launch(find_impact, rows, particles, paths, frames, crossing_state, count=(table.rows, 0), grain=1024)
+            p.serial(choose_turn, crossing_state)
+            with p.when((crossing_state.part, 0)):
+                p.serial(part_rows, table, rows, particles, paths, frames, crossing_state, h)
+            with p.when((crossing_state.join, 0)):
+                p.serial(join_zones, table, rows, self._zones, crossing_state)
                 p.launch(move_zone, self._zones, particles, paths, count=count, grain=1024)
 
 
 @kernel
-def start_mending(_, mending: Mending):
+def start_crossings(_, crossing_state: CrossingState):
     """Nothing has been tried in this substep."""
-    mending.turn[0], mending.clear[0] = 0, 0
+    crossing_state.turn[0], crossing_state.clear[0] = 0, 0
 
 
 @kernel
-def sum_moves(b, members: Members, look: Look, particles: Particles, paths: Paths, sums: Sums):
+def sum_moves(b, members: Members, detection: DetectionState, particles: Particles, paths: Paths, sums: Sums):
     """Sum of the displacements of a block of particles."""
     x, y, z = 0.0, 0.0, 0.0
-    for m in range(b * BLOCK, min((b + 1) * BLOCK, look.members[0])):
+    for m in range(b * BLOCK, min((b + 1) * BLOCK, detection.members[0])):
         i = members.particle[m]
         now, begin = particles.x[i], paths.begin[i]
         x += np.float64(now[0] - begin[0])
@@ -90,33 +100,33 @@ def sum_moves(b, members: Members, look: Look, particles: Particles, paths: Path
 
 
 @kernel
-def find_mean_move(_, sums: Sums, look: Look, mending: Mending):
+def find_mean_move(_, sums: Sums, detection: DetectionState, crossing_state: CrossingState):
     """Mean displacement; nothing has met yet."""
-    x, y, z, like = 0.0, 0.0, 0.0, mending.mean[0, 0]
+    x, y, z, like = 0.0, 0.0, 0.0, crossing_state.mean[0, 0]
     for b in range(len(sums)):
         x, y, z = x + sums.goal[b, 0], y + sums.goal[b, 1], z + sums.goal[b, 2]
-    count = max(look.members[0], 1)
-    mending.mean[0] = convert(x / count, like), convert(y / count, like), convert(z / count, like)
-    mending.hit[0] = 0
+    count = max(detection.members[0], 1)
+    crossing_state.mean[0] = convert(x / count, like), convert(y / count, like), convert(z / count, like)
+    crossing_state.hit[0] = 0
 
 
 @kernel(fastmath=STEADY)
-def measure_length(i, particles: Particles, paths: Paths, mending: Mending):
+def measure_length(i, particles: Particles, paths: Paths, crossing_state: CrossingState):
     """Length of the displacement of a particle less the mean."""
     x, begin = particles.x[i], paths.begin[i]
-    paths.length[i] = norm(sub(sub((x[0], x[1], x[2]), begin), mending.mean[0]))
+    paths.length[i] = norm(sub(sub((x[0], x[1], x[2]), begin), crossing_state.mean[0]))
 
 
 @kernel
-def choose_turn(_, mending: Mending):
+def choose_turn(_, crossing_state: CrossingState):
     """What happens to displacements that meet."""
-    turn = mending.turn[0]
-    mending.turn[0] = turn + 1
-    mending.part[0] = mending.hit[0] != 0 and turn < ROUNDS
-    mending.join[0] = mending.hit[0] != 0 and ROUNDS <= turn < ROUNDS + ZONES
-    mending.clear[0] = not (mending.part[0] or mending.join[0])
-    mending.unmended[0] += mending.clear[0] and mending.hit[0]
-    mending.zones[0] += mending.join[0]
+    turn = crossing_state.turn[0]
+    crossing_state.turn[0] = turn + 1
+    crossing_state.part[0] = crossing_state.hit[0] != 0 and turn < ROUNDS
+    crossing_state.join[0] = crossing_state.hit[0] != 0 and ROUNDS <= turn < ROUNDS + ZONES
+    crossing_state.clear[0] = not (crossing_state.part[0] or crossing_state.join[0])
+    crossing_state.unresolved[0] += crossing_state.clear[0] and crossing_state.hit[0]
+    crossing_state.zones[0] += crossing_state.join[0]
 
 
 @steady
@@ -159,7 +169,7 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
 
 
 @kernel(fastmath=STEADY)
-def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, mending: Mending):
+def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, crossing_state: CrossingState):
     """Time of impact of a row, 1 where its displacements are safe. All that meet write the same flag."""
     rows.time[r] = ONE
     gap, two, lengths = rows.gap[r], rows.edges[r], paths.length
@@ -179,12 +189,19 @@ def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
                   step_of(begin, x, i3), least)  # fmt: skip
     rows.time[r] = time
     if time < ONE:
-        mending.hit[0] = 1
+        crossing_state.hit[0] = 1
 
 
 @kernel(fastmath=STEADY)
 def part_rows(
-    _, table: Table, rows: Rows, particles: Particles, paths: Paths, frames: Frames, mending: Mending, h: real
+    _,
+    table: Table,
+    rows: Rows,
+    particles: Particles,
+    paths: Paths,
+    frames: Frames,
+    crossing_state: CrossingState,
+    h: real,
 ):
     """Push the ends of displacements that meet apart along the normal of the impact, one pair after the other."""
     groups, origins, begin, x = particles.group, frames.origin, paths.begin, particles.x
@@ -192,7 +209,7 @@ def part_rows(
         time = rows.time[r]
         if time >= ONE:
             continue
-        mending.impacts[0] += 1
+        crossing_state.impacts[0] += 1
         i0, i1, i2, i3 = rows.points[r]
         o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
         w0, w1, w2, w3 = step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2), step_of(begin, x, i3)
@@ -200,8 +217,8 @@ def part_rows(
         b = add(relative(begin, i0, i2, o2), scale(sub(w2, w0), time))
         c = add(relative(begin, i0, i3, o3), scale(sub(w3, w0), time))
         w = nearest_points(rows.edges[r], a, b, c)
-        way = gap_vector(w, a, b, c)
-        n = scale(way, reciprocal(norm(way)))
+        separating_vector = gap_vector(w, a, b, c)
+        n = scale(separating_vector, reciprocal(norm(separating_vector)))
         ends = gap_vector(w, relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3))
         depth = min(PARTED * rows.gap[r], rows.start[r]) - dot(n, ends)
         m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
@@ -227,14 +244,14 @@ def root(zones, i):
 
 
 @kernel
-def join_zones(_, table: Table, rows: Rows, zones: Zones, mending: Mending):
+def join_zones(_, table: Table, rows: Rows, zones: Zones, crossing_state: CrossingState):
     """Join the zones of all particles of rows that still meet; a zone has the name of its first particle."""
-    if mending.turn[0] == ROUNDS + 1:
+    if crossing_state.turn[0] == ROUNDS + 1:
         for i in range(len(zones)):
             zones.name[i] = i
     for r in range(table.rows[0]):
         if rows.time[r] < ONE:
-            mending.impacts[0] += 1
+            crossing_state.impacts[0] += 1
             first = root(zones, np.int64(rows.points[r, 0]))
             for k in range(1, 4):
                 other = root(zones, np.int64(rows.points[r, k]))

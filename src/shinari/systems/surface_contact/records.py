@@ -9,7 +9,7 @@ class Skin(Record):
     """What contacts know of each particle, N rows."""
 
     radius = Field(real, unit="m", doc="half of the distance that it keeps")
-    thing = Field(np.uint16, doc="object that it belongs to")
+    owner = Field(np.uint16, doc="object that it belongs to")
     free = Field(np.bool_, doc="whether it can move")
     absent = Field(np.bool_, doc="whether it waits in an emitter")
     arc = Field(real, unit="m", doc="distance along the rope")
@@ -25,7 +25,7 @@ class Paths(Record):
     velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
     low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, without its radius")
     high = Field(real, 3, unit="m", doc="high corner")
-    astray = Field(np.bool_, doc="whether it leaves its box")
+    outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
     length = Field(real, unit="m", doc="length of the displacement in the substep less the mean")
     travel = Field(real, 2, unit="m", doc="sum of the lengths in this step, and the next length")
@@ -77,7 +77,7 @@ class Sums(Record):
     largest = Field(np.float64, unit="m", doc="largest coordinate")
 
 
-class Look(Record):
+class DetectionState(Record):
     """One row: the state of the detection."""
 
     centre = Field(np.float64, 3, unit="m", doc="mean place")
@@ -105,7 +105,7 @@ class Side(Record):
     """Points, three times the same; edges, the last particle twice; triangles."""
 
     points = Field(np.uint32, 3)
-    thing = Field(np.uint16, doc="object of the first")
+    owner = Field(np.uint16, doc="object of the first")
 
 
 class Filtered(Record):
@@ -173,7 +173,7 @@ class Zones(Record):
     size = Field(np.int64, doc="particles of the zone, at its first one")
 
 
-class Mending(Record):
+class CrossingState(Record):
     """One row: the state of what keeps displacements from crossing."""
 
     mean = Field(real, 3, unit="m", doc="mean displacement")
@@ -184,4 +184,4 @@ class Mending(Record):
     join = Field(np.int64, doc="whether they move as one in this turn")
     impacts = Field(np.int64, doc="displacements that met in this step, and were mended")
     zones = Field(np.int64, doc="turns in this step in which particles had to move as one")
-    unmended = Field(np.int64, doc="substeps in this step after which displacements still met")
+    unresolved = Field(np.int64, doc="substeps in this step after which displacements still met")

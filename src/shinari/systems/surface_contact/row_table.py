@@ -3,11 +3,20 @@
 import numpy as np
 
 from shinari.collision.broad.blocks import BlockColours, Claims
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ZERO
-from shinari.systems.surface_contact.records import BlockOverlaps, Candidates, Look, Paths, Places, Rows, Skin, Table
+from shinari.systems.surface_contact.records import (
+    BlockOverlaps,
+    Candidates,
+    DetectionState,
+    Paths,
+    Places,
+    Rows,
+    Skin,
+    Table,
+)
 from shinari.systems.surface_contact.rows import BLOCK
 
 
@@ -38,19 +47,19 @@ class RowTable:
             array[...] = 0
         self.colours.turn.colours[0] = self.colours.turn.blocks[0] = 0
 
-    def record_exchange(self, p: Program, paths: Paths, look: Look) -> None:
+    def record_exchange(self, p: Program, paths: Paths, detection: DetectionState) -> None:
         """Take the candidates as rows instead of those of particles that are astray, or of all; none is active yet."""
         rows, table, retired = self.rows, self.table, self._retired
         self._scan.make_room(p, (table.rows, 0))
-        p.launch(retire, rows, paths, look, self._flags, count=(table.rows, 0), grain=1024)
+        p.launch(retire, rows, paths, detection, self._flags, count=(table.rows, 0), grain=1024)
         self._scan.record(p, (table.rows, 0))
         p.copy(self._scan.total, (table.retired, 0))
         p.require(retired, (table.retired, 0))
         p.launch(list_retired, self._flags, retired, count=(table.rows, 0), grain=4096)
-        p.serial(count_pushed, table, retired, rows)
+        p.serial(count_active, table, retired, rows)
         p.require(self._kept, (table.room, 0))
-        p.serial(keep_pushed, table, retired, rows, self._kept)
-        p.serial(count_unused, table, look)
+        p.serial(keep_active, table, retired, rows, self._kept)
+        p.serial(count_unused, table, detection)
         p.require(self._unused, (table.room, 0))
         p.launch(append_unused, table, retired, self._unused, count=(table.retired, 0), grain=4096)
         p.serial(count_rows, table)
@@ -62,25 +71,27 @@ class RowTable:
         self.colours.record_colour(p, (table.rows, 0))
         p.require(self.overlaps, (self.colours.turn.blocks, 0))
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The rows that have pushed."""
         counts = self.table.kept[0], self.table.rows[0]
-        return Touches.joined([_pushed(*each) for each in zip((self._kept, self.rows), counts, strict=True)])
+        return ContactImpulses.joined([_pushed(*each) for each in zip((self._kept, self.rows), counts, strict=True)])
 
 
-def _pushed(rows: Rows, count: np.int64) -> Touches:
+def _pushed(rows: Rows, count: np.int64) -> ContactImpulses:
     on = np.flatnonzero((rows.impulse[:count] != 0.0).any(axis=1))
     double = np.float64
     weights, normals, impulses = rows.weights[on], rows.normal[on], rows.impulse[on]
     none = np.full(len(on), -1)
-    return Touches(rows.points[on], weights.astype(double), none, normals.astype(double), impulses.astype(double))
+    return ContactImpulses(
+        rows.points[on], weights.astype(double), none, normals.astype(double), impulses.astype(double)
+    )
 
 
 @kernel
-def retire(r, rows: Rows, paths: Paths, look: Look, flags: Offsets):
+def retire(r, rows: Rows, paths: Paths, detection: DetectionState, flags: Offsets):
     """Let a row push no more if one of its particles is astray, or if all pairs are found anew."""
     i0, i1, i2, i3 = rows.points[r]
-    own = look.every[0] != 0 or paths.astray[i0] or paths.astray[i1] or paths.astray[i2] or paths.astray[i3]
+    own = detection.every[0] != 0 or paths.outside[i0] or paths.outside[i1] or paths.outside[i2] or paths.outside[i3]
     if own and rows.gap[r] >= ZERO:
         rows.gap[r], rows.active[r] = np.float32(-1.0), False
         flags.start[r] = 1
@@ -96,7 +107,7 @@ def list_retired(r, flags: Offsets, retired: Places):
 
 
 @kernel
-def count_pushed(_, table: Table, retired: Places, rows: Rows):
+def count_active(_, table: Table, retired: Places, rows: Rows):
     """Room for the retired rows that have pushed."""
     room = table.kept[0]
     for k in range(table.retired[0]):
@@ -106,7 +117,7 @@ def count_pushed(_, table: Table, retired: Places, rows: Rows):
 
 
 @kernel
-def keep_pushed(_, table: Table, retired: Places, rows: Rows, kept: Rows):
+def keep_active(_, table: Table, retired: Places, rows: Rows, kept: Rows):
     """Keep for the report of the step what the retired rows have pushed."""
     at = table.kept[0]
     for k in range(table.retired[0]):
@@ -120,9 +131,9 @@ def keep_pushed(_, table: Table, retired: Places, rows: Rows, kept: Rows):
 
 
 @kernel
-def count_unused(_, table: Table, look: Look):
+def count_unused(_, table: Table, detection: DetectionState):
     """Room for the rows that are not used; when all pairs are found anew the table is empty."""
-    if look.every[0]:
+    if detection.every[0]:
         table.rows[0], table.unused[0], table.retired[0] = 0, 0, 0
     table.room[0] = table.unused[0] + table.retired[0]
 

@@ -33,7 +33,7 @@ SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
 # each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
-# Nearer than this part of the gap two things count as crossing already: the way between them has no direction.
+# Nearer than this part of the gap two objects count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
 
 
@@ -67,9 +67,9 @@ def evaluate(r, watched, rows, particles, paths, frames, h):
     o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     w = nearest_points(rows.edges[r], a, b, c)
-    way = gap_vector(w, a, b, c)
-    distance = norm(way)
-    n = scale(way, reciprocal(distance))
+    separating_vector = gap_vector(w, a, b, c)
+    distance = norm(separating_vector)
+    n = scale(separating_vector, reciprocal(distance))
     speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
     rows.start[r] = distance
     rows.base[r] = distance + travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0]
@@ -154,7 +154,7 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
     mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
     if mobility <= ZERO:
         return ZERO * h
-    law = combined_surface(objects.surface[skin.thing[i0]], objects.surface[skin.thing[i2]])
+    law = combined_surface(objects.surface[skin.owner[i0]], objects.surface[skin.owner[i2]])
     softness = law[3] / (h * h)
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
     before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
@@ -226,7 +226,7 @@ def bounce_block(
         if rows.multiplier[r] <= ZERO or rows.approach[r] >= -slow:
             continue
         i0, i1, i2, i3 = rows.points[r]
-        e = max(objects.surface[skin.thing[i0], 2], objects.surface[skin.thing[i2], 2])
+        e = max(objects.surface[skin.owner[i0], 2], objects.surface[skin.owner[i2], 2])
         if e <= ZERO:
             continue
         w, n = rows.weights[r], rows.normal[r]

@@ -1,4 +1,4 @@
-"""Looks at a scene before it runs: warns of things that overlap, or intersect, where they were put.
+"""Looks at a scene before it runs: warns of objects that overlap, or intersect, where they were put.
 
 Points, edges and triangles are compared as lines with faces: a loose particle is a line of length zero, a segment of
 rope also a face whose last two corners are one. The distance of a line and a face that it does not pierce is the least
@@ -46,12 +46,12 @@ class Places:
 
 @dataclass(frozen=True)
 class Part:
-    """What of a thing takes part, with boxes that hold its thickness.
+    """What of an object takes part, with boxes that hold its thickness.
 
     Attributes:
         lines: Edges, segments and loose particles, (L, 2) uint32.
         faces: Triangles and segments, (F, 3) uint32.
-        low: Low corner of the thing [m], (3,).
+        low: Low corner of the object [m], (3,).
         high: High corner [m], (3,).
     """
 
@@ -63,25 +63,25 @@ class Part:
 
 @dataclass(frozen=True)
 class Overlap:
-    """How two things, or a thing and itself, lie in each other.
+    """How two objects, or an object and itself, lie in each other.
 
     Attributes:
         depth: How far they would have to be moved apart at the worst place [m].
-        touching: Whether they have no distance there.
+        solves_contacts: Whether they have no distance there.
         edges: Edges that pierce triangles.
         triangles: Triangles that they pierce.
         particle: Particle of the first at the worst place, in solver order.
     """
 
     depth: float
-    touching: bool
+    solves_contacts: bool
     edges: int
     triangles: int
     particle: int
 
 
 def warn_of_overlaps(scene: Contents, model: Model) -> None:
-    """Warn of each two things that overlap, and of each sheet that intersects itself, where they were put.
+    """Warn of each two objects that overlap, and of each sheet that intersects itself, where they were put.
 
     Balls against balls are not looked at here, see `shinari.systems.particle_contact.build`; nor are colliders.
 
@@ -100,9 +100,9 @@ def warn_of_overlaps(scene: Contents, model: Model) -> None:
         joint = _around_joints(links, model.owners, first, second, who)
         overlap = _overlap(parts[first], parts[second], places, joint)
         if overlap is not None:
-            name, particles = model.things[first]
+            name, particles = model.object_ranges[first]
             place = f"particle {added[overlap.particle] - particles.start} of {name!r}"
-            text = _text(name, None if first == second else model.things[second][0], overlap, place)
+            text = _text(name, None if first == second else model.object_ranges[second][0], overlap, place)
             warn(text, ContactWarning)
 
 
@@ -113,7 +113,7 @@ def _text(one: str, other: str | None, overlap: Overlap, place: str) -> str:
         return (
             f"{both} at the start: {overlap.edges} edges pierce {overlap.triangles} triangles, one at {place}; {stay}"
         )
-    if overlap.touching:
+    if overlap.solves_contacts:
         return f"{both} at the start: there is no distance at {place}, so neither side is the right one; {stay}"
     return (
         f"{one!r} and {other!r} overlap at the start, by {overlap.depth:.3g} m at {place}; they are pushed apart at "
@@ -122,11 +122,11 @@ def _text(one: str, other: str | None, overlap: Overlap, place: str) -> str:
 
 
 def _parts(who: Participants, model: Model, places: Places) -> dict[int, Part]:
-    """Lines and faces of each thing that takes part."""
+    """Lines and faces of each object that takes part."""
     lines = np.concatenate([who.edges, who.beads])
     faces = np.concatenate([who.triangles, who.segments[:, [0, 1, 1]]])
     count = len(who.members)
-    lines, faces = (_by_thing(table, model.owners, count) for table in (lines, faces))
+    lines, faces = (_by_object(table, model.owners, count) for table in (lines, faces))
     parts = {}
     for k, members in enumerate(who.members):
         if members is not None:
@@ -135,8 +135,8 @@ def _parts(who: Participants, model: Model, places: Places) -> dict[int, Part]:
     return parts
 
 
-def _by_thing(table: np.ndarray, owners: np.ndarray, count: int) -> list[np.ndarray]:
-    """Rows of a table by the thing that they belong to."""
+def _by_object(table: np.ndarray, owners: np.ndarray, count: int) -> list[np.ndarray]:
+    """Rows of a table by the object that they belong to."""
     order = np.argsort(owners[table[:, 0]], kind="stable")
     return np.split(table[order], np.searchsorted(owners[table[order, 0]], np.arange(1, count)))
 
@@ -147,16 +147,16 @@ def _near(who: Participants, parts: dict[int, Part]) -> Iterator[tuple[int, int]
     low, high = np.array([part.low for part in parts.values()]), np.array([part.high for part in parts.values()])
     for at, k in enumerate(known):
         faces = parts[k].faces
-        if who.may_meet(k, k) and (faces[:, 1] != faces[:, 2]).any():
+        if who.may_collide(k, k) and (faces[:, 1] != faces[:, 2]).any():
             yield k, k
         near = (low[at] <= high[at + 1 :]).all(axis=1) & (low[at + 1 :] <= high[at]).all(axis=1)
         for other in np.flatnonzero(near):
-            if who.may_meet(k, known[at + 1 + other]):
+            if who.may_collide(k, known[at + 1 + other]):
                 yield k, known[at + 1 + other]
 
 
 def _links(model: Model) -> np.ndarray:
-    """Pairs of particles of different things that share a row, (K, 2)."""
+    """Pairs of particles of different objects that share a row, (K, 2)."""
     pairs = [np.zeros((0, 2), np.uint32)]
     for block in model.blocks.values():
         for a, b in itertools.combinations(range(block.indices.shape[1]), 2):
@@ -166,7 +166,7 @@ def _links(model: Model) -> np.ndarray:
 
 
 def _around_joints(links: np.ndarray, owners: np.ndarray, first: int, second: int, who: Participants) -> np.ndarray:
-    """Which particles are joined to the other of two things, or neighbours of one that is, (N,) bool."""
+    """Which particles are joined to the other of two objects, or neighbours of one that is, (N,) bool."""
     joint = np.zeros(len(owners), np.bool_)
     both = owners[links]
     mine = links[((both == [first, second]) | (both == [second, first])).all(axis=1)].ravel()
@@ -177,10 +177,10 @@ def _around_joints(links: np.ndarray, owners: np.ndarray, first: int, second: in
 
 
 def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Overlap | None:
-    """How two things overlap, or a thing intersects itself; None: not at all."""
+    """How two objects overlap, or an object intersects itself; None: not at all."""
     own = first is second
     x, radii = places.x, places.radii
-    depth, particle, edges, triangles, touching = 0.0, -1, 0, 0, False
+    depth, particle, edges, triangles, solves_contacts = 0.0, -1, 0, 0, False
     for a, b in [(first, second)] if own else [(first, second), (second, first)]:
         lines = a.lines if own else _inside(a.lines, places, b)
         faces = b.faces if own else _inside(b.faces, places, a)
@@ -196,10 +196,10 @@ def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Ov
             worst = int(np.argmax(depths))
             depth = float(depths[worst])
             line, face = lines[raw[worst, 0]], faces[raw[worst, 1]]
-            touching = bool(depth >= (1.0 - float(TANGLED)) * (radii[line[0]] + radii[face[0]]))
+            solves_contacts = bool(depth >= (1.0 - float(TANGLED)) * (radii[line[0]] + radii[face[0]]))
             mine, other = (line, face) if a is first else (face, line)
             particle = int(mine[np.argmin(np.linalg.norm(x[mine] - x[other].mean(axis=0), axis=1))])
-    return None if particle < 0 else Overlap(depth, touching, edges, triangles, particle)
+    return None if particle < 0 else Overlap(depth, solves_contacts, edges, triangles, particle)
 
 
 def _candidates(lines: np.ndarray, faces: np.ndarray, places: Places, share: float) -> np.ndarray:
@@ -224,7 +224,7 @@ def _boxes(corners: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
-    """Rows of a table that reach into the box of another thing."""
+    """Rows of a table that reach into the box of another object."""
     low, high = _boxes(places.x[table], places.radii[table][:, :, None])
     return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
 

@@ -9,7 +9,7 @@ layers stay in order whatever the rows achieved.
 import numpy as np
 
 from shinari.collision.law import slow_approach
-from shinari.collision.report import Touches
+from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.model.model import Model
 from shinari.model.particles import Particles
@@ -21,8 +21,8 @@ from shinari.scene.contents import Contents
 from shinari.systems.surface_contact.build import Participants, participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
 from shinari.systems.surface_contact.crossing import Crossing
-from shinari.systems.surface_contact.looking import (
-    Looking,
+from shinari.systems.surface_contact.detection import (
+    SurfaceDetection,
     add_length,
     count_substep,
     end_paths,
@@ -67,7 +67,7 @@ class Surfaces(System):
     """
 
     order = 11
-    touching = True
+    solves_contacts = True
 
     def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
@@ -79,66 +79,68 @@ class Surfaces(System):
         self._finder = Finder(model, who, self.rows, self._skin, self._paths)
         members = np.unique(self._finder.objects.member)
         self._each_substep = settings.contact_detection == "substep"
-        self._looking = Looking(self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep)
-        self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._looking.members)
+        self._detection = SurfaceDetection(
+            self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep
+        )
+        self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._detection.members)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
 
     @property
     def detections(self) -> int:
         """Times in the last step at which all pairs were found."""
-        return int(self._looking.look.detections[0])
+        return int(self._detection.detection.detections[0])
 
     @property
     def renewals(self) -> int:
         """Times in the last step at which the pairs of a few particles were found anew."""
-        return int(self._looking.look.renewals[0])
+        return int(self._detection.detection.renewals[0])
 
     @property
     def impacts(self) -> int:
         """Displacements that met in the last step, and were mended."""
-        return int(self._crossing.mending.impacts[0])
+        return int(self._crossing.crossing_state.impacts[0])
 
     @property
     def zones(self) -> int:
         """Turns in the last step in which particles had to move as one."""
-        return int(self._crossing.mending.zones[0])
+        return int(self._crossing.crossing_state.zones[0])
 
     @property
-    def unmended(self) -> int:
+    def unresolved(self) -> int:
         """Substeps in the last step after which displacements still met."""
-        return int(self._crossing.mending.unmended[0])
+        return int(self._crossing.crossing_state.unresolved[0])
 
     @property
     def few(self) -> float:
         """When more than this part of the particles has left its way all pairs are found anew."""
-        return float(self._looking.look.few[0])
+        return float(self._detection.detection.few[0])
 
     @few.setter
     def few(self, value: float) -> None:
-        self._looking.look.few[0] = value
+        self._detection.detection.few[0] = value
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: pairs are to be found anew, and what pushed is forgotten."""
         self.rows.clear()
         self._paths.travel[...] = 0.0
-        mending = self._crossing.mending
-        mending.impacts[0] = mending.zones[0] = mending.unmended[0] = 0
+        crossing_state = self._crossing.crossing_state
+        crossing_state.impacts[0] = crossing_state.zones[0] = crossing_state.unresolved[0] = 0
         self._skin.absent[...] = False
         self._skin.absent[self._model.absent(self._state)] = True
-        self._looking.begin(self._skin, self._paths, self._settings.substeps)
+        self._detection.begin(self._skin, self._paths, self._settings.substeps)
         origins = self._state.origins
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: keep the positions, and take the nearest points of all candidates."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
-        look, count = self._looking.look, len(self._particles)
+        detection, count = self._detection.detection, len(self._particles)
         if self._each_substep:
-            p.serial(forget_pairs, look)
+            p.serial(forget_pairs, detection)
         p.launch(start_paths, self._paths, self._particles, self._frames, h, count=count, grain=2048)
-        self._looking.record(p)
-        p.serial(count_substep, look)
-        p.launch(expect_length, self._paths, look, h, count=count, grain=2048)
+        self._detection.record(p)
+        p.serial(count_substep, detection)
+        p.launch(expect_length, self._paths, detection, h, count=count, grain=2048)
         p.launch(refresh_row, self.rows.rows, *moving, h, count=(table.rows, 0), grain=1024)
 
     def record_contacts(self, p: Program, first: bool) -> None:
@@ -157,11 +159,11 @@ class Surfaces(System):
     def record_settle(self, p: Program) -> None:
         """Certify the displacements of the substep; mend those that cross."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
-        look, count = self._looking.look, len(self._particles)
+        detection, count = self._detection.detection, len(self._particles)
         p.launch(end_paths, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
-        self._looking.record(p)
+        self._detection.record(p)
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
-        self._crossing.record(p, look, h)
+        self._crossing.record(p, detection, h)
         p.launch(add_length, self._paths, count=count, grain=4096)
 
     def record_restitution(self, p: Program) -> None:
@@ -171,6 +173,6 @@ class Surfaces(System):
             records = self._particles, self._skin, self._finder.objects
             self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
 
-    def touches(self) -> Touches:
+    def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step; their places are those of the last substep."""
-        return self.rows.touches()
+        return self.rows.contact_impulses()

@@ -24,7 +24,7 @@ class VolumeQueries:
         """Pressure inside a closed mesh above that outside [Pa], in the last substep; see `Scene.add_volume`.
 
         Raises:
-            SceneError: The volume of that thing is not kept.
+            SceneError: The volume of that object is not kept.
         """
         thing = self._run.scene.find("pressure", "of", of, Handle)
         names = [volume.thing for volume in self._run.scene.volumes]
@@ -36,7 +36,7 @@ class VolumeQueries:
         """Volume inside the closed mesh of an object [m^3].
 
         Raises:
-            SceneError: The thing has no closed mesh.
+            SceneError: The object has no closed mesh.
         """
         thing = self._run.scene.find("volume", "of", of, Handle)
         x = self._run.state.positions[thing.particles.start : thing.particles.stop]

@@ -43,7 +43,7 @@ class VolumesModel(SystemModel):
     """Closed meshes that keep their volume.
 
     Attributes:
-        things: Which of the things each mesh is the surface of, (K,) int64.
+        object_ranges: Which of the objects each mesh is the surface of, (K,) int64.
         triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
         face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
         vertices: Particles of all meshes, mesh after mesh, (V,) uint32.
@@ -84,7 +84,7 @@ class VolumesModel(SystemModel):
 
     def torn(self, model: Model, state: State) -> np.ndarray:
         """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
-        open_things = [f.thing for f in model.fabrics if not f.present(state.broken[f.block]).all()]
+        open_things = [f.thing for f in model.tearable_meshes if not f.present(state.broken[f.block]).all()]
         return np.isin(self.things, open_things)
 
     def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:

@@ -55,9 +55,11 @@ def wetting(smoothing: "Smoothing") -> tuple[float, float]:
     most = float(np.interp(0.5 * spacing, distances, pushes))
     total = 0.0
     for layer in range(int(support / spacing) + 1):
-        way = np.linspace((layer + 0.5) * spacing, support, 2 * POINTS)
-        push = np.interp(way, distances, pushes)
-        total += float(np.trapezoid(push * np.maximum(1.0 - push / most, 0.0), way)) if way[0] < support else 0.0
+        distance = np.linspace((layer + 0.5) * spacing, support, 2 * POINTS)
+        push = np.interp(distance, distances, pushes)
+        total += (
+            float(np.trapezoid(push * np.maximum(1.0 - push / most, 0.0), distance)) if distance[0] < support else 0.0
+        )
     return total, most
 
 

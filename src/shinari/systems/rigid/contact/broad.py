@@ -14,12 +14,12 @@ from shinari.collision.narrow.poses import Poses
 from shinari.compute import Field, Program, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, Bvh, Leaves, Nodes, Places, touch
+from shinari.geometry.bvh import Boxes, Bvh, Leaves, Nodes, Places, boxes_overlap
 from shinari.geometry.ordering import hilbert_order
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, turn
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
-from shinari.systems.rigid.contact.geoms import GeomArrays, Geoms
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import (
     PLENTY,
     SLACK,
@@ -57,7 +57,7 @@ PAIRS = "rigid bodies: contacts: {count} pairs that may touch"
 class Reaches(Record):
     """Boxes around geoms that have an end, wider by the margins, at the beginnings of their paths."""
 
-    geom = Field(np.int64)
+    collision_shape = Field(np.int64)
     low = Field(np.float64, 3, unit="m", doc="low corner")
     high = Field(np.float64, 3, unit="m", doc="high corner")
 
@@ -65,7 +65,7 @@ class Reaches(Record):
 class Walls(Record):
     """Geoms without an end: half spaces."""
 
-    geom = Field(np.int64)
+    collision_shape = Field(np.int64)
     local = Field(np.float64, 4, unit="1, m", doc="outward normal and offset in the axes of its frame")
     normal = Field(np.float64, 3, doc="outward normal in the world")
     height = Field(np.float64, unit="m", doc="offset in the world")
@@ -73,7 +73,7 @@ class Walls(Record):
 
 
 @steady
-def may_touch(f, e, frames, apart):
+def may_collide(f, e, frames, apart):
     """Whether two frames may touch each other."""
     free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
     return free and not contains(apart, min(f, e) * len(frames) + max(f, e))
@@ -81,20 +81,26 @@ def may_touch(f, e, frames, apart):
 
 @kernel(fastmath=STEADY)
 def set_box(
-    k, reaches: Reaches, boxes: Boxes, geoms: GeomArrays, frames: Frames, motion: Motion, poses: Poses
-):  # fmt: skip
+    k,
+    reaches: Reaches,
+    boxes: Boxes,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+    motion: Motion,
+    poses: Poses,
+):
     """Box around a geom, wider by the margin of its frame and by the slack; and that around it on its path.
 
     Turning makes a box wider by `spin`, but never wider than the ball around the origin of the frame.
     """
-    g = reaches.geom[k]
-    f = geoms.frame[g]
-    pose, low, high, x = poses.pose[g], geoms.low[g], geoms.high[g], frames.x0[f]
+    g = reaches.collision_shape[k]
+    f = collision_shapes.frame[g]
+    pose, low, high, x = poses.pose[g], collision_shapes.low[g], collision_shapes.high[g], frames.x0[f]
     middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
     s = sub(high, middle)
     c = turn(pose, middle)
-    wide = motion.margin[f] + (SLACK * geoms.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
-    spin, radius = motion.spin[f], geoms.radius[g]
+    wide = motion.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
+    spin, radius = motion.spin[f], collision_shapes.radius[g]
     for i in range(3):
         ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
         ci += poses.pose[g, 9 + i]
@@ -110,25 +116,31 @@ def set_box(
 
 
 @steady
-def meet_on_paths(one, other, reaches, path, other_path):
+def swept_boxes_overlap(one, other, reaches, path, other_path):
     """Whether two boxes that move by their paths share a point at some time on their way."""
     begin, end, apart = 0.0, 1.0, False
     for i in range(3):
-        way = path[0] - other_path[0] if i == 0 else (path[1] - other_path[1] if i == 1 else path[2] - other_path[2])
+        relative_displacement = (
+            path[0] - other_path[0] if i == 0 else (path[1] - other_path[1] if i == 1 else path[2] - other_path[2])
+        )
         # the gap on one side closes and that on the other opens: 0 <= ahead + way t and 0 <= behind - way t
         ahead, behind = reaches.high[one, i] - reaches.low[other, i], reaches.high[other, i] - reaches.low[one, i]
-        if way == ZERO:
+        if relative_displacement == ZERO:
             apart |= (ahead < ZERO) | (behind < ZERO)
         else:
-            a, b = -ahead / way, behind / way
+            a, b = -ahead / relative_displacement, behind / relative_displacement
             begin, end = max(begin, min(a, b)), min(end, max(a, b))
     return not apart and begin <= end
 
 
 @kernel(fastmath=STEADY)
-def set_wall(e, walls: Walls, geoms: GeomArrays, frames: Frames, poses: Poses):
+def set_wall(e, walls: Walls, collision_shapes: CollisionShapeArrays, frames: Frames, poses: Poses):
     """Where a half space is."""
-    f, pose, local = geoms.frame[walls.geom[e]], poses.pose[walls.geom[e]], walls.local[e]
+    f, pose, local = (
+        collision_shapes.frame[walls.collision_shape[e]],
+        poses.pose[walls.collision_shape[e]],
+        walls.local[e],
+    )
     n = turn(pose, (local[0], local[1], local[2]))
     walls.normal[e], walls.height[e] = n, local[3] + dot(n, origin(pose))
     v, w = frames.v[f], frames.w[f]
@@ -141,7 +153,7 @@ def beside_walls(
     at: int,
     found: Found,
     reaches: Reaches,
-    geoms: GeomArrays,
+    collision_shapes: CollisionShapeArrays,
     frames: Frames,
     motion: Motion,
     apart: Keys,
@@ -151,7 +163,7 @@ def beside_walls(
 
     Arguments and result as of `search`; only colliders have no end, and they have the largest numbers.
     """
-    k, f = geoms.box[g], geoms.frame[g]
+    k, f = collision_shapes.box[g], collision_shapes.frame[g]
     low, high = reaches.low[k], reaches.high[k]
     c = scale(add(low, high), 0.5)
     s = sub(high, c)
@@ -160,9 +172,11 @@ def beside_walls(
         normal = walls.normal[i]
         height = dot(normal, c) - walls.height[i]
         wide = abs(normal[0]) * (s[0] + more) + abs(normal[1]) * (s[1] + more) + abs(normal[2]) * (s[2] + more)
-        if (walls.moving[i] or height <= wide) and may_touch(f, geoms.frame[walls.geom[i]], frames, apart):
+        if (walls.moving[i] or height <= wide) and may_collide(
+            f, collision_shapes.frame[walls.collision_shape[i]], frames, apart
+        ):
             if at >= 0:
-                found.geom[at + n] = walls.geom[i]
+                found.collision_shape[at + n] = walls.collision_shape[i]
             n += 1
     return n
 
@@ -176,7 +190,7 @@ def search(
     places: Places,
     leaves: Leaves,
     nodes: Nodes,
-    geoms: GeomArrays,
+    collision_shapes: CollisionShapeArrays,
     frames: Frames,
     motion: Motion,
     apart: Keys,
@@ -191,7 +205,7 @@ def search(
         places: The boxes around those on their paths, in the order of the tree.
         leaves: Leaves of the tree.
         nodes: Nodes of the tree.
-        geoms: The geoms.
+        collision_shapes: The geoms.
         frames: The frames.
         motion: Their paths.
         apart: Keys first * frames + second of frames that never touch.
@@ -199,7 +213,7 @@ def search(
     Returns:
         How many there are.
     """
-    k, f = geoms.box[g], geoms.frame[g]
+    k, f = collision_shapes.box[g], collision_shapes.frame[g]
     path, low, high = motion.path[f], reaches.low[k], reaches.high[k]
     box = (
         low[0] + min(path[0], 0.0),
@@ -214,7 +228,7 @@ def search(
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if not touch(box, nodes.box[node]):
+        if not boxes_overlap(box, nodes.box[node]):
             continue
         if node < count:
             stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
@@ -222,14 +236,14 @@ def search(
             continue
         for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
             other = np.int64(places.box[p])
-            to = reaches.geom[other]
+            to = reaches.collision_shape[other]
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
-            if to > g and touch(box, there):
-                e = geoms.frame[to]
-                met = meet_on_paths(k, other, reaches, path, motion.path[e])
-                if met and may_touch(f, e, frames, apart):
+            if to > g and boxes_overlap(box, there):
+                e = collision_shapes.frame[to]
+                met = swept_boxes_overlap(k, other, reaches, path, motion.path[e])
+                if met and may_collide(f, e, frames, apart):
                     if at >= 0:
-                        found.geom[at + n] = to
+                        found.collision_shape[at + n] = to
                     n += 1
     return n
 
@@ -237,27 +251,27 @@ def search(
 @kernel(fastmath=STEADY)
 def count_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
+    collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
     """Count the geoms near a geom."""
     n = 0
-    if geoms.box[g] >= 0:
-        n = search(g, -1, found, reaches, places, leaves, nodes, geoms, frames, motion, apart)
-        n += beside_walls(g, -1, found, reaches, geoms, frames, motion, apart, walls)
+    if collision_shapes.box[g] >= 0:
+        n = search(g, -1, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
+        n += beside_walls(g, -1, found, reaches, collision_shapes, frames, motion, apart, walls)
     offsets.start[g] = n
 
 
 @kernel(fastmath=STEADY)
 def list_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    geoms: GeomArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
+    collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
     """List the geoms near a geom, sorted."""
     begin, end = offsets.start[g], offsets.start[g + 1]
     if end > begin:
-        at = begin + search(g, begin, found, reaches, places, leaves, nodes, geoms, frames, motion, apart)
-        beside_walls(g, at, found, reaches, geoms, frames, motion, apart, walls)
-        sort(found.geom, begin, end)
+        at = begin + search(g, begin, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
+        beside_walls(g, at, found, reaches, collision_shapes, frames, motion, apart, walls)
+        sort(found.collision_shape, begin, end)
 
 
 @steady
@@ -277,7 +291,7 @@ def sort(values, begin, end):
 
 
 @kernel
-def judge_margins(_, detection: Detection, reaches: Reaches):
+def check_margins(_, detection: Detection, reaches: Reaches):
     """Whether the margins are good: they are bounded where they give too many pairs."""
     few = detection.near[0] <= PLENTY * len(reaches)
     detection.done[0] = 1 if detection.tight[0] != 0 or detection.bounded[0] == 0 or few else 0
@@ -288,7 +302,7 @@ class BroadPhase:
     """Finds the pairs of geoms that may touch.
 
     Args:
-        geoms: The geoms.
+        collision_shapes: The geoms.
         frames: The frames; their poses at the start of the substep and their velocities are read.
         poses: Poses of the geoms at the start of the substep.
         dt: Step [s].
@@ -301,9 +315,18 @@ class BroadPhase:
         pairs: The pairs; `detection.pairs[0]` rows count.
     """
 
-    def __init__(self, geoms: Geoms, frames: Frames, poses: Poses, dt: float, h: float, weight: float) -> None:
-        self._geoms, self._frames, self._poses, self._dt, self._h, self._weight = geoms, frames, poses, dt, h, weight
-        arrays = geoms.arrays
+    def __init__(
+        self, collision_shapes: CollisionShapes, frames: Frames, poses: Poses, dt: float, h: float, weight: float
+    ) -> None:
+        self._collision_shapes, self._frames, self._poses, self._dt, self._h, self._weight = (
+            collision_shapes,
+            frames,
+            poses,
+            dt,
+            h,
+            weight,
+        )
+        arrays = collision_shapes.arrays
         endless = np.isinf(arrays.size)
         bounded, walls = np.flatnonzero(~endless), np.flatnonzero(endless)
         self.detection: Detection = Detection.zeros(1)
@@ -313,12 +336,12 @@ class BroadPhase:
         self.motion.size[...] = frame_sizes(arrays, len(frames.x))
         self.pairs: Pairs = Pairs.zeros(0, np.float64)
         self._reaches: Reaches = Reaches.zeros(len(bounded), np.float64)
-        self._reaches.geom[...] = bounded
+        self._reaches.collision_shape[...] = bounded
         self._walls: Walls = Walls.zeros(len(walls), np.float64)
-        self._walls.geom[...], self._walls.local[...] = walls, geoms.shapes.size[walls]
-        self._apart = Keys(np.float64, key=geoms.apart)
+        self._walls.collision_shape[...], self._walls.local[...] = walls, collision_shapes.shapes.size[walls]
+        self._apart = Keys(np.float64, key=collision_shapes.apart)
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
-        self._near, self._merged = Offsets.zeros(len(geoms) + 1), Offsets.zeros(len(geoms) + 1)
+        self._near, self._merged = Offsets.zeros(len(collision_shapes) + 1), Offsets.zeros(len(collision_shapes) + 1)
         self._scans = Scan(self._near), Scan(self._merged)
         self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
         self._age = TREE_AGE
@@ -330,7 +353,7 @@ class BroadPhase:
         d.found[0], d.factor[0], d.detections[0] = 0, 1.0, 0
         if self._age >= TREE_AGE and len(self._reaches) > 1:
             self._age = 0
-            frame = self._geoms.arrays.frame[self._reaches.geom]
+            frame = self._collision_shapes.arrays.frame[self._reaches.collision_shape]
             self._tree.places.box[...] = hilbert_order(self._frames.x[frame])
 
     def record_decide(self, p: Program) -> None:
@@ -346,7 +369,7 @@ class BroadPhase:
             p.launch(set_margin, frames, motion, d, self._weight, self._dt, self._h, count=len(motion))
             p.serial(sum_margins, d, motion)
             self._record_search(p)
-            p.serial(judge_margins, d, self._reaches)
+            p.serial(check_margins, d, self._reaches)
         self._record_list(p)
         p.serial(count_detection, d)
 
@@ -363,24 +386,35 @@ class BroadPhase:
             self._record_list(p)
 
     def _record_search(self, p: Program) -> None:
-        arrays, reaches, tree = self._geoms.arrays, self._reaches, self._tree
+        arrays, reaches, tree = self._collision_shapes.arrays, self._reaches, self._tree
         frames, poses, scan = self._frames, self._poses, self._scans[0]
         p.launch(set_box, reaches, tree.boxes, arrays, frames, self.motion, poses, count=len(reaches))
         p.launch(set_wall, self._walls, arrays, frames, poses, count=len(self._walls))
         tree.record_refit(p)
-        p.launch(count_near, *self._search, count=len(self._geoms), grain=32)
-        scan.record(p, len(self._geoms))
+        p.launch(count_near, *self._search, count=len(self._collision_shapes), grain=32)
+        scan.record(p, len(self._collision_shapes))
         p.copy(scan.total, (self.detection.near, 0))
 
     @property
     def _search(self) -> tuple[Record, ...]:
         tree = self._tree
-        return (self._near, self._found, self._reaches, tree.places, tree.leaves, tree.nodes, self._geoms.arrays,
-                self._frames, self.motion, self._apart, self._walls)  # fmt: skip
+        return (
+            self._near,
+            self._found,
+            self._reaches,
+            tree.places,
+            tree.leaves,
+            tree.nodes,
+            self._collision_shapes.arrays,
+            self._frames,
+            self.motion,
+            self._apart,
+            self._walls,
+        )
 
     def _record_list(self, p: Program) -> None:
-        arrays, pairs, old, kept, d = self._geoms.arrays, self.pairs, self._old, self._kept, self.detection
-        count, scan = len(self._geoms), self._scans[1]
+        arrays, pairs, old, kept, d = self._collision_shapes.arrays, self.pairs, self._old, self._kept, self.detection
+        count, scan = len(self._collision_shapes), self._scans[1]
         p.require(self._found, (d.near, 0))
         p.launch(list_near, *self._search, count=count, grain=32)
         p.copy(0, (d.old_pairs, 0))
@@ -397,10 +431,10 @@ class BroadPhase:
         p.require(pairs, scan.total, PAIRS)
         p.copy(scan.total, (d.pairs, 0))
         p.launch(list_pairs, *lists, count=count)
-        p.launch(begin_pair, pairs, old, kept, d, arrays, self._geoms.shapes, count=(d.pairs, 0))
+        p.launch(begin_pair, pairs, old, kept, d, arrays, self._collision_shapes.shapes, count=(d.pairs, 0))
 
 
-def frame_sizes(arrays: GeomArrays, count: int) -> np.ndarray:
+def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:
     """Size of each frame [m], (F,): the edge of the cube with the volume of the box of its largest geom.
 
     Infinite without geoms, and where one has no end.

@@ -97,10 +97,10 @@ def check_margin(f, frames: Frames, motion: Motion, fall: float, h: float):
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
-    way = norm(sub(frames.x0[f], motion.place[f]))
-    way += turned_by(frames.q0[f], motion.turn[f]) * motion.radius[f]
-    way += TWO * h * speed_bound(frames, motion.radius[f], f, fall)
-    motion.away[f] = not (way <= motion.margin[f])
+    travelled = norm(sub(frames.x0[f], motion.place[f]))
+    travelled += turned_by(frames.q0[f], motion.turn[f]) * motion.radius[f]
+    travelled += TWO * h * speed_bound(frames, motion.radius[f], f, fall)
+    motion.away[f] = not (travelled <= motion.margin[f])
     motion.velocity[f] = frames.v[f]
 
 

@@ -8,7 +8,7 @@ from shinari.collision.narrow.poses import Poses
 from shinari.collision.narrow.reduction import choose
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
-from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.pairs import FEATURE, MESHES, SLOTS, Pairs, keep_all
 
 
@@ -16,7 +16,7 @@ from shinari.systems.rigid.contact.pairs import FEATURE, MESHES, SLOTS, Pairs, k
 def find_mesh_points(
     p,
     pairs: Pairs,
-    geoms: GeomArrays,
+    collision_shapes: CollisionShapeArrays,
     shapes: Shapes,
     frame_poses: Poses,
     poses: Poses,
@@ -25,11 +25,13 @@ def find_mesh_points(
 ):
     """Points of a pair with a mesh; see `shinari.systems.rigid.contact.pairs.FINDERS`."""
     if pairs.renew[p] and pairs.kind[p] == MESHES:
-        a, b = pairs.geoms[p]
+        a, b = pairs.collision_shapes[p]
         margin = pairs.margin[p]
         pool, found, before = scratch((POOL, 14), margin), scratch((SLOTS, 14), margin), scratch(SLOTS, margin)
-        count = mesh_points(a, b, margin, poses, geoms, features, shapes, fields, pool)
+        count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
             before[k] = pairs.slots[p, k, FEATURE] if k < pairs.count[p] else -1.0
-        count = choose(pool, count, SLOTS, min(geoms.size[a], geoms.size[b]), margin, before, found)
-        keep_all(p, count, pairs, geoms, frame_poses, found)
+        count = choose(
+            pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
+        )
+        keep_all(p, count, pairs, collision_shapes, frame_poses, found)

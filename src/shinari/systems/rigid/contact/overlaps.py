@@ -28,7 +28,7 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
         frames.x0[k], frames.q0[k] = as_frame(body.position, body.rotation, body.centre, body.axes)
     for k, collider in enumerate(rigid.colliders):
         frames.x0[rigid.world + 1 + k], frames.q0[rigid.world + 1 + k] = collider.position, collider.rotation
-    contacts = BodyContacts(rigid.geoms, frames, 1.0, 1.0, 0.0)
+    contacts = BodyContacts(rigid.collision_shapes, frames, 1.0, 1.0, 0.0)
     run_recorded(contacts.record_find)
     for (first, second), depth in _depths(contacts, rigid).items():
         one = rigid.bodies[first].name
@@ -46,10 +46,10 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
 
 def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int], float]:
     """Overlap [m] of the frames that overlap too much."""
-    arrays, pairs = rigid.geoms.arrays, contacts.pairs
+    arrays, pairs = rigid.collision_shapes.arrays, contacts.pairs
     depths: dict[tuple[int, int], float] = {}
     for p in np.flatnonzero(pairs.count[: contacts.pair_count]):
-        a, b = pairs.geoms[p]
+        a, b = pairs.collision_shapes[p]
         depth = -float(pairs.slots[p, : pairs.count[p], GAP].min())
         if depth > ALLOWED * min(arrays.size[a], arrays.size[b]):
             two = (int(arrays.frame[a]), int(arrays.frame[b]))

@@ -7,7 +7,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.compute import Field, Record, kernel
 from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
-from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, Motion
 from shinari.systems.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pair
 
@@ -15,7 +15,7 @@ from shinari.systems.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pa
 class Found(Record):
     """Geoms that may touch each geom and have a larger number, geom by geom."""
 
-    geom = Field(np.int64)
+    collision_shape = Field(np.int64)
 
 
 class OldPairs(Record):
@@ -26,11 +26,11 @@ class OldPairs(Record):
 
 
 @kernel
-def note_pair(p, pairs: Pairs, old: OldPairs, geoms: GeomArrays, motion: Motion):
+def note_pair(p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, motion: Motion):
     """Note a pair before the list is made anew, and whether its points are kept: not those of swept frames."""
-    a, b = pairs.geoms[p]
-    old.key[p] = a * len(geoms) + b
-    old.row[p] = 0 if motion.swept[geoms.frame[a]] or motion.swept[geoms.frame[b]] else 1
+    a, b = pairs.collision_shapes[p]
+    old.key[p] = a * len(collision_shapes) + b
+    old.row[p] = 0 if motion.swept[collision_shapes.frame[a]] or motion.swept[collision_shapes.frame[b]] else 1
 
 
 @kernel
@@ -57,18 +57,18 @@ def keep_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
 
 
 @steady
-def merge(g, at, offsets, found, old, detection, pairs, geoms):
+def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
     """Write the pairs of a geom from row `at` on, or count them (-1): those found, and the old ones if they stay."""
     i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
     if detection.extend[0] != 0:
-        k = first_from(g * len(geoms), old.key, detection.old_pairs[0])
-        last = first_from((g + 1) * len(geoms), old.key, detection.old_pairs[0])
+        k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
+        last = first_from((g + 1) * len(collision_shapes), old.key, detection.old_pairs[0])
     n = 0
     while i < end or k < last:
-        one = found.geom[i] if i < end else len(geoms)
-        two = old.key[k] - g * len(geoms) if k < last else len(geoms)
+        one = found.collision_shape[i] if i < end else len(collision_shapes)
+        two = old.key[k] - g * len(collision_shapes) if k < last else len(collision_shapes)
         if at >= 0:
-            pairs.geoms[at + n] = g, min(one, two)
+            pairs.collision_shapes[at + n] = g, min(one, two)
         n += 1
         i += 1 if one <= two else 0
         k += 1 if two <= one else 0
@@ -78,31 +78,31 @@ def merge(g, at, offsets, found, old, detection, pairs, geoms):
 @kernel
 def count_pairs(
     g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    geoms: GeomArrays
+    collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """Count the pairs of a geom with those of larger numbers."""
-    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, geoms)
+    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel
 def list_pairs(
     g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    geoms: GeomArrays
+    collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """List the pairs of a geom with those of larger numbers."""
-    merge(g, merged.start[g], offsets, found, old, detection, pairs, geoms)
+    merge(g, merged.start[g], offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel
 def begin_pair(
-    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, geoms: GeomArrays, shapes: Shapes
+    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, collision_shapes: CollisionShapeArrays, shapes: Shapes
 ):  # fmt: skip
     """A pair that was in the list has its points, another one has none."""
-    a, b = pairs.geoms[p]
+    a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
     if detection.old_pairs[0] > 0:
-        key = a * len(geoms) + b
+        key = a * len(collision_shapes) + b
         at = first_from(key, old.key, detection.old_pairs[0])
         row = old.row[at] if at < detection.old_pairs[0] and old.key[at] == key else -1
         if row >= 0:

@@ -29,7 +29,7 @@ from shinari.shapes.capsule import CAPSULE
 from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.plane import PLANE
 from shinari.shapes.sphere import SPHERE
-from shinari.systems.rigid.contact.geoms import GeomArrays
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Motion
 from shinari.systems.rigid.frames import Frames
 
@@ -62,7 +62,7 @@ PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 class Pairs(Record):
     """Pairs of geoms that may touch, K rows: what is kept from substep to substep."""
 
-    geoms = Field(np.int64, 2, doc="geoms a < b; the pairs are sorted")
+    collision_shapes = Field(np.int64, 2, doc="geoms a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
     valid = Field(np.bool_, doc="whether the points may be carried along")
     renew = Field(np.bool_, doc="whether the points are found anew in this substep")
@@ -130,20 +130,20 @@ def set_frame_pose(f, frames: Frames, poses: Poses):
 
 
 @kernel(fastmath=STEADY)
-def set_geom_pose(g, geoms: GeomArrays, frame_poses: Poses, poses: Poses):
+def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses, poses: Poses):
     """Pose of a geom."""
-    poses.pose[g] = multiplied(frame_poses.pose[geoms.frame[g]], geoms.local[g])
+    poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
 
 
 @steady
-def reach_of(a, b, f, e, geoms, frames, motion, fall, h):
+def reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h):
     """Up to which gap [m] points of geoms a and b, of frames f and e, matter: twice what they approach, and a bit."""
     apart = norm(sub(frames.x0[f], frames.x0[e]))
-    radius_a, radius_b = geoms.radius[a], geoms.radius[b]
+    radius_a, radius_b = collision_shapes.radius[a], collision_shapes.radius[b]
     spin = norm(frames.w[f]) * min(radius_a, apart + radius_b)
     spin += norm(frames.w[e]) * min(radius_b, apart + radius_a)
     approach = norm(sub(motion.velocity[f], motion.velocity[e])) + spin + fall
-    return TWO * h * approach + SLACK * min(geoms.size[a], geoms.size[b])
+    return TWO * h * approach + SLACK * min(collision_shapes.size[a], collision_shapes.size[b])
 
 
 @steady
@@ -157,12 +157,12 @@ def place_of(f, e, poses, frames):
 @steady
 def moved_since(now, place):
     """How far a frame has moved against another since the points of a pair were found, and turned [rad]."""
-    way = norm((now[0] - place[0], now[1] - place[1], now[2] - place[2]))
+    travelled = norm((now[0] - place[0], now[1] - place[1], now[2] - place[2]))
     along = now[3] * place[3] + now[4] * place[4] + now[5] * place[5] + now[6] * place[6]
     sign = 1.0 if along >= ZERO else -1.0
     w, x = now[3] - sign * place[3], now[4] - sign * place[4]
     y, z = now[5] - sign * place[5], now[6] - sign * place[6]
-    return way, TWO * np.sqrt(w * w + x * x + y * y + z * z)
+    return travelled, TWO * np.sqrt(w * w + x * x + y * y + z * z)
 
 
 @steady
@@ -217,18 +217,20 @@ def keep(p, k, f, e, poses, slots, rows, i):
 
 
 @shared(fastmath=STEADY)
-def keep_all(p: int, count: int, pairs: Pairs, geoms: GeomArrays, poses: Poses, rows: Rows) -> None:
+def keep_all(
+    p: int, count: int, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, rows: Rows
+) -> None:
     """Write the points that were found as slots of pair p, sorted by feature.
 
     Args:
         p: The pair.
         count: Points found.
         pairs: The pairs.
-        geoms: The geoms.
+        collision_shapes: The geoms.
         poses: Poses of the frames.
         rows: The points.
     """
-    f, e = geoms.frame[pairs.geoms[p, 0]], geoms.frame[pairs.geoms[p, 1]]
+    f, e = collision_shapes.frame[pairs.collision_shapes[p, 0]], collision_shapes.frame[pairs.collision_shapes[p, 1]]
     for i in range(count):
         rank = 0
         for j in range(count):
@@ -240,30 +242,39 @@ def keep_all(p: int, count: int, pairs: Pairs, geoms: GeomArrays, poses: Poses, 
 
 @kernel(fastmath=STEADY)
 def examine(
-    p, pairs: Pairs, geoms: GeomArrays, frames: Frames, poses: Poses, motion: Motion, fall: float, h: float
-):  # fmt: skip
+    p,
+    pairs: Pairs,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+    poses: Poses,
+    motion: Motion,
+    fall: float,
+    h: float,
+):
     """Carry the points of a pair along where that is good enough, else mark it to be found anew.
 
     Args:
         p: The pair.
         pairs: The pairs.
-        geoms: The geoms.
+        collision_shapes: The geoms.
         frames: The frames.
         poses: Poses of the frames.
         motion: Velocities of the frames.
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
-    a, b = pairs.geoms[p]
-    f, e = geoms.frame[a], geoms.frame[b]
-    reach = reach_of(a, b, f, e, geoms, frames, motion, fall, h)
+    a, b = pairs.collision_shapes[p]
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
+    reach = reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h)
     now = place_of(f, e, poses, frames)
     mesh = pairs.kind[p] == MESHES
     most_turn = MOST_MESH_TURN if mesh else np.float64(MOST_TURN)
-    bound = (MOST_MESH_SLIDE if mesh else np.float64(MOST_SLIDE)) * min(geoms.size[a], geoms.size[b])
-    way, angle = moved_since(now, pairs.place[p])
-    way += angle * geoms.radius[a]
-    good = pairs.valid[p] and angle <= most_turn and way <= bound and way + reach <= pairs.margin[p]
+    bound = (MOST_MESH_SLIDE if mesh else np.float64(MOST_SLIDE)) * min(
+        collision_shapes.size[a], collision_shapes.size[b]
+    )
+    travelled, angle = moved_since(now, pairs.place[p])
+    travelled += angle * collision_shapes.radius[a]
+    good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], pairs.now[p] = not good, reach, now
     if good:
         for k in range(pairs.count[p]):
@@ -281,7 +292,7 @@ def find_near(p, pairs: Pairs, shapes: Shapes):
     pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
     pairs.mask[p] = mask
     if pairs.renew[p]:
-        a, b = pairs.geoms[p]
+        a, b = pairs.collision_shapes[p]
         if pairs.kind[p] == MESHES:
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
@@ -292,17 +303,17 @@ def find_near(p, pairs: Pairs, shapes: Shapes):
 def _finder(wanted: int, manifold: Any, name: str) -> Any:
     """Kernel that finds the points of the pairs of a kind."""
 
-    def find(p, pairs: Pairs, geoms: GeomArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
+    def find(p, pairs: Pairs, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
         """Points of a pair of the kind."""
         if pairs.renew[p] and pairs.kind[p] == wanted:
-            a, b = pairs.geoms[p]
+            a, b = pairs.collision_shapes[p]
             rows = scratch((ROOM, 14), pairs.margin[p])
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
             if swapped:
                 mirror(rows, count)
-            keep_all(p, count, pairs, geoms, frame_poses, rows)
+            keep_all(p, count, pairs, collision_shapes, frame_poses, rows)
 
     find.__name__ = name
     return kernel(find, fastmath=STEADY)

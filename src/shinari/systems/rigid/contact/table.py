@@ -17,7 +17,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
-from shinari.systems.rigid.contact.geoms import GeomArrays, Geoms
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import (
     FEATURE,
@@ -34,7 +34,7 @@ from shinari.systems.rigid.contact.pairs import (
     find_near,
     kind_of_pair,
     set_frame_pose,
-    set_geom_pose,
+    set_shape_pose,
 )
 from shinari.systems.rigid.frames import Frames
 
@@ -74,7 +74,7 @@ class Points(Record):
     )
     key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
     force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
-    geoms = Field(np.int64, 2, doc="geoms a and b")
+    collision_shapes = Field(np.int64, 2, doc="geoms a and b")
 
     def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
         super().__init__(precision, **arrays)
@@ -98,7 +98,7 @@ class BodyContacts:
     """Finds the points of contact of bodies in each substep.
 
     Args:
-        geoms: The geoms of the scene.
+        collision_shapes: The geoms of the scene.
         frames: The frames: poses at the start of the substep and velocities are read.
         dt: Step [s].
         h: Substep [s].
@@ -111,16 +111,22 @@ class BodyContacts:
     """
 
     def __init__(
-        self, geoms: Geoms, frames: Frames, dt: float, h: float, weight: float, detection: str = "frame"
+        self,
+        collision_shapes: CollisionShapes,
+        frames: Frames,
+        dt: float,
+        h: float,
+        weight: float,
+        detection: str = "frame",
     ) -> None:
-        self._geoms, self._frames, self._h, self._weight = geoms, frames, h, weight
-        self.poses, self._geom_poses = Poses.zeros(geoms.frame_count), Poses.zeros(len(geoms))
-        self._broad = BroadPhase(geoms, frames, self._geom_poses, dt, h, weight)
+        self._collision_shapes, self._frames, self._h, self._weight = collision_shapes, frames, h, weight
+        self.poses, self._shape_poses = Poses.zeros(collision_shapes.frame_count), Poses.zeros(len(collision_shapes))
+        self._broad = BroadPhase(collision_shapes, frames, self._shape_poses, dt, h, weight)
         self.pairs, self._detection = self._broad.pairs, self._broad.detection
         self._detection.every[0] = detection == "substep"
         self.table: Points = Points.zeros(0, np.float64)
         self._old = OldPoints.zeros(0, np.float64)
-        self._kinds = kinds_of(geoms)
+        self._kinds = kinds_of(collision_shapes)
 
     @property
     def detections(self) -> int:
@@ -167,11 +173,11 @@ class BodyContacts:
 
     def record_find(self, p: Program) -> None:
         """Record that the table is filled with the points at the start of a substep."""
-        if len(self._geoms) == 0:
+        if len(self._collision_shapes) == 0:
             return
-        frames, arrays = self._frames, self._geoms.arrays
+        frames, arrays = self._frames, self._collision_shapes.arrays
         p.launch(set_frame_pose, frames, self.poses, count=len(self.poses))
-        p.launch(set_geom_pose, arrays, self.poses, self._geom_poses, count=len(arrays))
+        p.launch(set_shape_pose, arrays, self.poses, self._shape_poses, count=len(arrays))
         self._broad.record_decide(p)
         with p.when((self._detection.renew, 0)):
             self._broad.record_find(p)
@@ -179,7 +185,7 @@ class BodyContacts:
 
     def record_find_left(self, p: Program) -> None:
         """Record that points are added of frames that the solution has thrown off their paths; see `thrown_cell`."""
-        if len(self._geoms) == 0:
+        if len(self._collision_shapes) == 0:
             return
         self._broad.record_extend(p)
         with p.when((self._detection.thrown, 0)):
@@ -188,12 +194,12 @@ class BodyContacts:
 
     def _record_points(self, p: Program) -> None:
         """Points of the pairs."""
-        arrays, pairs, d, old, table = self._geoms.arrays, self.pairs, self._detection, self._old, self.table
+        arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self._detection, self._old, self.table
         count, fall = (d.pairs, 0), self._weight * self._h
         p.launch(examine, pairs, arrays, self._frames, self.poses, self._broad.motion, fall, self._h, count=count)
         for kind in self._kinds:
             self._record_finder(p, kind)
-        p.launch(find_near, pairs, self._geoms.shapes, count=count)
+        p.launch(find_near, pairs, self._collision_shapes.shapes, count=count)
         p.serial(number_points, pairs, d)
         with p.when((d.write, 0)):
             p.require(old, (table.counts.points, 0))
@@ -206,23 +212,26 @@ class BodyContacts:
             p.launch(move_points, pairs, table, count=count)
 
     def _record_finder(self, p: Program, kind: int) -> None:
-        arrays, count = self._geoms.arrays, (self._detection.pairs, 0)
-        poses, kinds = (self._geoms.shapes, self.poses, self._geom_poses), self._geoms.shapes.kind
+        arrays, count = self._collision_shapes.arrays, (self._detection.pairs, 0)
+        poses, kinds = (
+            (self._collision_shapes.shapes, self.poses, self._shape_poses),
+            self._collision_shapes.shapes.kind,
+        )
         if kind != MESHES:
             p.launch(for_kinds(FINDERS[kind], kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
 
-        features = features_of(self._geoms.meshes)
+        features = features_of(self._collision_shapes.meshes)
         finder = for_kinds(find_mesh_points, kinds)
-        p.launch(finder, self.pairs, arrays, *poses, features, self._geoms.fields, count=count, grain=1)
+        p.launch(finder, self.pairs, arrays, *poses, features, self._collision_shapes.fields, count=count, grain=1)
 
 
-def kinds_of(geoms: Geoms) -> list[int]:
+def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
     """Kinds of the pairs that can occur: at least one of the two is a geom of a body."""
-    shapes = geoms.shapes.kind.tolist()
-    bodies = {shape for g, shape in enumerate(shapes) if geoms.arrays.frame[g] < geoms.body_count}
+    shapes = collision_shapes.shapes.kind.tolist()
+    bodies = {shape for g, shape in enumerate(shapes) if collision_shapes.arrays.frame[g] < collision_shapes.body_count}
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
 
 
@@ -304,16 +313,22 @@ def carry_forces(begin, end, first, last, close, points, old):
 
 
 @kernel(fastmath=STEADY)
-def write_points(p, pairs: Pairs, geoms: GeomArrays, points: Points, old: OldPoints, detection: Detection):
+def write_points(
+    p, pairs: Pairs, collision_shapes: CollisionShapeArrays, points: Points, old: OldPoints, detection: Detection
+):
     """The points of one pair, and the forces that they carry."""
-    a, b = pairs.geoms[p]
-    base = (a * len(geoms) + b) * FEATURES
+    a, b = pairs.collision_shapes[p]
+    base = (a * len(collision_shapes) + b) * FEATURES
     at = pairs.start[p]
-    terms = law_of(a, b, geoms.surface)
+    terms = law_of(a, b, collision_shapes.surface)
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             write_place(pairs.slots, p, k, at, points)
-            points.frames[at], points.geoms[at], points.law[at] = (geoms.frame[a], geoms.frame[b]), (a, b), terms
+            points.frames[at], points.collision_shapes[at], points.law[at] = (
+                (collision_shapes.frame[a], collision_shapes.frame[b]),
+                (a, b),
+                terms,
+            )
             points.radius[at] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
             points.key[at] = base + np.int64(pairs.slots[p, k, FEATURE])
             at += 1
@@ -321,4 +336,6 @@ def write_points(p, pairs: Pairs, geoms: GeomArrays, points: Points, old: OldPoi
     if detection.renew[0] != 0:
         first = first_from(base, old.key, detection.old_points[0])
         last = first_from(base + FEATURES, old.key, detection.old_points[0])
-    carry_forces(pairs.start[p], at, first, last, CLOSE * min(geoms.size[a], geoms.size[b]), points, old)
+    carry_forces(
+        pairs.start[p], at, first, last, CLOSE * min(collision_shapes.size[a], collision_shapes.size[b]), points, old
+    )

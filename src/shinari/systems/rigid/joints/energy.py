@@ -18,7 +18,7 @@ from shinari.compute import Program
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.evaluate import evaluate_joint
-from shinari.systems.rigid.joints.settle import find_places
+from shinari.systems.rigid.joints.results import find_places
 from shinari.systems.rigid.joints.table import (
     ANGULAR_COMPLIANCE,
     COMPLIANCE,

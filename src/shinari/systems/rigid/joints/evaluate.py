@@ -54,7 +54,7 @@ def evaluate_again(
     j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components, h: np.float64
 ):
     """Evaluate a joint where the bodies are now; mark its component when a limit or a motor has changed."""
-    home = elements.home[j]
+    home = elements.component[j]
     if home < 0 or components.unfinished[home] == SOLVED:
         return
     before = elements.stiffness[j]
@@ -74,7 +74,7 @@ def restore_joint(j, values: JointValues, elements: Elements, components: Compon
 
     What is left of a turn at second order would else be taken for a force.
     """
-    home = elements.home[j]
+    home = elements.component[j]
     if home >= 0 and components.unfinished[home] == SETTLED:
         elements.force[j], elements.stiffness[j] = values.old_force[j], values.old_stiffness[j]
         values.rows[j] = values.old_rows[j]

@@ -12,11 +12,11 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
-from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.graph import Components
-from shinari.systems.rigid.joints.laws import held
 from shinari.systems.rigid.joints.measures import axes_of, joint_frame
+from shinari.systems.rigid.joints.row_forces import held
 from shinari.systems.rigid.joints.table import (
     ANGULAR_COMPLIANCE,
     FIRST,
@@ -43,57 +43,70 @@ def mesh(j, joints, angle, frames):
 
 
 @steady
-def write_bar(g, bars, joints, values, frames, h):
+def write_jacobian_row(g, jacobian_rows, joints, values, frames, h):
     """Write the bar of a gear, where the bodies are now."""
-    j = bars.joint[g]
+    j = jacobian_rows.joint[g]
     c, ua, ub = mesh(j, joints, values.angles[j], frames)
     ratio = joints.numbers[j, REST]
-    bars.jacobian[g] = (
+    jacobian_rows.jacobian[g] = (
         0.0, 0.0, 0.0, ua[0], ua[1], ua[2], 0.0, 0.0, 0.0, -ratio * ub[0], -ratio * ub[1], -ratio * ub[2]
     )  # fmt: skip
     f, s = held(STIFF / (h * h) * joints.numbers[j, TURN_MASS], c, joints.numbers[j, ANGULAR_COMPLIANCE])
     gone = values.broken[j]
-    bars.force[g], bars.stiffness[g] = 0.0 if gone else f, 0.0 if gone else s
+    jacobian_rows.force[g], jacobian_rows.stiffness[g] = 0.0 if gone else f, 0.0 if gone else s
 
 
 @kernel(fastmath=STEADY)
 def evaluate_gear(
-    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, first_bar: np.int64,
-    h: np.float64
-):  # fmt: skip
+    g,
+    jacobian_rows: JacobianRows,
+    joints: JointData,
+    values: JointValues,
+    elements: Elements,
+    frames: Frames,
+    first_jacobian: np.int64,
+    h: np.float64,
+):
     """Write the bar of a gear, where the bodies are now."""
-    j = bars.joint[g]
-    elements.frames[first_bar + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
-    write_bar(g, bars, joints, values, frames, h)
+    j = jacobian_rows.joint[g]
+    elements.frames[first_jacobian + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
 
 
 @kernel(fastmath=STEADY)
 def evaluate_gear_again(
-    g, bars: Bars, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components,
-    first_bar: np.int64, h: np.float64
-):  # fmt: skip
+    g,
+    jacobian_rows: JacobianRows,
+    joints: JointData,
+    values: JointValues,
+    elements: Elements,
+    frames: Frames,
+    components: Components,
+    first_jacobian: np.int64,
+    h: np.float64,
+):
     """Write the bar of a gear whose component is not solved, where the bodies are now."""
-    home = elements.home[first_bar + g]
+    home = elements.component[first_jacobian + g]
     if home >= 0 and components.unfinished[home] != SOLVED:
-        bars.old_jacobian[g] = bars.jacobian[g]
-        bars.old_force[g], bars.old_stiffness[g] = bars.force[g], bars.stiffness[g]
-        write_bar(g, bars, joints, values, frames, h)
+        jacobian_rows.old_jacobian[g] = jacobian_rows.jacobian[g]
+        jacobian_rows.old_force[g], jacobian_rows.old_stiffness[g] = jacobian_rows.force[g], jacobian_rows.stiffness[g]
+        write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
 
 
 @kernel
-def restore_gear(g, bars: Bars, elements: Elements, components: Components, first_bar: np.int64):
+def restore_gear(g, jacobian_rows: JacobianRows, elements: Elements, components: Components, first_jacobian: np.int64):
     """Give a gear that is solved the force that its motion was found with."""
-    home = elements.home[first_bar + g]
+    home = elements.component[first_jacobian + g]
     if home >= 0 and components.unfinished[home] == SETTLED:
-        bars.jacobian[g] = bars.old_jacobian[g]
-        bars.force[g], bars.stiffness[g] = bars.old_force[g], bars.old_stiffness[g]
+        jacobian_rows.jacobian[g] = jacobian_rows.old_jacobian[g]
+        jacobian_rows.force[g], jacobian_rows.stiffness[g] = jacobian_rows.old_force[g], jacobian_rows.old_stiffness[g]
 
 
 @kernel(fastmath=STEADY)
-def settle_gear(g, bars: Bars, joints: JointData, values: JointValues, frames: Frames):
+def settle_gear(g, jacobian_rows: JacobianRows, joints: JointData, values: JointValues, frames: Frames):
     """After the last solution of a substep: moment, turns and load of a gear."""
-    j, f = bars.joint[g], bars.force[g] - bars.stiffness[g] * bars.motion[g]
+    j, f = jacobian_rows.joint[g], jacobian_rows.force[g] - jacobian_rows.stiffness[g] * jacobian_rows.motion[g]
     c, _, _ = mesh(j, joints, values.angles[j], frames)
     values.angles[j] = c
-    u = bars.jacobian[g]
+    u = jacobian_rows.jacobian[g]
     values.loads[j] = 0.0, 0.0, 0.0, f * u[9], f * u[10], f * u[11]

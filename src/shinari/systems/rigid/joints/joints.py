@@ -8,13 +8,13 @@ import numpy as np
 from shinari.compute import Program
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.scene.body import Joint
-from shinari.systems.rigid.elements import Bars, Elements
+from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.graph import Components
 from shinari.systems.rigid.joints.energy import bind_values, joint_data
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_gear, settle_gear
-from shinari.systems.rigid.joints.settle import break_joint, settle_joint, start_joint
+from shinari.systems.rigid.joints.results import break_joint, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
     ANCHOR_B,
@@ -111,37 +111,45 @@ class Joints:
         """Work that motors have done from outside since the step began [J]."""
         return float(self.values.work.sum())
 
-    def bars(self) -> Bars:
+    def jacobian_rows(self) -> JacobianRows:
         """The bars that they write."""
-        bars = Bars.zeros(len(self.table.gears))
-        bars.joint[...] = self.table.gears
-        return bars
+        jacobian_rows = JacobianRows.zeros(len(self.table.gears))
+        jacobian_rows.joint[...] = self.table.gears
+        return jacobian_rows
 
     def record_begin(self, p: Program, elements: Elements, frames: Frames) -> None:
         """A step begins."""
         p.launch(start_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
 
-    def record_evaluate(self, p: Program, elements: Elements, bars: Bars, frames: Frames, h: float) -> None:
+    def record_evaluate(
+        self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
+    ) -> None:
         """Write elements and bars where the bodies are now."""
         records = self.data, self.values, elements, frames
         p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
-        p.launch(evaluate_gear, bars, *records, len(self), h, count=len(bars), grain=64)
+        p.launch(evaluate_gear, jacobian_rows, *records, len(self), h, count=len(jacobian_rows), grain=64)
         p.copy(0, (self.phase.first, 0))
 
     def record_evaluate_again(
-        self, p: Program, elements: Elements, bars: Bars, frames: Frames, components: Components, h: float
+        self,
+        p: Program,
+        elements: Elements,
+        jacobian_rows: JacobianRows,
+        frames: Frames,
+        components: Components,
+        h: float,
     ) -> None:
         """Evaluate the joints of components that are not solved, and mark those whose limits or motors changed."""
         records, count = (self.data, self.values, elements, frames), len(self)
         p.launch(evaluate_again, *records, components, h, count=count, grain=64)
-        p.launch(evaluate_gear_again, bars, *records, components, count, h, count=len(bars), grain=64)
+        p.launch(evaluate_gear_again, jacobian_rows, *records, components, count, h, count=len(jacobian_rows), grain=64)
         p.launch(restore_joint, self.values, elements, components, count=count)
-        p.launch(restore_gear, bars, elements, components, count, count=len(bars))
+        p.launch(restore_gear, jacobian_rows, elements, components, count, count=len(jacobian_rows))
 
-    def record_settle(self, p: Program, elements: Elements, bars: Bars, frames: Frames) -> None:
+    def record_settle(self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames) -> None:
         """After the last solution of a substep: keep what it gave, and let go of joints that carry too much."""
         p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
-        p.launch(settle_gear, bars, self.data, self.values, frames, count=len(bars), grain=64)
+        p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(jacobian_rows), grain=64)
         if self._breakable:
             p.launch(break_joint, self.data, self.values, count=len(self))
 

@@ -6,7 +6,6 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
-from shinari.systems.rigid.joints.laws import bounded, driven, nearest_turn
 from shinari.systems.rigid.joints.measures import (
     NO_TWIST,
     along_axes,
@@ -21,6 +20,7 @@ from shinari.systems.rigid.joints.measures import (
     twist_of,
     vector_at,
 )  # fmt: skip
+from shinari.systems.rigid.joints.row_forces import bounded, driven, nearest_turn
 from shinari.systems.rigid.joints.table import (
     BALL,
     DAMPING,

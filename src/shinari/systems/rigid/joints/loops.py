@@ -1,4 +1,4 @@
-"""Closed loops of joints that hold the same thing twice: found by the rank of what they hold at the start.
+"""Closed loops of joints that hold the same object twice: found by the rank of what they hold at the start.
 
 A chain that ends free is never over-constrained, so such ends are cut off first. Of what is left, the joints that share
 bodies which can move are looked at together; what neither moves nor is moved counts as one ground.
@@ -122,14 +122,18 @@ def _rows_held(table: JointTable, bodies: Sequence[Body], joints: Sequence[Joint
     codes, numbers, count = table.codes.copy(), table.numbers.copy(), len(table.codes)
     codes[:, FLAGS], codes[:, DRIVE], numbers[:, DAMPING : DAMPING + 6] = 0, 0, 0.0
     held = Joints(table._replace(codes=codes, numbers=numbers), start_joints(joints))
-    frames, elements, bars = Frames.zeros(len(bodies) + 1), Elements.zeros(count + len(table.gears)), held.bars()
+    frames, elements, jacobian_rows = (
+        Frames.zeros(len(bodies) + 1),
+        Elements.zeros(count + len(table.gears)),
+        held.jacobian_rows(),
+    )
     for i, b in enumerate(bodies):
         frames.x[i], frames.q[i] = as_frame(b.position, b.rotation, b.centre, b.axes)
     frames.x0[...], frames.q0[...] = frames.x, frames.q
     p = Program()
-    held.record_evaluate(p, elements, bars, frames, 1.0)
+    held.record_evaluate(p, elements, jacobian_rows, frames, 1.0)
     p.run()
-    gears = {int(j): jacobian for j, jacobian in zip(table.gears, bars.jacobian, strict=True)}
+    gears = {int(j): jacobian for j, jacobian in zip(table.gears, jacobian_rows.jacobian, strict=True)}
     return [_rows_of_gear(numbers[j], gears[j]) if j in gears else _rows_of(numbers[j], elements, j)
             for j in range(count)]  # fmt: skip
 

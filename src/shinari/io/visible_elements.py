@@ -1,4 +1,4 @@
-"""Which triangles and segments of things that can tear are drawn, and which points of fluids that flow in and out.
+"""Which triangles and segments of objects that can tear are drawn, and which points of fluids that flow in and out.
 
 Results list all there may ever be, frames choose.
 """
@@ -11,22 +11,22 @@ from shinari.api.scene import Scene
 from shinari.geometry.tetrahedra.check import FACES, exposed_faces
 from shinari.model.model import Model
 from shinari.model.state import State
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 from shinari.systems.failure.tearing import elements_left
 
 
 def can_tear(group: Particles) -> bool:
-    """Whether the material of a thing lets go at some strain."""
+    """Whether the material of an object lets go at some strain."""
     return bool(np.isfinite(getattr(group.material, "tear_strain", np.inf)))
 
 
 def flows(scene: Scene, group: Particles) -> bool:
-    """Whether particles of a thing come and go."""
+    """Whether particles of an object come and go."""
     return group.sampling is not None and (group.emitter is not None or bool(scene.sinks))
 
 
 def varies(scene: Scene, group: Particles) -> bool:
-    """Whether frames say what of a thing is drawn."""
+    """Whether frames say what of an object is drawn."""
     return can_tear(group) or flows(scene, group)
 
 
@@ -40,7 +40,7 @@ def all_faces(group: Particles) -> np.ndarray | None:
 
 
 def drawn(scene: Scene, model: Model, state: State) -> np.ndarray:
-    """Which triangles, segments and points of the things that vary are drawn, one after the other, (H,) bool."""
+    """Which triangles, segments and points of the objects that vary are drawn, one after the other, (H,) bool."""
     masks, stop = [np.zeros(0, bool)], 0
     for index, group in enumerate(scene.groups):
         start, stop = stop, stop + len(group.positions)

@@ -13,7 +13,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.surface_contact.candidates import Finder
-from shinari.systems.surface_contact.records import Frames, Look, Members, Paths, Skin, Sums, Table
+from shinari.systems.surface_contact.records import DetectionState, Frames, Members, Paths, Skin, Sums, Table
 from shinari.systems.surface_contact.row_table import RowTable
 
 # A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
@@ -26,12 +26,12 @@ ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 BLOCK = 2048
 
 
-class Looking:
+class SurfaceDetection:
     """Finds pairs when it is time to.
 
     Attributes:
-        look: Its state.
-        members: Particles that take part; the first `look.members` count.
+        detection: Its state.
+        members: Particles that take part; the first `detection.members` count.
     """
 
     def __init__(
@@ -39,40 +39,49 @@ class Looking:
     ) -> None:
         self._finder, self._table, self._edge_length, self._h = finder, table, edge_length, h
         self._each_substep = each_substep
-        self.look, self.members = Look.zeros(1, table.rows.precision), Members(particle=members.astype(np.uint32))
-        self.look.few[0], self._everyone = FEW, members
+        self.detection, self.members = (
+            DetectionState.zeros(1, table.rows.precision),
+            Members(particle=members.astype(np.uint32)),
+        )
+        self.detection.few[0], self._everyone = FEW, members
         self._sums, self._flags = Sums.zeros(-(-len(members) // BLOCK)), Offsets.zeros(len(members) + 1)
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
     def begin(self, skin: Skin, paths: Paths, substeps: int) -> None:
         """A step begins: pairs are to be found anew."""
-        look = self.look
+        detection = self.detection
         present = self._everyone[~skin.absent[self._everyone]]
         self.members.particle[: len(present)] = present
-        look.members[0], look.left[0], look.found[0] = len(present), substeps, 0
-        look.detections[0] = look.renewals[0] = 0
-        paths.astray[...] = False
+        detection.members[0], detection.left[0], detection.found[0] = len(present), substeps, 0
+        detection.detections[0] = detection.renewals[0] = 0
+        paths.outside[...] = False
 
     def record(self, p: Program) -> None:
         """Look at the places at the start of the substep, the goals and the velocities; write rows where it is time."""
-        look, paths, members, table, finder = self.look, self._finder.paths, self.members, self._table, self._finder
-        count, parts = (look.members, 0), (look, self._table.table)
-        p.launch(sum_paths, members, look, paths, self._sums, count=len(self._sums), grain=1)
-        p.serial(begin_look, self._sums, *parts, self._edge_length, self._h, self._each_substep)
-        p.launch(check_box, members, paths, look, self._flags, count=count, grain=2048)
+        detection, paths, members, table, finder = (
+            self.detection,
+            self._finder.paths,
+            self.members,
+            self._table,
+            self._finder,
+        )
+        count, parts = (detection.members, 0), (detection, self._table.table)
+        p.launch(sum_paths, members, detection, paths, self._sums, count=len(self._sums), grain=1)
+        p.serial(begin_detection, self._sums, *parts, self._edge_length, self._h, self._each_substep)
+        p.launch(check_box, members, paths, detection, self._flags, count=count, grain=2048)
         self._scan.record(p, count)
-        p.serial(decide, self._flags, look)
-        with p.when((look.some, 0)):
-            p.launch(list_astray, members, self._flags, self._who, count=count, grain=4096)
-            finder.record_boxes_of(p, look, self._who, self._scan.total)
-            with p.when((look.some, 0)):
+        p.serial(decide, self._flags, detection)
+        with p.when((detection.some, 0)):
+            p.launch(list_outside, members, self._flags, self._who, count=count, grain=4096)
+            finder.record_boxes_of(p, detection, self._who, self._scan.total)
+            with p.when((detection.some, 0)):
                 finder.record_renew(p)
-                table.record_exchange(p, paths, look)
-                p.serial(count_renewal, look)
-        with p.when((look.every, 0)):
-            p.serial(start_anew, look)
-            finder.record_find(p, look)
-            table.record_exchange(p, paths, look)
+                table.record_exchange(p, paths, detection)
+                p.serial(count_renewal, detection)
+        with p.when((detection.every, 0)):
+            p.serial(start_anew, detection)
+            finder.record_find(p, detection)
+            table.record_exchange(p, paths, detection)
 
 
 @kernel(fastmath=STEADY)
@@ -100,10 +109,10 @@ def plus(total, a):
 
 
 @kernel(fastmath=STEADY)
-def sum_paths(b, members: Members, look: Look, paths: Paths, sums: Sums):
+def sum_paths(b, members: Members, detection: DetectionState, paths: Paths, sums: Sums):
     """Sums over a block of particles."""
     place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
-    for m in range(b * BLOCK, min((b + 1) * BLOCK, look.members[0])):
+    for m in range(b * BLOCK, min((b + 1) * BLOCK, detection.members[0])):
         i = members.particle[m]
         a, v = paths.place[i], paths.velocity[i]
         place, goal, velocity = plus(place, a), plus(goal, paths.goal[i]), plus(velocity, v)
@@ -120,85 +129,87 @@ def rounded(a, like):
 
 
 @kernel(fastmath=STEADY)
-def begin_look(_, sums: Sums, look: Look, table: Table, edge_length: real, h: real, each_substep: bool):
+def begin_detection(
+    _, sums: Sums, detection: DetectionState, table: Table, edge_length: real, h: real, each_substep: bool
+):
     """Means of all particles, and how far the boxes of the next detection reach."""
     place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
     for b in range(len(sums)):
         place, goal = add(place, sums.place[b]), add(goal, sums.goal[b])
         velocity, squares = add(velocity, sums.velocity[b]), squares + sums.squares[b]
         largest = max(largest, sums.largest[b])
-    part = 1.0 / max(look.members[0], 1)
+    part = 1.0 / max(detection.members[0], 1)
     place, goal, velocity = scale(place, part), scale(goal, part), scale(velocity, part)
-    look.centre[0], look.goal[0], look.velocity[0] = place, goal, rounded(velocity, h)
-    look.displacement[0] = rounded(sub(goal, place), h)
-    reference = look.reference[0]
-    look.drift[0], look.here[0] = rounded(sub(goal, reference), h), rounded(sub(place, reference), h)
+    detection.centre[0], detection.goal[0], detection.velocity[0] = place, goal, rounded(velocity, h)
+    detection.displacement[0] = rounded(sub(goal, place), h)
+    reference = detection.reference[0]
+    detection.drift[0], detection.here[0] = rounded(sub(goal, reference), h), rounded(sub(place, reference), h)
     typical = 2.0 * np.sqrt(max(squares * part - dot(velocity, velocity), 0.0)) * h
-    ahead = np.float64(look.left[0])
+    ahead = np.float64(detection.left[0])
     if typical > 0.0:
         ahead = min(ahead, AHEAD * edge_length / typical)
-    look.ahead[0] = convert(0.0 if each_substep else ahead, h) * h
-    look.stray[0] = convert(STRAY * edge_length + ROUNDING * largest, h)
+    detection.ahead[0] = convert(0.0 if each_substep else ahead, h) * h
+    detection.stray[0] = convert(STRAY * edge_length + ROUNDING * largest, h)
     table.fresh[0] = 0
 
 
 @kernel(fastmath=STEADY)
-def check_box(m, members: Members, paths: Paths, look: Look, flags: Offsets):
+def check_box(m, members: Members, paths: Paths, detection: DetectionState, flags: Offsets):
     """Mark a particle that leaves its box."""
     i = members.particle[m]
-    at, low, high = sub(paths.goal[i], look.drift[0]), paths.low[i], paths.high[i]
+    at, low, high = sub(paths.goal[i], detection.drift[0]), paths.low[i], paths.high[i]
     out = at[0] < low[0] or at[1] < low[1] or at[2] < low[2] or at[0] > high[0] or at[1] > high[1] or at[2] > high[2]
-    paths.astray[i] = out
+    paths.outside[i] = out
     flags.start[m] = out
 
 
 @kernel
-def decide(_, flags: Offsets, look: Look):
+def decide(_, flags: Offsets, detection: DetectionState):
     """Whether all pairs are found, those of the particles that are astray, or none."""
-    count = flags.start[look.members[0]]
-    look.every[0] = look.found[0] == 0 or count > look.few[0] * look.members[0]
-    look.some[0] = look.every[0] == 0 and count > 0
+    count = flags.start[detection.members[0]]
+    detection.every[0] = detection.found[0] == 0 or count > detection.few[0] * detection.members[0]
+    detection.some[0] = detection.every[0] == 0 and count > 0
 
 
 @kernel
-def list_astray(m, members: Members, flags: Offsets, who: Members):
+def list_outside(m, members: Members, flags: Offsets, who: Members):
     """List a particle that is astray."""
     if flags.start[m + 1] > flags.start[m]:
         who.particle[flags.start[m]] = members.particle[m]
 
 
 @kernel
-def count_renewal(_, look: Look):
+def count_renewal(_, detection: DetectionState):
     """The pairs of a few particles have been found anew."""
-    look.renewals[0] += 1
+    detection.renewals[0] += 1
 
 
 @kernel
-def start_anew(_, look: Look):
+def start_anew(_, detection: DetectionState):
     """All pairs are found, in a frame that starts at the mean place."""
-    centre, like = look.centre[0], look.drift[0, 0]
-    look.reference[0] = centre
-    look.drift[0], look.here[0] = rounded(sub(look.goal[0], centre), like), (ZERO, ZERO, ZERO)
-    look.found[0] = 1
-    look.detections[0] += 1
+    centre, like = detection.centre[0], detection.drift[0, 0]
+    detection.reference[0] = centre
+    detection.drift[0], detection.here[0] = rounded(sub(detection.goal[0], centre), like), (ZERO, ZERO, ZERO)
+    detection.found[0] = 1
+    detection.detections[0] += 1
 
 
 @kernel
-def forget_pairs(_, look: Look):
+def forget_pairs(_, detection: DetectionState):
     """All pairs are found anew in every substep."""
-    look.found[0] = 0
+    detection.found[0] = 0
 
 
 @kernel
-def count_substep(_, look: Look):
+def count_substep(_, detection: DetectionState):
     """A substep less is left in the step."""
-    look.left[0] -= 1
+    detection.left[0] -= 1
 
 
 @kernel(fastmath=STEADY)
-def expect_length(i, paths: Paths, look: Look, h: real):
+def expect_length(i, paths: Paths, detection: DetectionState, h: real):
     """Length of the displacement that the velocity brings in the substep, less the mean."""
-    paths.travel[i, 1] = norm(scale(sub(paths.velocity[i], look.velocity[0]), h))
+    paths.travel[i, 1] = norm(scale(sub(paths.velocity[i], detection.velocity[0]), h))
 
 
 @kernel

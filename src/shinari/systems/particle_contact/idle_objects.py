@@ -28,7 +28,7 @@ class ObjectBoxes(Record):
     speed = Field(np.float64, unit="m/s", doc="of its fastest ball")
 
 
-class Meetings(Record):
+class ObjectPairs(Record):
     """Pairs of objects that may meet."""
 
     objects = Field(np.int64, 2, doc="rows of the boxes")
@@ -51,7 +51,7 @@ def measure_object(k, starts: Offsets, by_object: ByObject, boxes: ObjectBoxes, 
 
 
 @kernel(fastmath=STEADY)
-def judge_distance(_, boxes: ObjectBoxes, meetings: Meetings, control: Control, fall: np.float64, dt: np.float64):
+def update_idle(_, boxes: ObjectBoxes, object_pairs: ObjectPairs, control: Control, fall: np.float64, dt: np.float64):
     """Whether no two objects can meet soon, and how far each ball may go until that is asked again.
 
     `fall` is the speed that gravity gives in a step of length `dt`.
@@ -59,8 +59,8 @@ def judge_distance(_, boxes: ObjectBoxes, meetings: Meetings, control: Control, 
     least, fastest = np.inf, 0.0
     for k in range(len(boxes)):
         fastest = max(fastest, boxes.speed[k])
-    for m in range(len(meetings)):
-        a, b = meetings.objects[m]
+    for m in range(len(object_pairs)):
+        a, b = object_pairs.objects[m]
         # negative where the boxes overlap along an axis
         x = max(boxes.low[a, 0] - boxes.high[b, 0], boxes.low[b, 0] - boxes.high[a, 0])
         y = max(boxes.low[a, 1] - boxes.high[b, 1], boxes.low[b, 1] - boxes.high[a, 1])
@@ -92,7 +92,7 @@ def measure_path(c, members: Members, particles: Particles, chunks: Chunks, one:
 
 
 @kernel(fastmath=STEADY)
-def judge_paths(_, control: Control, chunks: Chunks):
+def check_paths(_, control: Control, chunks: Chunks):
     """Whether a member has gone so far that two objects may meet."""
     room, far = control.room[0] * control.room[0], False
     for c in range(len(chunks)):
@@ -105,7 +105,7 @@ class IdleObjects:
 
     Args:
         table: Balls that take part.
-        meeting: Pairs of objects that may meet, (K, 2).
+        candidate_objects: Pairs of objects that may meet, (K, 2).
         members: Record of the balls.
         particles: Particles.
         groups: Groups of particles.
@@ -114,7 +114,7 @@ class IdleObjects:
     """
 
     def __init__(
-        self, table: MemberTable, meeting: np.ndarray, members: Members, particles: Particles, groups: Groups,
+        self, table: MemberTable, candidate_objects: np.ndarray, members: Members, particles: Particles, groups: Groups,
         control: Control, chunks: Chunks,
     ) -> None:  # fmt: skip
         real = particles.precision
@@ -125,17 +125,19 @@ class IdleObjects:
         self._by_object = ByObject(real, member=order.astype(np.uint32))
         self._starts = Offsets(real, start=np.append(first, len(order)).astype(np.int64))
         self._boxes = ObjectBoxes.zeros(len(present), real)
-        self._meetings = Meetings(real, objects=np.searchsorted(present, meeting).astype(np.int64).reshape(-1, 2))
+        self._object_pairs = ObjectPairs(
+            real, objects=np.searchsorted(present, candidate_objects).astype(np.int64).reshape(-1, 2)
+        )
 
-    def record_judge(self, p: Program, fall: float, dt: float) -> None:
+    def record_idle(self, p: Program, fall: float, dt: float) -> None:
         """Record whether all objects are far apart; `fall` [m/s] is what gravity gives in a step of length dt [s]."""
         members, particles = self._members, self._particles
         p.launch(measure_object, self._starts, self._by_object, self._boxes, members, particles, self._groups,
                  count=len(self._boxes), grain=1)  # fmt: skip
-        p.serial(judge_distance, self._boxes, self._meetings, self._control, fall, dt)
+        p.serial(update_idle, self._boxes, self._object_pairs, self._control, fall, dt)
         p.launch(keep_place, members, particles, count=len(members), grain=4096)
 
     def record_watch(self, p: Program) -> None:
         """Record whether objects that were far apart may have come near: `control.wake`."""
         p.launch(measure_path, self._members, self._particles, self._chunks, 1.0, count=len(self._chunks), grain=4)
-        p.serial(judge_paths, self._control, self._chunks)
+        p.serial(check_paths, self._control, self._chunks)

@@ -14,7 +14,7 @@ from shinari.shapes.mesh import Mesh
 
 
 @dataclass(frozen=True)
-class Pieces:
+class BodyShapes:
     """Arrays of the K shapes of all bodies, float64.
 
     Attributes:
@@ -52,7 +52,7 @@ class Pieces:
         return np.linalg.norm(self.centres, axis=1) + self.radii
 
 
-def pieces_of(bodies: Sequence[Body]) -> Pieces:
+def body_shapes_of(bodies: Sequence[Body]) -> BodyShapes:
     """The shapes of bodies."""
     shapes, places, frames, surfaces = [], [], [], []
     for b, body in enumerate(bodies):
@@ -68,7 +68,7 @@ def pieces_of(bodies: Sequence[Body]) -> Pieces:
     corners = np.array([shape.bounds() for shape in shapes]).reshape(-1, 2, 3)
     poses = np.array(places).reshape(-1, 12)
     middles = corners.mean(axis=1)
-    return Pieces(
+    return BodyShapes(
         kinds=kinds,
         sizes=sizes,
         fields=fields,

@@ -8,8 +8,8 @@ from shinari import check
 from shinari.api.add_bodies import check_inside
 from shinari.api.add_joints import KINDS
 from shinari.scene.body import WORLD, Body, Drive, Joint
+from shinari.scene.objects import BodyRows
 from shinari.scene.surface import Surface, checked_surface
-from shinari.scene.things import BodyRows
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Piece
 from shinari.shapes.mass_properties import check_inertia

@@ -38,7 +38,7 @@ def frame_of_record(record: np.void) -> Frame:
     return Frame(**{name: record[name] for name in record.dtype.names or ()})
 
 
-class Spool:
+class FrameQueue:
     """A growing NumPy file of frames."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
@@ -87,7 +87,7 @@ def layout_path(spool: Path) -> Path:
     return spool.with_suffix(".layout")
 
 
-class SpoolFrames:
+class FrameQueueFrames:
     """The frames of a spool that a run has left; see `shinari.io.cache.Source`.
 
     Raises:
@@ -115,7 +115,7 @@ class SpoolFrames:
         """Nothing to do: the map ends with its last reader."""
 
 
-class SpoolWriter(FileWriter):
+class FrameQueueWriter(FileWriter):
     """Spools the frames and writes the file when it is closed."""
 
     def __init__(self, path: str | os.PathLike, layout: Layout, convert: Convert, *, title: str = "") -> None:
@@ -123,7 +123,7 @@ class SpoolWriter(FileWriter):
         self._convert = convert
         spool = reserve(self.path, f"{self.path.suffix}.npy")
         try:
-            self._spool = Spool(spool, layout)
+            self._queue = FrameQueue(spool, layout)
             write_description(layout_path(spool), layout, title)
         except OSError as error:
             discard(spool)
@@ -131,7 +131,7 @@ class SpoolWriter(FileWriter):
             self._refuse(error)
 
     def _append(self, frame: Frame) -> None:
-        self._spool.append(frame)
+        self._queue.append(frame)
 
     def _finish(self) -> None:
         publish(self._write_partial(), self.path)
@@ -143,25 +143,25 @@ class SpoolWriter(FileWriter):
         return partial
 
     def _drop(self) -> None:
-        self._spool.close()
+        self._queue.close()
         self._remove()
 
     def _remove(self) -> None:
-        discard(self._spool.path)
-        discard(layout_path(self._spool.path))
+        discard(self._queue.path)
+        discard(layout_path(self._queue.path))
 
     def _left(self) -> Path | None:
-        if not hasattr(self, "_spool"):
+        if not hasattr(self, "_queue"):
             return None
-        self._spool.close()
-        if self._spool.count == 0:
+        self._queue.close()
+        if self._queue.count == 0:
             self._remove()
-        return self._spool.path
+        return self._queue.path
 
     def _write_partial(self) -> Path:
         partial = reserve(self.path)
         try:
-            self._convert(partial, self.layout, self._spool.frames(), self.title)
+            self._convert(partial, self.layout, self._queue.frames(), self.title)
         except BaseException:
             discard(partial)
             raise

@@ -17,8 +17,9 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Groups, Particles
-from shinari.systems.colliders.collide import place, start_of
+from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.records import (
+    BodyShapeTable,
     Boxes,
     Candidates,
     Contacts,
@@ -26,12 +27,11 @@ from shinari.systems.coupling.records import (
     Items,
     Margins,
     Passes,
-    PieceTable,
     Progress,
     Sums,
     Turns,
 )
-from shinari.systems.coupling.response import into_piece
+from shinari.systems.coupling.response import to_shape_local
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.motion import turn_between
 
@@ -40,20 +40,20 @@ THIRD = 1.0 / 3.0
 
 
 @kernel(fastmath=STEADY)
-def measure_piece(k, pieces: PieceTable, frames: Frames, turns: Turns):
+def measure_body_shape(k, body_shapes: BodyShapeTable, frames: Frames, turns: Turns):
     """How far any point of a piece has gone since the detection, with its displacement in this substep, at most."""
-    b = pieces.frame[k]
+    b = body_shapes.frame[k]
     here, turned = frames.x[b], frames.q[b]
     far = norm(sub(here, turns.reference_x[b])) + norm(sub(here, frames.x0[b]))
     angle = norm(turn_between(turns.reference_q[b], turned)) + norm(turn_between(frames.q0[b], turned))
-    pieces.travel[k] = far + angle * pieces.reach[k]
+    body_shapes.travel[k] = far + angle * body_shapes.reach[k]
 
 
 @kernel
-def check_pieces(_, pieces: PieceTable, progress: Progress):
+def check_body_shapes(_, body_shapes: BodyShapeTable, progress: Progress):
     """Whether a piece has left its margin."""
-    for k in range(len(pieces)):
-        if not (pieces.travel[k] <= pieces.margin[k]):
+    for k in range(len(body_shapes)):
+        if not (body_shapes.travel[k] <= body_shapes.margin[k]):
             progress.stale[0] = 1
 
 
@@ -61,10 +61,10 @@ def check_pieces(_, pieces: PieceTable, progress: Progress):
 def check_particle(i, margins: Margins, particles: Particles, progress: Progress, h: float):
     """Measure how far a particle has gone, with its displacement in the substep; whether it has left its margin."""
     now = place(particles.x, i)
-    start = start_of(particles.x, particles.predicted, particles.v, h, i)
+    start = previous_position(particles.x, particles.predicted, particles.v, h, i)
     displacement = norm(sub(now, start))
     gone = norm(sub(now, margins.place[i])) + displacement
-    margins.displacement[i], margins.gone[i] = displacement, gone
+    margins.displacement[i], margins.travelled[i] = displacement, gone
     if not (gone <= margins.margin[i]):
         # whoever writes it, it is a one
         progress.stale[0] = 1
@@ -101,19 +101,19 @@ def begin_detection(_, progress: Progress, sums: Sums, count: np.int64, fall: fl
 def set_margin(i, margins: Margins, particles: Particles, progress: Progress, dt: float, h: float):
     """Margin of a particle, and where it is."""
     now = place(particles.x, i)
-    stride = norm(sub(now, start_of(particles.x, particles.predicted, particles.v, h, i)))
+    stride = norm(sub(now, previous_position(particles.x, particles.predicted, particles.v, h, i)))
     speed = max(norm(place(particles.v, i)), stride / h)
     margins.margin[i] = max(progress.factor[0] * dt * (speed + progress.drop[0]) + margins.radius[i], stride)
-    margins.gone[i], margins.displacement[i], margins.place[i] = stride, stride, now
+    margins.travelled[i], margins.displacement[i], margins.place[i] = stride, stride, now
 
 
 @kernel(fastmath=STEADY)
-def set_piece_margin(k, pieces: PieceTable, frames: Frames, progress: Progress, dt: float):
+def set_shape_margin(k, body_shapes: BodyShapeTable, frames: Frames, progress: Progress, dt: float):
     """Margin of a piece, and where its middle is; it was measured from the pose of now."""
-    b = pieces.frame[k]
-    speed = norm(frames.v[b]) + norm(frames.w[b]) * pieces.reach[k] + progress.drop[0]
-    pieces.margin[k] = max(progress.factor[0] * dt * speed, pieces.travel[k])
-    pieces.middle[k] = add(frames.x[b], rotate(frames.q[b], pieces.centre[k]))
+    b = body_shapes.frame[k]
+    speed = norm(frames.v[b]) + norm(frames.w[b]) * body_shapes.reach[k] + progress.drop[0]
+    body_shapes.margin[k] = max(progress.factor[0] * dt * speed, body_shapes.travel[k])
+    body_shapes.middle[k] = add(frames.x[b], rotate(frames.q[b], body_shapes.centre[k]))
 
 
 @kernel
@@ -136,46 +136,50 @@ def set_boxes(_, boxes: Boxes, margins: Margins, particles: Particles, groups: G
 
 
 @steady
-def list_object(t, at, boxes, passes, pieces, candidates):
+def list_object(t, at, boxes, passes, body_shapes, candidates):
     """List the pieces that may be near an object from row `at` on, or count them (-1)."""
     low, high, n = boxes.low[t], boxes.high[t], 0
-    for k in range(len(pieces)):
-        reach, c = pieces.radius[k] + pieces.margin[k], pieces.middle[k]
+    for k in range(len(body_shapes)):
+        reach, c = body_shapes.radius[k] + body_shapes.margin[k], body_shapes.middle[k]
         near = low[0] <= c[0] + reach and low[1] <= c[1] + reach and low[2] <= c[2] + reach
         near = near and c[0] - reach <= high[0] and c[1] - reach <= high[1] and c[2] - reach <= high[2]
-        if near and not passes.passes[t * len(pieces) + k]:
+        if near and not passes.passes[t * len(body_shapes) + k]:
             if at >= 0:
-                candidates.piece[at + n] = k
+                candidates.body_shape[at + n] = k
             n += 1
     return n
 
 
 @kernel
 def count_candidates(
-    _, boxes: Boxes, passes: Passes, pieces: PieceTable, candidates: Candidates, progress: Progress
+    _, boxes: Boxes, passes: Passes, body_shapes: BodyShapeTable, candidates: Candidates, progress: Progress
 ):  # fmt: skip
     """Count the pieces that may be near each object."""
     total = 0
     for t in range(len(boxes)):
         boxes.start[t] = total
-        total += list_object(t, -1, boxes, passes, pieces, candidates)
+        total += list_object(t, -1, boxes, passes, body_shapes, candidates)
         boxes.end[t] = total
     progress.candidates[0] = total
 
 
 @kernel
-def list_candidates(t, boxes: Boxes, passes: Passes, pieces: PieceTable, candidates: Candidates):
+def list_candidates(t, boxes: Boxes, passes: Passes, body_shapes: BodyShapeTable, candidates: Candidates):
     """List the pieces that may be near an object."""
-    list_object(t, boxes.start[t], boxes, passes, pieces, candidates)
+    list_object(t, boxes.start[t], boxes, passes, body_shapes, candidates)
 
 
 @shared(fastmath=STEADY)
-def is_near(point: Vector, reach: float, k: int, pieces: PieceTable, frames: Frames) -> bool:
+def is_near(point: Vector, reach: float, k: int, body_shapes: BodyShapeTable, frames: Frames) -> bool:
     """Whether a point is nearer than `reach` to the box of piece k."""
-    away, most, b = sub(point, pieces.middle[k]), reach + pieces.radius[k], pieces.frame[k]
+    away, most, b = sub(point, body_shapes.middle[k]), reach + body_shapes.radius[k], body_shapes.frame[k]
     if dot(away, away) > most * most:
         return False
-    q, low, high = into_piece(pieces, k, frames.x[b], frames.q[b], point), pieces.low[k], pieces.high[k]
+    q, low, high = (
+        to_shape_local(body_shapes, k, frames.x[b], frames.q[b], point),
+        body_shapes.low[k],
+        body_shapes.high[k],
+    )
     x = max(max(low[0] - q[0], q[0] - high[0]), 0.0)
     y = max(max(low[1] - q[1], q[1] - high[1]), 0.0)
     z = max(max(low[2] - q[2], q[2] - high[2]), 0.0)
@@ -185,15 +189,15 @@ def is_near(point: Vector, reach: float, k: int, pieces: PieceTable, frames: Fra
 @kernel
 def keep_contact(m, contacts: Contacts, old: Contacts):
     """Copy a contact before the list is made anew."""
-    old.item[m], old.piece[m], old.push[m], old.hold[m] = (
-        contacts.item[m], contacts.piece[m], contacts.push[m], contacts.hold[m]
+    old.item[m], old.body_shape[m], old.multiplier[m], old.friction_multiplier[m] = (
+        contacts.item[m], contacts.body_shape[m], contacts.multiplier[m], contacts.friction_multiplier[m]
     )  # fmt: skip
     old.normal[m], old.gap[m], old.weights[m] = contacts.normal[m], contacts.gap[m], contacts.weights[m]
     old.impulse[m] = contacts.impulse[m]
 
 
 @steady
-def has_pushed(contacts, m):
+def has_impulse(contacts, m):
     """Whether a contact has pushed in this step."""
     p = contacts.impulse[m]
     return p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
@@ -221,7 +225,7 @@ def list_item(
     boxes: Boxes,
     candidates: Candidates,
     held: Keys,
-    pieces: PieceTable,
+    body_shapes: BodyShapeTable,
     frames: Frames,
     contacts: Contacts,
     old: Contacts,
@@ -236,7 +240,7 @@ def list_item(
         boxes: Candidates of each object.
         candidates: Pieces that may be near.
         held: Keys item * pieces + piece of items that are attached to the bodies of pieces.
-        pieces: The pieces.
+        body_shapes: The pieces.
         frames: The frames.
         contacts: Receives the contacts.
         old: The contacts before.
@@ -249,26 +253,30 @@ def list_item(
     o = first_from(e, old.item, counts.old[0])
     c, end = boxes.start[t], boxes.end[t]
     while True:
-        k = candidates.piece[c] if c < end and reach >= ZERO else len(pieces)
-        was = old.piece[o] if o < counts.old[0] and old.item[o] == e else len(pieces)
+        k = candidates.body_shape[c] if c < end and reach >= ZERO else len(body_shapes)
+        was = old.body_shape[o] if o < counts.old[0] and old.item[o] == e else len(body_shapes)
         here = min(k, was)
-        if here == len(pieces):
+        if here == len(body_shapes):
             break
         near, known = False, was == here
-        if k == here and (free or frames.inverse_mass[pieces.frame[k]] > ZERO):
-            near = is_near(point, reach + pieces.margin[k], k, pieces, frames)
-            near = near and not contains(held, e * len(pieces) + k)
-        if near or (known and has_pushed(old, o)):
+        if k == here and (free or frames.inverse_mass[body_shapes.frame[k]] > ZERO):
+            near = is_near(point, reach + body_shapes.margin[k], k, body_shapes, frames)
+            near = near and not contains(held, e * len(body_shapes) + k)
+        if near or (known and has_impulse(old, o)):
             if at >= 0:
                 m = at + n
-                contacts.item[m], contacts.piece[m], contacts.bound[m], contacts.settled[m] = e, here, -1.0, True
+                contacts.item[m], contacts.body_shape[m], contacts.bound[m], contacts.settled[m] = e, here, -1.0, True
                 if known:
-                    contacts.push[m], contacts.hold[m], contacts.normal[m] = old.push[o], old.hold[o], old.normal[o]
+                    contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m] = (
+                        old.multiplier[o],
+                        old.friction_multiplier[o],
+                        old.normal[o],
+                    )
                     contacts.gap[m], contacts.weights[m] = old.gap[o], old.weights[o]
                     contacts.impulse[m] = old.impulse[o]
                 else:
-                    contacts.push[m], contacts.gap[m] = 0.0, 0.0
-                    contacts.hold[m] = contacts.normal[m] = contacts.impulse[m] = 0.0, 0.0, 0.0
+                    contacts.multiplier[m], contacts.gap[m] = 0.0, 0.0
+                    contacts.friction_multiplier[m] = contacts.normal[m] = contacts.impulse[m] = 0.0, 0.0, 0.0
                     contacts.weights[m] = 1.0, 0.0, 0.0
             n += 1
         c += 1 if k == here else 0
@@ -278,22 +286,22 @@ def list_item(
 
 @kernel
 def count_item(
-    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, body_shapes: BodyShapeTable,
     frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
 ):  # fmt: skip
     """Count the contacts of an item."""
-    offsets.start[e] = list_item(e, -1, items, boxes, candidates, held, pieces, frames, contacts, old, counts)
+    offsets.start[e] = list_item(e, -1, items, boxes, candidates, held, body_shapes, frames, contacts, old, counts)
 
 
 @kernel
 def fill_item(
-    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, pieces: PieceTable,
+    e, offsets: Offsets, items: Items, boxes: Boxes, candidates: Candidates, held: Keys, body_shapes: BodyShapeTable,
     frames: Frames, contacts: Contacts, old: Contacts, counts: Counts
 ):  # fmt: skip
     """List the contacts of an item."""
     at = offsets.start[e]
     if offsets.start[e + 1] > at:
-        list_item(e, at, items, boxes, candidates, held, pieces, frames, contacts, old, counts)
+        list_item(e, at, items, boxes, candidates, held, body_shapes, frames, contacts, old, counts)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Tables of a scene file: things made of particles, and their materials."""
+"""Tables of a scene file: objects made of particles, and their materials."""
 
 from dataclasses import fields
 from typing import Annotated, Any, Literal
@@ -50,8 +50,8 @@ class ParticlesTable(Pinned, kw_only=True):
     Attributes:
         positions: Positions [m].
         mass: Mass [kg], one for all or one each; 0 fixes.
-        radius: Distance kept from colliders and other things [m], one for all or one each; particles without one pass
-            through other things.
+        radius: Distance kept from colliders and other objects [m], one for all or one each; particles without one pass
+            through other objects.
         friction: Coulomb coefficient; left out: as that of what is touched.
         static_friction: Coulomb coefficient of sticking; left out: as `friction`.
         restitution: Ratio of the speeds after and before an impact.

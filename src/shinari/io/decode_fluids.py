@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from shinari import check
-from shinari.io.unpack_bodies import expect
+from shinari.io.decode_bodies import expect
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.grain_material import GrainMaterial
-from shinari.scene.things import Particles
+from shinari.scene.objects import Particles
 from shinari.shapes.base import Shape
 
 
 def check_fluid(group: Particles) -> None:
-    """Check what of a thing makes it a fluid or grains, if it is either.
+    """Check what of an object makes it a fluid or grains, if it is either.
 
     Raises:
         SceneError: A field has the wrong shape or is outside its bounds.

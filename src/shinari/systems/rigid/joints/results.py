@@ -9,9 +9,9 @@ from shinari.maths.symmetric import times
 from shinari.maths.vec3 import dot, sub
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.joints.laws import nearest_turn
 from shinari.systems.rigid.joints.limits import forces_after
 from shinari.systems.rigid.joints.measures import apart, axes_of, joint_frame, relative, twist_of, vector_at
+from shinari.systems.rigid.joints.row_forces import nearest_turn
 from shinari.systems.rigid.joints.table import (
     DRIVE,
     DRIVE_MOST,

@@ -14,7 +14,7 @@ from shinari.io.results import Layout, Part, part_color
 
 
 @dataclass(frozen=True, eq=False)
-class Moving:
+class AnimatedMesh:
     """A part with the points that its cells use.
 
     Attributes:
@@ -57,7 +57,7 @@ class Moving:
         return np.where(drawn[self.there], self.rows, self.else_rows)
 
 
-def moving_parts(path: str | os.PathLike, layout: Layout, drawn: np.ndarray | None = None) -> list[Moving]:
+def animated_meshes(path: str | os.PathLike, layout: Layout, drawn: np.ndarray | None = None) -> list[AnimatedMesh]:
     """The parts of a layout.
 
     Args:
@@ -84,11 +84,11 @@ def moving_parts(path: str | os.PathLike, layout: Layout, drawn: np.ndarray | No
         rows, cells = np.arange(part.start, part.stop), np.zeros((0, 3), np.int32)
         if part.faces is not None:
             rows, cells = _used(np.asarray(part.faces) + part.start)
-        result.append(Moving(part, rows, cells, color))
+        result.append(AnimatedMesh(part, rows, cells, color))
     return result
 
 
-def _torn(part: Part, color: tuple[float, float, float], where: slice, drawn: np.ndarray) -> Moving:
+def _torn(part: Part, color: tuple[float, float, float], where: slice, drawn: np.ndarray) -> AnimatedMesh:
     """A part whose triangles or segments are there in some frames only."""
     seen = np.asarray(drawn[:, where])
     always, ever = seen.all(axis=0), seen.any(axis=0)
@@ -101,7 +101,7 @@ def _torn(part: Part, color: tuple[float, float, float], where: slice, drawn: np
     own = len(rows) + np.arange(which.size * cells.shape[1], dtype=np.int32).reshape(-1, cells.shape[1])
     # a point that is always at its place asks for any triangle that always is there
     there = np.concatenate([np.full(len(rows), always.argmax() if len(rows) else 0), np.repeat(which, cells.shape[1])])
-    return Moving(
+    return AnimatedMesh(
         part,
         np.concatenate([rows, cells[which].ravel()]),
         np.concatenate([kept, own]),

@@ -25,7 +25,7 @@ from shinari.shapes.mesh import Mesh
 RESTITUTION = 2
 
 
-class GeomArrays(Record):
+class CollisionShapeArrays(Record):
     """What kernels read of the geoms, G rows."""
 
     frame = Field(np.int64, doc="frame that it is fixed to")
@@ -44,21 +44,21 @@ class GeomArrays(Record):
     )
 
 
-class Geoms(NamedTuple):
+class CollisionShapes(NamedTuple):
     """The geoms of a scene.
 
     Attributes:
         arrays: What kernels read of them.
         shapes: The convex ones; the first number of a mesh is that of its field.
         fields: Distance fields of the meshes.
-        solids: The shapes as a user gave them; the walls of containers.
+        collider_contacts: The shapes as a user gave them; the walls of containers.
         meshes: The meshes, in the order of their fields.
         frame_count: Number of frames: bodies, the world, colliders.
         body_count: Number of bodies, whose frames come first.
         apart: Sorted keys first * frame_count + second (first < second) of frames that never touch, (A,) int64.
     """
 
-    arrays: GeomArrays
+    arrays: CollisionShapeArrays
     shapes: Shapes
     fields: BodyFields
     solids: list[Shape]
@@ -71,7 +71,7 @@ class Geoms(NamedTuple):
         return len(self.solids)
 
 
-def geoms_of(scene: Contents) -> Geoms:
+def collision_shapes_of(scene: Contents) -> CollisionShapes:
     """The geoms of a scene, and which frames never touch: ignored pairs, and bodies whose joint says so."""
     frames, solids, poses, surfaces = [], [], [], []
     for frame, shape, pose, surface in _placed(scene):
@@ -89,7 +89,7 @@ def geoms_of(scene: Contents) -> Geoms:
             shapes.size[g] = (index, 0.0, 0.0, 0.0)
     corners = np.array([shape.bounds() for shape in solids]).reshape(-1, 2, 3)
     local = np.array(poses).reshape(-1, 12)
-    arrays = GeomArrays(
+    arrays = CollisionShapeArrays(
         np.float64,
         frame=np.array(frames, np.int64),
         local=local,
@@ -104,7 +104,7 @@ def geoms_of(scene: Contents) -> Geoms:
     arrays.box[bounded] = np.arange(len(bounded))
     fields = body_fields(join_fields([build_field(mesh) for mesh in meshes], np.float64))
     count = len(scene.bodies) + 1 + len(scene.colliders)
-    return Geoms(arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _apart(scene, count))
+    return CollisionShapes(arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _apart(scene, count))
 
 
 def _placed(scene: Contents) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float, ...]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from shinari.api.changes import CHANGEABLE
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.things import Material
+from shinari.scene.objects import Material
 
 END = 0.5
 """How far beyond the least and the largest exponent the places for 0 and infinity are."""
@@ -20,7 +20,7 @@ NAMES = {"youngs_modulus": "Young's modulus", "poissons_ratio": "Poisson's ratio
 
 
 @dataclass(frozen=True)
-class Dial:
+class Parameter:
     """A value on a slider.
 
     Attributes:
@@ -97,12 +97,12 @@ def told(value: float) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "\N{MINUS SIGN}") if exponent else mantissa
 
 
-def _log(field: str, unit: str, low: float, high: float, *, zero: bool = False, infinite: bool = False) -> Dial:
-    return Dial(field, unit, low, high, logarithmic=True, zero=zero, infinite=infinite)
+def _log(field: str, unit: str, low: float, high: float, *, zero: bool = False, infinite: bool = False) -> Parameter:
+    return Parameter(field, unit, low, high, logarithmic=True, zero=zero, infinite=infinite)
 
 
-def _part(field: str, method: str | None = None) -> Dial:
-    return Dial(field, "", 0.0, 1.0, step=0.01, method=method)
+def _part(field: str, method: str | None = None) -> Parameter:
+    return Parameter(field, "", 0.0, 1.0, step=0.01, method=method)
 
 
 DIALS = (
@@ -113,7 +113,7 @@ DIALS = (
     _log("bend_compliance", "m/N", -6, 3, zero=True, infinite=True),
     _log("youngs_modulus", "Pa", 2, 12),
     _log("shear_modulus", "Pa", 2, 12),
-    Dial("poissons_ratio", "", -0.9, 0.49, step=0.01),
+    Parameter("poissons_ratio", "", -0.9, 0.49, step=0.01),
     _part("stiffness"),
     _part("beta"),
     *(_part(name, "pbd") for name in ("stretch_stiffness", "compression_stiffness", "shear_stiffness",
@@ -122,13 +122,13 @@ DIALS = (
     _log("viscosity", "Pa s", -4, 3, zero=True),
     _log("surface_tension", "N/m", -4, 1, zero=True),
     _log("compressibility", "1/Pa", -10, -3, zero=True),
-    Dial("vorticity", "", 0.0, 2.0),
+    Parameter("vorticity", "", 0.0, 2.0),
     _part("xsph"),
     _part("adhesion"),
-    Dial("friction", "", 0.0, 2.0),
+    Parameter("friction", "", 0.0, 2.0),
     _part("restitution"),
-    Dial("drag_normal", "", 0.0, 4.0),
-    Dial("drag_tangential", "", 0.0, 4.0),
+    Parameter("drag_normal", "", 0.0, 4.0),
+    Parameter("drag_tangential", "", 0.0, 4.0),
 )  # fmt: skip
 """Dials of materials by the name of the field, in the order in which they are shown."""
 
@@ -136,14 +136,14 @@ AIR_DAMPING = _log("damping", "1/s", -3, 2, zero=True)
 """The rate at which all velocities decay."""
 
 
-def dials_of(material: Material, windy: bool) -> list[Dial]:
+def parameters_of(material: Material, windy: bool) -> list[Parameter]:
     """The dials of a material: those of its fields that have a value and do something.
 
     Args:
         material: The material.
         windy: Whether there is air.
     """
-    return [_fitting(dial, material) for dial in DIALS if _acts(material, dial.field, windy)]
+    return [_fitting(parameter, material) for parameter in DIALS if _acts(material, parameter.field, windy)]
 
 
 def _acts(material: Material, field: str, windy: bool) -> bool:
@@ -162,13 +162,13 @@ def _acts(material: Material, field: str, windy: bool) -> bool:
     return not (isinstance(material, RopeMaterial) and field == "bend_compliance" and math.isinf(value))
 
 
-def _fitting(dial: Dial, material: Material) -> Dial:
+def _fitting(parameter: Parameter, material: Material) -> Parameter:
     """The dial with the unit and the ends that a field has in this material."""
     if isinstance(material, RopeMaterial):
-        if dial.field in ("stretch_compliance", "compression_compliance"):
-            return replace(dial, unit="1/N")
-        if dial.field == "bend_compliance":
-            return replace(dial, infinite=False)
+        if parameter.field in ("stretch_compliance", "compression_compliance"):
+            return replace(parameter, unit="1/N")
+        if parameter.field == "bend_compliance":
+            return replace(parameter, infinite=False)
     if isinstance(material, ClothMaterial) and material.stretch_model == "strain" and material.shear_compliance:
-        return replace(dial, zero=False, infinite=False) if dial.field.endswith("_compliance") else dial
-    return dial
+        return replace(parameter, zero=False, infinite=False) if parameter.field.endswith("_compliance") else parameter
+    return parameter

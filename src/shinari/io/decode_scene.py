@@ -1,4 +1,4 @@
-"""A scene as a node of `shinari.io.pack`, and the scene of such a node, checked so that the solver can trust it."""
+"""A scene as a node of `shinari.io.codec`, and the scene of such a node, checked so that the solver can trust it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,27 +7,27 @@ import numpy as np
 
 from shinari import check
 from shinari.api.scene import Scene
-from shinari.io.pack import Packed
-from shinari.io.unpack_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
-from shinari.io.unpack_fluids import check_fluid, checked_sink
+from shinari.io.codec import Codec
+from shinari.io.decode_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
+from shinari.io.decode_fluids import check_fluid, checked_sink
 from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
+from shinari.scene.objects import KINDS, Collider, Particles, Rows, Volume
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
-from shinari.scene.things import KINDS, Collider, Particles, Rows, Volume
 
 _WORLD = ("gravity", "wind", "air_density", "damping")
 _LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows", "sinks")
 
 
-def scene_node(scene: Scene, packed: Packed) -> dict[str, Any]:
+def scene_node(scene: Scene, codec: Codec) -> dict[str, Any]:
     """The node of a scene; its functions are kept by name only."""
-    node = {name: packed.pack(getattr(scene, name)) for name in (*_WORLD, *_LISTS)}
-    node["ignored"] = packed.pack([list(pair) for pair in sorted(scene.ignored)])
-    node["pinned"] = packed.pack(np.array(sorted(scene.pinned), np.int64))
-    node["clamped"] = packed.pack(np.array(sorted(scene.clamped), np.int64))
-    node["handles"] = packed.pack({name: _place(handle) for name, handle in scene.handles.items()})
+    node = {name: codec.encode(getattr(scene, name)) for name in (*_WORLD, *_LISTS)}
+    node["ignored"] = codec.encode([list(pair) for pair in sorted(scene.ignored)])
+    node["pinned"] = codec.encode(np.array(sorted(scene.pinned), np.int64))
+    node["clamped"] = codec.encode(np.array(sorted(scene.clamped), np.int64))
+    node["handles"] = codec.encode({name: _place(handle) for name, handle in scene.handles.items()})
     return node
 
 

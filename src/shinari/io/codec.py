@@ -28,11 +28,11 @@ from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.objects import BodyRows, Collider, Particles, Rows, Volume
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.surface import Surface
-from shinari.scene.things import BodyRows, Collider, Particles, Rows, Volume
 from shinari.scene.wind import Gusts
 from shinari.shapes.compound import Piece
 from shinari.shapes.registry import shape_types
@@ -56,7 +56,7 @@ def record_class(name: str) -> type | None:
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-class Packed:
+class Codec:
     """Something packed.
 
     Attributes:
@@ -68,7 +68,7 @@ class Packed:
         self.arrays: list[np.ndarray] = []
         self.functions: list[str] = []
 
-    def pack(self, value: Any) -> Any:
+    def encode(self, value: Any) -> Any:
         """The node of a value.
 
         Raises:
@@ -84,23 +84,26 @@ class Packed:
             self.arrays.append(np.ascontiguousarray(value))
             return {"array": len(self.arrays) - 1}
         if isinstance(value, (tuple, list)):
-            return {"tuple" if isinstance(value, tuple) else "list": [self.pack(item) for item in value]}
+            return {"tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]}
         if isinstance(value, dict):
-            return {"dict": [[self.pack(key), self.pack(item)] for key, item in value.items()]}
+            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
         if record_class(type(value).__name__) is type(value):
             given = [field.name for field in dataclasses.fields(value) if field.init]
-            return {"record": type(value).__name__, "fields": {name: self.pack(getattr(value, name)) for name in given}}
+            return {
+                "record": type(value).__name__,
+                "fields": {name: self.encode(getattr(value, name)) for name in given},
+            }
         if callable(value):
             self.functions.append(getattr(value, "__name__", type(value).__name__))
             return {"function": self.functions[-1]}
         raise TypeError(f"cannot pack a {type(value).__name__}")
 
 
-def unpack(node: Any, arrays: list[np.ndarray]) -> Any:
+def decode(node: Any, arrays: list[np.ndarray]) -> Any:
     """The value of a node.
 
     Args:
-        node: What `Packed.pack` returned, read back from JSON.
+        node: What `Codec.encode` returned, read back from JSON.
         arrays: The arrays it refers to.
 
     Raises:
@@ -129,22 +132,22 @@ def _array(node: dict, arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _list(node: dict, arrays: list[np.ndarray]) -> list:
-    return [unpack(item, arrays) for item in node["list"]]
+    return [decode(item, arrays) for item in node["list"]]
 
 
 def _tuple(node: dict, arrays: list[np.ndarray]) -> tuple:
-    return tuple(unpack(item, arrays) for item in node["tuple"])
+    return tuple(decode(item, arrays) for item in node["tuple"])
 
 
 def _dict(node: dict, arrays: list[np.ndarray]) -> dict:
-    return {unpack(key, arrays): unpack(item, arrays) for key, item in node["dict"]}
+    return {decode(key, arrays): decode(item, arrays) for key, item in node["dict"]}
 
 
 def _unpack_record(node: dict, arrays: list[np.ndarray]) -> Any:
     record = record_class(node["record"])
     if record is None:
         raise ValueError(f"unknown record {node['record']!r}; a shape of your own has to be registered first")
-    return record(**{str(name): unpack(item, arrays) for name, item in node["fields"].items()})
+    return record(**{str(name): decode(item, arrays) for name, item in node["fields"].items()})
 
 
 def _function(node: dict, arrays: list[np.ndarray]) -> Any:
