@@ -160,15 +160,15 @@ def add_part(run: dict[str, np.ndarray], index: int, cache: Path, collection: An
     first = z_up(positions[0])
     data = new_curve(name, first, radius) if kind == "curve" else new_mesh(name, first, faces)
     color = COLORS[index % len(COLORS)]
-    thing = new_object(name, data, color, collection)
-    modifier = thing.modifiers.new("run", "MESH_CACHE")
+    obj = new_object(name, data, color, collection)
+    modifier = obj.modifiers.new("run", "MESH_CACHE")
     modifier.cache_format, modifier.filepath, modifier.frame_start = "PC2", str(cache), FIRST_FRAME
     if kind == "curve":
         modifier.use_apply_on_spline = True
     if kind == "points":
-        spheres = thing.modifiers.new("spheres", "NODES")
+        spheres = obj.modifiers.new("spheres", "NODES")
         spheres.node_group = sphere_nodes(name, radius or 0.005, data.materials[0])
-    return thing
+    return obj
 
 
 def add_body(run: dict[str, np.ndarray], index: int, part_count: int, collection: Any) -> Any:
@@ -178,21 +178,21 @@ def add_body(run: dict[str, np.ndarray], index: int, part_count: int, collection
     mesh.set_sharp_from_angle(angle=SHARP)
     rigid = str(run["body_kinds"][index]) == "rigid"
     color = COLORS[(part_count + index) % len(COLORS)] if rigid else GREY
-    thing = new_object(name, mesh, color, collection)
-    thing.rotation_mode = "QUATERNION"
+    obj = new_object(name, mesh, color, collection)
+    obj.rotation_mode = "QUATERNION"
     places, turns = z_up(run["body_positions"][:, index]), z_up_rotations(run["body_rotations"][:, index])
-    thing.location, thing.rotation_quaternion = places[0].tolist(), turns[0].tolist()
+    obj.location, obj.rotation_quaternion = places[0].tolist(), turns[0].tolist()
     for frame in range(len(places)):
         if (places != places[0]).any():
-            thing.location = places[frame].tolist()
-            thing.keyframe_insert("location", frame=FIRST_FRAME + frame)
+            obj.location = places[frame].tolist()
+            obj.keyframe_insert("location", frame=FIRST_FRAME + frame)
         if (turns != turns[0]).any():
             # of the two quaternions of a rotation the one that is nearer to that of the frame before
             if frame and turns[frame] @ turns[frame - 1] < 0.0:
                 turns[frame] *= -1.0
-            thing.rotation_quaternion = turns[frame].tolist()
-            thing.keyframe_insert("rotation_quaternion", frame=FIRST_FRAME + frame)
-    return thing
+            obj.rotation_quaternion = turns[frame].tolist()
+            obj.keyframe_insert("rotation_quaternion", frame=FIRST_FRAME + frame)
+    return obj
 
 
 def new_object(name: str, data: Any, color: tuple[float, float, float], collection: Any) -> Any:
@@ -207,10 +207,10 @@ def new_object(name: str, data: Any, color: tuple[float, float, float], collecti
         shader.inputs["Base Color"].default_value = (*[c**2.2 for c in color], 1.0)
         shader.inputs["Roughness"].default_value = 0.8
     data.materials.append(material)
-    thing = bpy.data.objects.new(name, data)
-    thing.color = (*color, 1.0)
-    collection.objects.link(thing)
-    return thing
+    obj = bpy.data.objects.new(name, data)
+    obj.color = (*color, 1.0)
+    collection.objects.link(obj)
+    return obj
 
 
 def new_mesh(name: str, vertices: np.ndarray, faces: np.ndarray | None) -> Any:

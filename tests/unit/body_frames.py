@@ -47,7 +47,7 @@ def contacts_of(scene, frames=None, threads=1, detection="frame"):
 
 
 def listed_pairs(contacts):
-    """Pairs of geoms that may touch, (K, 2)."""
+    """Pairs of collision shapes that may touch, (K, 2)."""
     return contacts.pairs.collision_shapes[: contacts.pair_count]
 
 

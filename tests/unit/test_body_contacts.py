@@ -53,7 +53,7 @@ def stack(rng, columns=6, height=6, noise=1e-4):
 
 
 def direct(collision_shapes, frames, poses, margin):
-    """Contacts of all pairs of geoms by `manifold`: their geoms and rows."""
+    """Contacts of all pairs of collision shapes by `manifold`: their collision shapes and rows."""
     frame = collision_shapes.arrays.frame
     a, b = np.triu_indices(len(collision_shapes), 1)
     free = (frame[a] != frame[b]) & ((frames.inverse_mass[frame[a]] > 0) | (frames.inverse_mass[frame[b]] > 0))

@@ -351,7 +351,7 @@ BAD_MATERIALS = [
     ("nothing", {"friction": 1.0}, "nothing"),
     ("grit", {"friction": 1.0}, "material: has none"),
     (("it", "tail"), {"bend_stiffness": 1.0}, "rope 'tail': bend_stiffness: unknown field"),
-    (3, {"friction": 1.0}, "things: expected a list"),
+    (3, {"friction": 1.0}, "targets: expected a list"),
 ]
 
 

@@ -122,7 +122,7 @@ def test_clients_drag_each_for_himself(page: Any) -> None:
     one.drag("start", start[63] + (0.01, 0.0, 0.0))
     other.drag("start", start[69])
     one.drag("update", start[63] + (0.0, 0.2, -0.2))
-    held = asked(page, lambda sim: {grab.thing: grab for grab in sim._grabs})
+    held = asked(page, lambda sim: {grab.object_name: grab for grab in sim._grabs})
     assert {name: grab.index for name, grab in held.items()} == {"cloth": 63, "rope": 5}
     assert held["cloth"].target == pytest.approx(start[63] + (0.0, 0.2, -0.2), abs=1e-6)
     for _ in range(30):
@@ -134,7 +134,7 @@ def test_clients_drag_each_for_himself(page: Any) -> None:
     assert sorted(grab.index for grab in asked(page, lambda sim: list(sim._grabs))) == [5, 9]
     one.drag("end", start[63])
     one.drag("update", start[63])
-    assert [grab.thing for grab in asked(page, lambda sim: list(sim._grabs))] == ["rope"]
+    assert [grab.object_name for grab in asked(page, lambda sim: list(sim._grabs))] == ["rope"]
     # another scene: what was held is let go, and what its mouse still says is nothing to the new one
     page.choose("other").result(PATIENCE)
     other.drag("update", start[69])
@@ -242,7 +242,7 @@ def test_a_body_is_held_where_it_is_pressed() -> None:
     assert grab.target == pytest.approx(corner + way)
     simulation.step(60)
     assert drag.place(frame_of(simulation)) == pytest.approx(corner + way, abs=1e-3)
-    assert layout_of(made, 60.0).bodies[0].name == grab.thing
+    assert layout_of(made, 60.0).bodies[0].name == grab.object_name
     drag.end()
     tasks[-1](simulation)
     assert not simulation._grabs

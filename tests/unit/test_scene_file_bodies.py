@@ -229,13 +229,13 @@ def test_particles_are_attached_to_bodies(full: Scene) -> None:
 
 
 def test_info_says_what_bodies_are(full: Scene, tmp_path: Path) -> None:
-    things = describe(tmp_path / "scene.toml")["things"]
-    assert things["crate"] == "rigid body, box, 3000 kg"
-    assert things["hammer"].startswith("rigid body, cylinder, capsule, ")
-    assert things["weight"] == "rigid body, no shape, 3 kg"
-    assert things["spike"] == "rigid body, cone, kinematic"
-    assert things["door"] == "hinge joint between crate and hammer, velocity motor"
-    assert things["joint_2"] == "ball joint between gem and cast"
+    objects = describe(tmp_path / "scene.toml")["objects"]
+    assert objects["crate"] == "rigid body, box, 3000 kg"
+    assert objects["hammer"].startswith("rigid body, cylinder, capsule, ")
+    assert objects["weight"] == "rigid body, no shape, 3 kg"
+    assert objects["spike"] == "rigid body, cone, kinematic"
+    assert objects["door"] == "hinge joint between crate and hammer, velocity motor"
+    assert objects["joint_2"] == "ball joint between gem and cast"
 
 
 def test_a_checkpoint_keeps_all_of_it(full: Scene) -> None:

@@ -194,11 +194,11 @@ def test_what_is_refused(folder: Path, text: str, message: str) -> None:
 
 
 def test_info_and_schema_name_them(folder: Path) -> None:
-    things = describe(folder / "full.toml")["things"]
-    assert things["water"] == "fluid, 376 particles at 0.05 m, 0.12475 kg each"
-    assert things["faucet"] == "emitter of a fluid, at most 100 particles at 0.05 m, 0.11375 kg each"
-    assert things["drain"] == "sink, box"
-    assert things["sand"] == "grains, 125 particles"
+    objects = describe(folder / "full.toml")["objects"]
+    assert objects["water"] == "fluid, 376 particles at 0.05 m, 0.12475 kg each"
+    assert objects["faucet"] == "emitter of a fluid, at most 100 particles at 0.05 m, 0.11375 kg each"
+    assert objects["drain"] == "sink, box"
+    assert objects["sand"] == "grains, 125 particles"
     schema = json.loads(json.dumps(json_schema()))["$defs"]
     for table in ("FluidTable", "EmitterTable", "SinkTable", "GrainsTable", "FluidMaterialTable", "GrainMaterialTable"):
         for key, entry in schema[table]["properties"].items():

@@ -145,7 +145,7 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     assert (clay.radii == 0.04).all()
     assert (clay.velocities == [0, -1, 0]).all()
     (volume,) = scene.volumes
-    assert (volume.thing, volume.compliance) == ("ball", 1e-6)
+    assert (volume.object_name, volume.compliance) == ("ball", 1e-6)
     start = scene["wire"].particles.start
     assert scene.pinned == {0, start}
     assert scene.clamped == {0, 1}
@@ -164,12 +164,12 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
 
 def test_info_describes_them(folder: Path) -> None:
     (folder / "full.toml").write_text(FULL)
-    things = describe(folder / "full.toml")["things"]
-    assert things["beam"] == "soft, 20 particles, 20 tetrahedra, 36 triangles"
-    assert things["ring"] == "rod, 4 particles, 4 segments"
-    assert things["clay"] == "lump, 5 particles, 2 clusters"
-    assert things["stone"].endswith("1 clusters, shown by a surface of 162 vertices, 320 triangles")
-    assert things["shown"].endswith("shown by a surface of 42 vertices, 80 triangles")
+    objects = describe(folder / "full.toml")["objects"]
+    assert objects["beam"] == "soft, 20 particles, 20 tetrahedra, 36 triangles"
+    assert objects["ring"] == "rod, 4 particles, 4 segments"
+    assert objects["clay"] == "lump, 5 particles, 2 clusters"
+    assert objects["stone"].endswith("1 clusters, shown by a surface of 162 vertices, 320 triangles")
+    assert objects["shown"].endswith("shown by a surface of 42 vertices, 80 triangles")
 
 
 def test_a_file_makes_the_scene_that_python_makes(folder: Path) -> None:

@@ -305,7 +305,7 @@ def test_default_cell_gives_about_as_many_as_it_says():
 )
 def test_refused_surfaces(vertices, faces, message):
     with pytest.raises(SceneError, match=message) as error:
-        tetrahedralize(vertices, faces, thing="soft body 'jelly'")
+        tetrahedralize(vertices, faces, label="soft body 'jelly'")
     assert "soft body 'jelly'" in str(error.value)
 
 
@@ -338,7 +338,7 @@ def test_what_is_offered_works():
 def test_thin_parts_are_missed_with_a_warning():
     ear = moved(BOX, 0.0)[0] * [0.02, 0.8, 0.3] + [0.0, 1.3, 0.0]
     with pytest.warns(TetrahedraWarning, match=r"ear: .* % of the surface is far .*try cell=") as record:
-        result = tetrahedralize(*joined((V, F), (ear, BOX.faces)), thing="ear")
+        result = tetrahedralize(*joined((V, F), (ear, BOX.faces)), label="ear")
     check_result(result)
     assert 0.02 < result.unseen < 0.1
     cell = float(str(record[0].message).rsplit("=", 1)[1])

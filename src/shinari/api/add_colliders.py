@@ -48,19 +48,19 @@ def add_collider(
         SceneError: A value has the wrong type or shape, or lies outside its bounds.
     """
     name = scene._name("collider", name)
-    thing = f"collider {name!r}"
+    label = f"collider {name!r}"
     if isinstance(shape, Compound):
-        raise SceneError(f"{thing}: shape: a Compound is for bodies; add each part as a collider of its own")
+        raise SceneError(f"{label}: shape: a Compound is for bodies; add each part as a collider of its own")
     if not isinstance(shape, Shape):
-        raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
+        raise SceneError(f"{label}: shape: expected a shape, such as Sphere or Mesh, got {check.short(shape)}")
     type_of(shape)
-    at = check.vector(thing, "position", position)
-    turn = check.unit_quaternion(thing, "rotation", rotation)
-    check.function_or_none(thing, "motion", motion)
+    at = check.vector(label, "position", position)
+    turn = check.unit_quaternion(label, "rotation", rotation)
+    check.function_or_none(label, "motion", motion)
     if motion is not None:
-        at, turn = pose_at(motion, 0.0, turn, f"{thing}: motion")
-    check.number(thing, "friction", friction, least=0.0)
-    surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
+        at, turn = pose_at(motion, 0.0, turn, f"{label}: motion")
+    check.number(label, "friction", friction, least=0.0)
+    surface = checked_surface(label, friction, static_friction, restitution, contact_compliance)
     handle = ColliderHandle(name, len(scene.colliders))
     scene.colliders.append(Collider(name, shape, at, turn, surface, motion))
     scene.handles[name] = handle

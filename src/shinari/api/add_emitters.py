@@ -90,27 +90,27 @@ def add_emitter(
             refused when the simulation is built.
     """
     name = scene._name("emitter", name)
-    thing = f"emitter {name!r}"
+    label = f"emitter {name!r}"
     given = {"spacing": spacing, "support": support, "kernel": kernel, "dimensions": dimensions}
-    material, sampling = _emitted(scene, thing, fluid, material, given | {"boundary": boundary})
-    way = check.vector(thing, "direction", direction)
+    material, sampling = _emitted(scene, label, fluid, material, given | {"boundary": boundary})
+    way = check.vector(label, "direction", direction)
     length = float(np.linalg.norm(way))
     if length == 0.0 or not math.isfinite(length):
-        raise SceneError(f"{thing}: direction: must not be zero")
-    at = check.vector(thing, "position", position)
-    places = _places(thing, radius, size, way / length, sampling)
-    speed = _speed(thing, speed, rate, len(places), sampling.spacing)
-    limit = check.count(thing, "limit", limit, most=check.MOST_ROWS)
+        raise SceneError(f"{label}: direction: must not be zero")
+    at = check.vector(label, "position", position)
+    places = _places(label, radius, size, way / length, sampling)
+    speed = _speed(label, speed, rate, len(places), sampling.spacing)
+    limit = check.count(label, "limit", limit, most=check.MOST_ROWS)
     if limit < len(places):
-        raise SceneError(f"{thing}: limit: {limit} are fewer than the {len(places)} particles of one layer")
-    start = check.number(thing, "start", start, least=0.0)
-    stop = math.inf if stop is None else check.number(thing, "stop", stop, above=start)
-    check.choice(thing, "recycle", recycle, (True, False))
-    check.function_or_none(thing, "motion", motion)
+        raise SceneError(f"{label}: limit: {limit} are fewer than the {len(places)} particles of one layer")
+    start = check.number(label, "start", start, least=0.0)
+    stop = math.inf if stop is None else check.number(label, "stop", stop, above=start)
+    check.choice(label, "recycle", recycle, (True, False))
+    check.function_or_none(label, "motion", motion)
     emitter = Emitter(
         places, at, way / length, speed, sampling.spacing / speed, start, stop, recycle, motion
     )  # fmt: skip
-    inactive_particles = emitter.layer(0.0, thing)[0][np.arange(limit) % len(places)]
+    inactive_particles = emitter.layer(0.0, label)[0][np.arange(limit) % len(places)]
     masses = np.full(limit, material.rest_density * sampling.spacing**3)
     return scene._add_group(
         Particles(
@@ -118,7 +118,7 @@ def add_emitter(
             "fluid",
             inactive_particles,
             masses,
-            scene._velocities(thing, None, masses),
+            scene._velocities(label, None, masses),
             np.full(limit, 0.5 * sampling.spacing),
             Surface(material.friction, None, material.restitution, 0.0),
             material=material,
@@ -152,12 +152,12 @@ def add_sink(
         SceneError: A value has the wrong type or shape, or lies outside its bounds.
     """
     name = scene._name("sink", name)
-    thing = f"sink {name!r}"
+    label = f"sink {name!r}"
     if isinstance(shape, Compound) or not isinstance(shape, Shape):
-        raise SceneError(f"{thing}: shape: expected a shape, such as Sphere or Box, got {check.short(shape)}")
+        raise SceneError(f"{label}: shape: expected a shape, such as Sphere or Box, got {check.short(shape)}")
     type_of(shape)
-    at = check.vector(thing, "position", position)
-    scene.sinks.append(Sink(name, shape, at, check.unit_quaternion(thing, "rotation", rotation)))
+    at = check.vector(label, "position", position)
+    scene.sinks.append(Sink(name, shape, at, check.unit_quaternion(label, "rotation", rotation)))
     scene.revision += 1
     handle = SinkHandle(name, len(scene.sinks) - 1)
     scene.handles[name] = handle
@@ -165,52 +165,52 @@ def add_sink(
 
 
 def _emitted(
-    scene: Contents, thing: str, fluid: Any, material: Any, given: dict[str, Any]
+    scene: Contents, label: str, fluid: Any, material: Any, given: dict[str, Any]
 ) -> tuple[FluidMaterial, Sampling]:
     """Material and sampling of an emitter."""
     if fluid is None:
         if given["spacing"] is None:
-            raise SceneError(f"{thing}: spacing: give it, or the fluid that is to flow")
+            raise SceneError(f"{label}: spacing: give it, or the fluid that is to flow")
         defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Sampling)}
         chosen = {field: defaults[field] if value is None else value for field, value in given.items()}
-        return given_material(thing, material, FluidMaterial), checked_sampling(thing, **chosen)
+        return given_material(label, material, FluidMaterial), checked_sampling(label, **chosen)
     for field, value in ({"material": material} | given).items():
         if value is not None:
-            raise SceneError(f"{thing}: {field}: is that of the fluid; give one of both")
-    handle = scene.find(thing, "fluid", fluid, Handle)
+            raise SceneError(f"{label}: {field}: is that of the fluid; give one of both")
+    handle = scene.find(label, "fluid", fluid, Handle)
     groups = [group for group in scene.groups if group.name == handle.name]
     if groups[0].sampling is None:
-        raise SceneError(f"{thing}: fluid: expected a fluid of this scene, got {check.short(fluid)}")
+        raise SceneError(f"{label}: fluid: expected a fluid of this scene, got {check.short(fluid)}")
     assert isinstance(groups[0].material, FluidMaterial)
     return groups[0].material, groups[0].sampling
 
 
-def _speed(thing: str, speed: Any, rate: Any, count: int, spacing: float) -> float:
+def _speed(label: str, speed: Any, rate: Any, count: int, spacing: float) -> float:
     """Speed of the fluid [m/s], as given or from the rate."""
     if (speed is None) == (rate is None):
-        raise SceneError(f"{thing}: speed: give either speed or rate")
+        raise SceneError(f"{label}: speed: give either speed or rate")
     if speed is not None:
-        return check.number(thing, "speed", speed, above=0.0)
-    return check.number(thing, "rate", rate, above=0.0) / (count * spacing**2)
+        return check.number(label, "speed", speed, above=0.0)
+    return check.number(label, "rate", rate, above=0.0) / (count * spacing**2)
 
 
-def _places(thing: str, radius: Any, size: Any, direction: np.ndarray, sampling: Sampling) -> np.ndarray:
+def _places(label: str, radius: Any, size: Any, direction: np.ndarray, sampling: Sampling) -> np.ndarray:
     """Particles of a layer, from the middle of the nozzle [m], (K, 3)."""
     if (radius is None) == (size is None):
-        raise SceneError(f"{thing}: radius: give either radius or size")
+        raise SceneError(f"{label}: radius: give either radius or size")
     if radius is not None:
-        radius = check.number(thing, "radius", radius, above=0.0)
+        radius = check.number(label, "radius", radius, above=0.0)
         widths = np.full(2, 2.0 * radius)
     else:
-        widths = check.array(thing, "size", size, (2,))
+        widths = check.array(label, "size", size, (2,))
         for width in widths:
-            check.number(thing, "size", width, above=0.0)
+            check.number(label, "size", width, above=0.0)
     field = "size" if radius is None else "radius"
     if widths.min() < sampling.spacing * (1.0 - _ROUNDING) and sampling.dimensions == 3:
-        raise SceneError(f"{thing}: {field}: the nozzle is narrower than one spacing, {sampling.spacing:g} m")
-    across, up = _axes(thing, direction, sampling.dimensions)
+        raise SceneError(f"{label}: {field}: the nozzle is narrower than one spacing, {sampling.spacing:g} m")
+    across, up = _axes(label, direction, sampling.dimensions)
     s = sampling.spacing
-    check.row_count(thing, field, *(int(width / s) + 1 for width in widths[: sampling.dimensions - 1]))
+    check.row_count(label, field, *(int(width / s) + 1 for width in widths[: sampling.dimensions - 1]))
     if sampling.dimensions == 2:
         grid = np.stack(np.meshgrid(_row(widths[0], s), [0.0]), axis=-1).reshape(-1, 2)
     elif radius is None:
@@ -238,11 +238,11 @@ def _disc(radius: float, spacing: float) -> np.ndarray:
     return min(found, key=lambda points: abs(len(points) * spacing**2 - area))
 
 
-def _axes(thing: str, direction: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+def _axes(label: str, direction: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
     """Axes of the width and the height of a nozzle, (3,) each."""
     if dimensions == 2:
         if abs(direction[2]) > 1e-9:
-            raise SceneError(f"{thing}: direction: leaves the plane of a fluid in two dimensions")
+            raise SceneError(f"{label}: direction: leaves the plane of a fluid in two dimensions")
         return np.array([-direction[1], direction[0], 0.0]), np.array([0.0, 0.0, 1.0])
     level = np.cross([0.0, 1.0, 0.0], direction)
     if np.linalg.norm(level) < 1e-6:

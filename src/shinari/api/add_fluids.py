@@ -85,26 +85,26 @@ def add_fluid(
         FileError: The mesh file cannot be read.
     """
     name = scene._name("fluid", name)
-    thing = f"fluid {name!r}"
-    material = given_material(thing, material, FluidMaterial)
-    sampling = checked_sampling(thing, spacing, support, kernel, dimensions, boundary)
-    level = None if fill_to is None else check.number(thing, "fill_to", fill_to)
+    label = f"fluid {name!r}"
+    material = given_material(label, material, FluidMaterial)
+    sampling = checked_sampling(label, spacing, support, kernel, dimensions, boundary)
+    level = None if fill_to is None else check.number(label, "fill_to", fill_to)
     containers = _containers(shape_or_points)
     if containers:
-        points, volume = _filled_container(scene, thing, containers, sampling, level, position, rotation)
+        points, volume = _filled_container(scene, label, containers, sampling, level, position, rotation)
     else:
-        points, volume = _filled_shape(scene, thing, shape_or_points, sampling, level, position, rotation)
+        points, volume = _filled_shape(scene, label, shape_or_points, sampling, level, position, rotation)
     cube = sampling.volume if volume is None else volume / len(points)
     if abs(cube - sampling.volume) <= 1e-9 * sampling.volume:
         cube = sampling.volume  # rounding
     masses = np.full(len(points), material.rest_density * cube)
-    velocities = scene._velocities(thing, velocity, masses)
+    velocities = scene._velocities(label, velocity, masses)
     if dimensions == 2:
         from shinari.shapes.sampling.fill_volume import in_plane
 
-        in_plane(thing, points, sampling.spacing)
+        in_plane(label, points, sampling.spacing)
         if velocities[:, 2].any():
-            raise SceneError(f"{thing}: velocity: has a z component, but dimensions=2; expected z = 0")
+            raise SceneError(f"{label}: velocity: has a z component, but dimensions=2; expected z = 0")
     return scene._add_group(
         Particles(
             name,
@@ -121,50 +121,50 @@ def add_fluid(
 
 
 def _filled_shape(
-    scene: Contents, thing: str, given: Any, sampling: Sampling, level: float | None, position: Any, rotation: Any
+    scene: Contents, label: str, given: Any, sampling: Sampling, level: float | None, position: Any, rotation: Any
 ) -> tuple[np.ndarray, float | None]:
     """Particles as given or that fill a shape, (N, 3) [m], and the volume of a box [m^3]."""
     from shinari.shapes.sampling.fill_volume import ROUNDING, fill_volume, is_solid
 
     if level is not None and not is_solid(given):
-        raise SceneError(f"{thing}: fill_to: points are not filled; leave it out, or give a shape")
-    place = check.vector(thing, "position", position)
-    turn = rotation_matrix(check.unit_quaternion(thing, "rotation", rotation))
+        raise SceneError(f"{label}: fill_to: points are not filled; leave it out, or give a shape")
+    place = check.vector(label, "position", position)
+    turn = rotation_matrix(check.unit_quaternion(label, "rotation", rotation))
     if level is not None and isinstance(given, Box) and abs(turn[1, 1] - 1.0) < 1e-12:
         # upright: a box that ends at the level
         bottom, top = place[1] - 0.5 * given.size[1], min(level, place[1] + 0.5 * given.size[1])
         if top - bottom >= sampling.spacing * (1.0 - ROUNDING):
             given = Box((given.size[0], top - bottom, given.size[2]))
             place, level = np.array((place[0], 0.5 * (bottom + top), place[2])), None
-    points, volume = fill_volume(thing, given, sampling.spacing, sampling.dimensions)
-    points = scene._placed(thing, points, place, rotation)
+    points, volume = fill_volume(label, given, sampling.spacing, sampling.dimensions)
+    points = scene._placed(label, points, place, rotation)
     if level is None:
         return points, volume
     below = points[:, 1] + 0.5 * sampling.spacing <= level + ROUNDING * max(sampling.spacing, abs(level))
     if not below.any():
         lowest = points[:, 1].min() - 0.5 * sampling.spacing
         raise SceneError(
-            f"{thing}: fill_to: {level:g} m is less than a spacing above the bottom of the shape, {lowest:.4g} m"
+            f"{label}: fill_to: {level:g} m is less than a spacing above the bottom of the shape, {lowest:.4g} m"
         )
     return points[below], None
 
 
 def _filled_container(
-    scene: Contents, thing: str, handles: list, sampling: Sampling, level: float | None, position: Any, rotation: Any
+    scene: Contents, label: str, handles: list, sampling: Sampling, level: float | None, position: Any, rotation: Any
 ) -> tuple[np.ndarray, float | None]:
     """Particles in containers of the scene, (N, 3) [m], and the volume that they fill where it is a box [m^3]."""
     from shinari.api.fill_containers import fill_containers, solids_of
 
     for handle in handles:
-        scene.find(thing, "container", handle, ColliderHandle, BodyHandle)
-    place = check.vector(thing, "position", position)
+        scene.find(label, "container", handle, ColliderHandle, BodyHandle)
+    place = check.vector(label, "position", position)
     flat = sampling.dimensions == 2
     if place[: 2 if flat else 3].any():
-        raise SceneError(f"{thing}: position: a container has a place of its own; leave the position out")
-    if np.abs(check.unit_quaternion(thing, "rotation", rotation)[1:]).max() > 0.0:
-        raise SceneError(f"{thing}: rotation: a container has one of its own; leave the rotation out")
+        raise SceneError(f"{label}: position: a container has a place of its own; leave the position out")
+    if np.abs(check.unit_quaternion(label, "rotation", rotation)[1:]).max() > 0.0:
+        raise SceneError(f"{label}: rotation: a container has one of its own; leave the rotation out")
     names = [handle.name for handle in handles]
-    return fill_containers(thing, solids_of(scene), names, sampling.spacing, level, float(place[2]) if flat else None)
+    return fill_containers(label, solids_of(scene), names, sampling.spacing, level, float(place[2]) if flat else None)
 
 
 def _containers(given: Any) -> list:

@@ -56,14 +56,14 @@ def add_grains(
         FileError: The mesh file cannot be read.
     """
     name = scene._name("grains", name)
-    thing = f"grains {name!r}"
-    grain = given_material(thing, material, GrainMaterial)
-    radius = check.number(thing, "radius", radius, above=0.0)
-    spread = check.number(thing, "spread", spread, least=0.0, most=0.9)
-    check.choice(thing, "packing", packing, ("random", "lattice"))
+    label = f"grains {name!r}"
+    grain = given_material(label, material, GrainMaterial)
+    radius = check.number(label, "radius", radius, above=0.0)
+    spread = check.number(label, "spread", spread, least=0.0, most=0.9)
+    check.choice(label, "packing", packing, ("random", "lattice"))
     random = np.random.RandomState(SEED)
-    points, radii = _places(thing, shape_or_points, radius, spread, packing, random)
-    points = scene._placed(thing, points, position, rotation)
+    points, radii = _places(label, shape_or_points, radius, spread, packing, random)
+    points = scene._placed(label, points, position, rotation)
     masses = grain.density * 4.0 / 3.0 * np.pi * radii**3
     return scene._add_group(
         Particles(
@@ -71,7 +71,7 @@ def add_grains(
             "grains",
             points,
             masses,
-            scene._velocities(thing, velocity, masses),
+            scene._velocities(label, velocity, masses),
             radii,
             surface_of(grain),
             self_collision="particles",
@@ -81,7 +81,7 @@ def add_grains(
 
 
 def _places(
-    thing: str, given: Any, radius: float, spread: float, packing: str, random: np.random.RandomState
+    label: str, given: Any, radius: float, spread: float, packing: str, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres (N, 3) and radii (N,) of the grains [m]."""
     from shinari.shapes.sampling.fill_volume import fill_points, is_solid
@@ -89,7 +89,7 @@ def _places(
     largest = radius * (1.0 + spread)
     spacing = 2.0 * largest * (LOOSE if packing == "random" else 1.0)
     try:
-        points = fill_points(thing, given, spacing, balls=True)
+        points = fill_points(label, given, spacing, balls=True)
     except SceneError as error:
         text = str(error).replace(f"spacing: {spacing:g} m", f"radius: a distance of {spacing:g} m between grains", 1)
         raise SceneError(text) from None

@@ -47,10 +47,10 @@ def add_constraint(
     from shinari.constraints.registry import constraint_type
 
     kind = constraint_type(type)
-    thing = f"constraint {type!r}"
-    rows = check.index_rows(thing, "indices", indices, kind.points, scene.particle_count)
+    label = f"constraint {type!r}"
+    rows = check.index_rows(label, "indices", indices, kind.points, scene.particle_count)
     m = len(rows)
-    rates = check.per_row(thing, "damping", damping, m, least=0.0)
+    rates = check.per_row(label, "damping", damping, m, least=0.0)
     if kind.one_sided and compression_compliance is None:
         compression_compliance = np.inf
     if kind.one_sided and compression_stiffness is None:
@@ -58,17 +58,17 @@ def add_constraint(
     sides = {"compression_compliance": compression_compliance, "compression_stiffness": compression_stiffness}
     for field, value in sides.items():
         if kind.rows > 1 and value is not None:
-            raise SceneError(f"{thing}: {field}: a system of {kind.rows} rows has no sides")
+            raise SceneError(f"{label}: {field}: a system of {kind.rows} rows has no sides")
     return scene._add_rows(
         Rows(
             type,
             rows,
-            check.per_row(thing, "compliance", compliance, m, least=0.0, infinite=True),
-            check.per_row(thing, "stiffness", stiffness, m, least=0.0, most=1.0),
-            optional(thing, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
-            optional(thing, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
+            check.per_row(label, "compliance", compliance, m, least=0.0, infinite=True),
+            check.per_row(label, "stiffness", stiffness, m, least=0.0, most=1.0),
+            optional(label, "compression_compliance", compression_compliance, m, least=0.0, infinite=True),
+            optional(label, "compression_stiffness", compression_stiffness, m, least=0.0, most=1.0),
             rates if rates.any() else None,
-            checked_parameters(thing, kind, parameters, m),
+            checked_parameters(label, kind, parameters, m),
         )
     )
 
@@ -160,15 +160,15 @@ def add_volume(scene: Contents, handle: Handle | str, *, ratio: float = 1.0, com
     from shinari.systems.volume.build import closed_faces
 
     handle = scene.find("volume", "handle", handle, Handle)
-    thing = f"volume of {handle.name!r}"
+    label = f"volume of {handle.name!r}"
     group = next(group for group in scene.groups if group.name == handle.name)
     if group.faces is None:
-        raise SceneError(f"{thing}: handle: has no faces, so it encloses no volume")
-    if any(volume.thing == handle.name for volume in scene.volumes):
-        raise SceneError(f"{thing}: handle: its volume is kept already")
-    ratio = check.number(thing, "ratio", ratio, above=0.0)
-    compliance = check.number(thing, "compliance", compliance, least=0.0)
-    faces, volume = closed_faces(thing, group.positions, group.faces)
+        raise SceneError(f"{label}: handle: has no faces, so it encloses no volume")
+    if any(volume.object_name == handle.name for volume in scene.volumes):
+        raise SceneError(f"{label}: handle: its volume is kept already")
+    ratio = check.number(label, "ratio", ratio, above=0.0)
+    compliance = check.number(label, "compliance", compliance, least=0.0)
+    faces, volume = closed_faces(label, group.positions, group.faces)
     start = handle.particles.start
     scene.volumes.append(Volume(handle.name, faces.astype(np.int64) + start, ratio * volume, compliance))
     scene.revision += 1

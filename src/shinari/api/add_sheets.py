@@ -51,17 +51,17 @@ def add_particles(
         SceneError: A value has the wrong shape or lies outside its bounds.
     """
     name = scene._name("particles", name)
-    thing = f"particles {name!r}"
-    single = check.dimensions(thing, "positions", positions) == 1
+    label = f"particles {name!r}"
+    single = check.dimensions(label, "positions", positions) == 1
     x = np.atleast_2d(np.asarray(positions, dtype=object)) if single else positions
-    x = check.array(thing, "positions", x, (None, 3))
+    x = check.array(label, "positions", x, (None, 3))
     if len(x) == 0:
-        raise SceneError(f"{thing}: positions: no particles were given")
-    masses = check.per_row(thing, "mass", mass, len(x), least=0.0)
-    velocities = scene._velocities(thing, velocity, masses)
-    radii = check.per_row(thing, "radius", radius, len(x), least=0.0)
-    surface = checked_surface(thing, friction, static_friction, restitution, contact_compliance)
-    among = self_collision_mode(thing, self_collision, {True: "particles"})
+        raise SceneError(f"{label}: positions: no particles were given")
+    masses = check.per_row(label, "mass", mass, len(x), least=0.0)
+    velocities = scene._velocities(label, velocity, masses)
+    radii = check.per_row(label, "radius", radius, len(x), least=0.0)
+    surface = checked_surface(label, friction, static_friction, restitution, contact_compliance)
+    among = self_collision_mode(label, self_collision, {True: "particles"})
     return scene._add_group(Particles(name, "particles", x, masses, velocities, radii, surface, among))
 
 
@@ -101,19 +101,19 @@ def add_cloth(
     from shinari.geometry.topology import check_mesh, hinges, vertex_masses
 
     name = scene._name("cloth", name)
-    thing = f"cloth {name!r}"
-    cloth = given_material(thing, material, ClothMaterial)
+    label = f"cloth {name!r}"
+    cloth = given_material(label, material, ClothMaterial)
     modes = {"particles": "particles", "triangles": "triangles"}
-    among = self_collision_mode(thing, self_collision, modes)
-    vertices, faces = check_mesh(*mesh_arrays(thing, mesh), thing)
-    warn_of_seams(thing, vertices, faces)
+    among = self_collision_mode(label, self_collision, modes)
+    vertices, faces = check_mesh(*mesh_arrays(label, mesh), label)
+    warn_of_seams(label, vertices, faces)
     if among is not None:
-        check_thickness(thing, vertices, faces, cloth.thickness)
+        check_thickness(label, vertices, faces, cloth.thickness)
     if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
-        hinges(faces, thing)
+        hinges(faces, label)
     masses = vertex_masses(vertices, faces, cloth.density)
-    vertices = scene._placed(thing, vertices, position, rotation)
-    velocities = scene._velocities(thing, velocity, masses)
+    vertices = scene._placed(label, vertices, position, rotation)
+    velocities = scene._velocities(label, velocity, masses)
     return scene._add_group(
         Particles(
             name,
@@ -152,21 +152,21 @@ def add_rope(
         SceneError: Fewer than two points, consecutive points that coincide, or a bad value.
     """
     name = scene._name("rope", name)
-    thing = f"rope {name!r}"
-    rope = given_material(thing, material, RopeMaterial)
-    x = check.array(thing, "points", points, (None, 3))
+    label = f"rope {name!r}"
+    rope = given_material(label, material, RopeMaterial)
+    x = check.array(label, "points", points, (None, 3))
     if len(x) < 2:
-        raise SceneError(f"{thing}: points: a rope needs at least two points, got {len(x)}")
+        raise SceneError(f"{label}: points: a rope needs at least two points, got {len(x)}")
     lengths = np.linalg.norm(np.diff(x, axis=0), axis=1)
     if (lengths == 0.0).any():
         at = int(np.argmin(lengths))
-        raise SceneError(f"{thing}: points: {at} and {at + 1} are the same point")
+        raise SceneError(f"{label}: points: {at} and {at + 1} are the same point")
     masses = np.zeros(len(x))
     masses[:-1] += 0.5 * rope.density * lengths
     masses[1:] += 0.5 * rope.density * lengths
-    velocities = scene._velocities(thing, velocity, masses)
-    among = self_collision_mode(thing, self_collision, {True: "segments"})
+    velocities = scene._velocities(label, velocity, masses)
+    among = self_collision_mode(label, self_collision, {True: "segments"})
     if among is not None and rope.radius == 0.0:
-        raise SceneError(f"{thing}: self_collision: a rope of radius 0 has no contacts; give the radius")
+        raise SceneError(f"{label}: self_collision: a rope of radius 0 has no contacts; give the radius")
     radii = np.full(len(x), rope.radius)
     return scene._add_group(Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope))

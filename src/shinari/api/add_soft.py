@@ -58,22 +58,22 @@ def add_soft_body(
     from shinari.systems.rows.soft_rows import vertex_masses
 
     name = scene._name("soft", name)
-    thing = f"soft body {name!r}"
-    soft = given_material(thing, material, SoftMaterial)
-    among = self_collision_mode(thing, self_collision, {"triangles": "triangles"})
-    vertices, tetrahedra, filled = solid_mesh(thing, mesh, cell)
-    seen = visual_of(thing, visual, filled, vertices, tetrahedra)
+    label = f"soft body {name!r}"
+    soft = given_material(label, material, SoftMaterial)
+    among = self_collision_mode(label, self_collision, {"triangles": "triangles"})
+    vertices, tetrahedra, filled = solid_mesh(label, mesh, cell)
+    seen = visual_of(label, visual, filled, vertices, tetrahedra)
     masses = vertex_masses(vertices, tetrahedra, soft.density)
     faces = boundary_faces(tetrahedra)
     if among is not None:
-        check_thickness(thing, vertices, faces, soft.thickness)
+        check_thickness(label, vertices, faces, soft.thickness)
     radii = np.zeros(len(vertices))
     # tearing exposes interior faces
     radii[... if soft.tear_strain < np.inf else np.unique(faces)] = 0.5 * soft.thickness
-    vertices = scene._placed(thing, vertices, position, rotation)
+    vertices = scene._placed(label, vertices, position, rotation)
     if seen is not None:
-        seen = replace(seen, vertices=scene._placed(thing, seen.vertices, position, rotation))
-    velocities = scene._velocities(thing, velocity, masses)
+        seen = replace(seen, vertices=scene._placed(label, seen.vertices, position, rotation))
+    velocities = scene._velocities(label, velocity, masses)
     return scene._add_group(
         Particles(
             name,

@@ -115,23 +115,23 @@ def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None
     Raises:
         SceneError: It is nothing that a particle can be attached to, or out of reach.
     """
-    thing, where = (second, None) if isinstance(second, Handle) else (None, None)
+    other, where = (second, None) if isinstance(second, Handle) else (None, None)
     if isinstance(second, tuple) and len(second) == 2 and isinstance(second[0], Handle):
-        thing, where = second
+        other, where = second
     if reach is not None:
         reach = check.number("attach", "reach", reach, above=0.0)
-    if thing is None:
+    if other is None:
         if reach is not None:
             raise SceneError("attach: reach: is of attachments to a point on an object, and second is none")
         return _to_world(first, second)
-    thing = _own(scene, "second", thing)
+    other = _own(scene, "second", other)
     if where is None:
-        return _to_places(scene, first, thing, scene.positions[first], reach)
+        return _to_places(scene, first, other, scene.positions[first], reach)
     if check.shaped("attach", "second", where).dtype.kind in "iu":
         if reach is not None:
             raise SceneError("attach: reach: is of attachments to a point on an object, and second gives its particles")
-        return _to_particles(scene, first, particles_of(scene, "second", (thing, where)))
-    return _to_places(scene, first, thing, _points("second", where, len(first)), reach)
+        return _to_particles(scene, first, particles_of(scene, "second", (other, where)))
+    return _to_places(scene, first, other, _points("second", where, len(first)), reach)
 
 
 def _own(scene: "Contents", what: str, handle: Handle) -> Handle:
@@ -169,23 +169,23 @@ def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> J
     return Joint(kind, np.stack([first, second], axis=1))
 
 
-def _to_places(scene: "Contents", first: np.ndarray, thing: Handle, points: np.ndarray, reach: float | None) -> Joint:
+def _to_places(scene: "Contents", first: np.ndarray, other: Handle, points: np.ndarray, reach: float | None) -> Joint:
     """Rows to the points of an object that are nearest to points (M, 3)."""
     from shinari.api.nearest import elements_of, longest_edges, nearest_places
 
-    group = next(group for group in scene.groups if group.name == thing.name)
+    group = next(group for group in scene.groups if group.name == other.name)
     elements = elements_of(group)
-    start = thing.particles.start
-    inside = (first >= start) & (first < thing.particles.stop)
+    start = other.particles.start
+    inside = (first >= start) & (first < other.particles.stop)
     own = np.where(inside, first - start, -1)
     found, weights, distances = nearest_places(points, group.positions, elements, own)
     if (found < 0).any():
-        raise SceneError(f"attach: second: {thing.name!r} has no place beside the particle itself")
+        raise SceneError(f"attach: second: {other.name!r} has no place beside the particle itself")
     sizes = longest_edges(group.positions, elements)[found]
     if elements.shape[1] == 1 and reach is None:
-        raise SceneError(f"attach: reach: {thing.name!r} is made of loose particles; say how far the nearest may be")
+        raise SceneError(f"attach: reach: {other.name!r} is made of loose particles; say how far the nearest may be")
     limits = sizes if reach is None else np.full(len(first), reach)
-    _check_reach(thing.name, points, distances, limits)
+    _check_reach(other.name, points, distances, limits)
     corners = elements[found]
     places = np.einsum("mk,mkd->md", weights, group.positions[corners])
     apart = np.linalg.norm(scene.positions[first] - places, axis=1)

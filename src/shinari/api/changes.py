@@ -101,7 +101,7 @@ class Changes:
             model = with_world(model, scene)
         self._run.go_on(scene, model, settings, orders)
 
-    def change_material(self, things: Handle | str | Sequence[Handle | str], **changes: Any) -> None:
+    def change_material(self, targets: Handle | str | Sequence[Handle | str], **changes: Any) -> None:
         """Change fields of the material of an object, or of several.
 
         Fields that are values of existing rows can change: compliances, moduli, stiffnesses, damping, friction, drag,
@@ -109,7 +109,7 @@ class Changes:
         `Simulation`. The simulation goes on as a new one with this material would from the same state, bit by bit.
 
         Args:
-            things: Handle or name of an object, or several.
+            targets: Handle or name of an object, or several.
             **changes: Fields of its material and their new values.
 
         Raises:
@@ -117,9 +117,9 @@ class Changes:
                 bounds. Nothing has changed then.
         """
         self._check_unchanged("change_material")
-        several = [things] if isinstance(things, (Handle, str)) else things
+        several = [targets] if isinstance(targets, (Handle, str)) else targets
         chosen = [
-            self._run.group_index(thing, "things") for thing in check.sequence("change_material", "things", several)
+            self._run.group_index(target, "targets") for target in check.sequence("change_material", "targets", several)
         ]
         scene = copy(self._run.described)
         scene.groups = list(scene.groups)
@@ -133,13 +133,13 @@ class Changes:
         )
         self._run.take_rows(table)
 
-    def material(self, thing: Handle | str) -> Material:
+    def material(self, target: Handle | str) -> Material:
         """Material of an object as it is now.
 
         Raises:
             SceneError: It is no object of this scene, or has no material.
         """
-        group = self._run.described.groups[self._run.group_index(thing, "thing")]
+        group = self._run.described.groups[self._run.group_index(target, "target")]
         if group.material is None:
             raise SceneError(f"{group.kind} {group.name!r}: material: has none")
         return group.material
@@ -176,26 +176,26 @@ class Changes:
             raise SceneError(f"{what}: the scene was changed after the simulation was built; build a new Simulation")
 
 
-def changed_material(thing: str, material: Material | None, changes: dict[str, Any]) -> Any:
+def changed_material(target: str, material: Material | None, changes: dict[str, Any]) -> Any:
     """A material with fields changed, checked as a new one is.
 
     Raises:
         SceneError: There is no material, a field is unknown or cannot change, or a value is outside its bounds.
     """
     if material is None:
-        raise SceneError(f"{thing}: material: has none")
+        raise SceneError(f"{target}: material: has none")
     known, can = [field.name for field in fields(material)], CHANGEABLE[type(material)]
     for name in changes:
         if name not in known:
-            raise SceneError(f"{thing}: {name}: unknown field; those that can change are {', '.join(can)}")
+            raise SceneError(f"{target}: {name}: unknown field; those that can change are {', '.join(can)}")
         if name not in can:
             raise SceneError(
-                f"{thing}: {name}: cannot change while it moves; build a new Simulation. {', '.join(can)} can"
+                f"{target}: {name}: cannot change while it moves; build a new Simulation. {', '.join(can)} can"
             )
     try:
         return replace(material, **changes)
     except SceneError as error:
-        raise SceneError(f"{thing}: {error}") from None
+        raise SceneError(f"{target}: {error}") from None
 
 
 def _surface(material: Material) -> Surface:

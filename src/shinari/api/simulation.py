@@ -340,10 +340,10 @@ class Simulation:
         Raises:
             SceneError: It is no object of this scene, or has no surface.
         """
-        thing = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
-        if isinstance(thing, BodyHandle):
-            return self.body_surface(thing)
-        particles, number = self._run.particles_of(thing), self._run.group_index(thing)
+        known = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
+        if isinstance(known, BodyHandle):
+            return self.body_surface(known)
+        particles, number = self._run.particles_of(known), self._run.group_index(known)
         group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
         if group.visual is not None:
             members = range(particles.start, particles.stop)

@@ -15,11 +15,11 @@ Surface = tuple[np.ndarray, np.ndarray]
 """Vertices [m], (V, 3), and faces, (F, 3)."""
 
 
-def solid_mesh(thing: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, np.ndarray, Surface | None]:
+def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, np.ndarray, Surface | None]:
     """Tetrahedra of a solid.
 
     Args:
-        thing: What it belongs to, for messages: `"soft body 'jelly'"`.
+        label: What it belongs to, for messages: `"soft body 'jelly'"`.
         mesh: Tetrahedra or a surface, as arrays, an object or a path; see `Scene.add_soft_body`.
         cell: Size of the tetrahedra that fill a surface [m].
 
@@ -30,23 +30,23 @@ def solid_mesh(thing: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
         SceneError: It is neither, or the tetrahedra cannot be simulated, or the surface cannot be filled.
         FileError: The file cannot be read.
     """
-    vertices, cells = (check.shaped(thing, "mesh", part) for part in _arrays(thing, mesh))
+    vertices, cells = (check.shaped(label, "mesh", part) for part in _arrays(label, mesh))
     if np.ndim(cells) == 2 and np.shape(cells)[1] == 4:
         if cell is not None:
-            raise SceneError(f"{thing}: cell: is the size of tetrahedra that fill a surface, but tetrahedra were given")
-        return *check_tetrahedra(vertices, cells, thing), None
+            raise SceneError(f"{label}: cell: is the size of tetrahedra that fill a surface, but tetrahedra were given")
+        return *check_tetrahedra(vertices, cells, label), None
     if np.ndim(cells) != 2 or np.shape(cells)[1] != 3:
         raise SceneError(
-            f"{thing}: mesh: expected tetrahedra of shape (T, 4) or faces of shape (F, 3), got {np.shape(cells)}"
+            f"{label}: mesh: expected tetrahedra of shape (T, 4) or faces of shape (F, 3), got {np.shape(cells)}"
         )
     from shinari.geometry.tetrahedra.fill import tetrahedralize  # it brings the compiler
 
-    filled = tetrahedralize(vertices, cells, cell=cell, thing=thing)
+    filled = tetrahedralize(vertices, cells, cell=cell, label=label)
     return filled.vertices, filled.tetrahedra, (np.asarray(vertices, np.float64), np.asarray(cells, np.int64))
 
 
 def visual_of(
-    thing: str, visual: Any, filled: Surface | None, vertices: np.ndarray, tetrahedra: np.ndarray
+    label: str, visual: Any, filled: Surface | None, vertices: np.ndarray, tetrahedra: np.ndarray
 ) -> EmbeddedSurface | None:
     """The surface that is shown in place of tetrahedra, bound to them: the one given, else the one that was filled.
 
@@ -60,22 +60,22 @@ def visual_of(
     from shinari.geometry.embedding import bind
 
     if visual is not None:
-        points, faces = mesh_arrays(f"{thing}: visual", visual)
-        points = check.array(thing, "visual: vertices", points, (None, 3))
-        filled = points, check.index_rows(thing, "visual: faces", faces, 3, len(points))
-    return None if filled is None else bind(thing, *filled, vertices, tetrahedra)
+        points, faces = mesh_arrays(f"{label}: visual", visual)
+        points = check.array(label, "visual: vertices", points, (None, 3))
+        filled = points, check.index_rows(label, "visual: faces", faces, 3, len(points))
+    return None if filled is None else bind(label, *filled, vertices, tetrahedra)
 
 
-def _arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
+def _arrays(label: str, mesh: Any) -> tuple[Any, Any]:
     """Vertices, and faces or tetrahedra."""
     if isinstance(mesh, (str, os.PathLike)):
         from shinari.geometry.files.meshes import EXTENSIONS
 
-        mesh = check.path(thing, "mesh", mesh)
+        mesh = check.path(label, "mesh", mesh)
         if mesh.suffix.lower() not in EXTENSIONS:
             from shinari.geometry.files.tetra_files import read_tetrahedra
 
             return read_tetrahedra(mesh)
     elif hasattr(mesh, "vertices") and hasattr(mesh, "tetrahedra"):
         return mesh.vertices, mesh.tetrahedra
-    return mesh_arrays(thing, mesh)
+    return mesh_arrays(label, mesh)

@@ -61,11 +61,11 @@ def _scene(path: Path) -> dict[str, Any]:
     from shinari.io.scene_file import load_scene_file
 
     scene, options = load_scene_file(path)
-    things = {group.name: _thing(group) for group in scene.groups}
-    things |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
-    things |= {sink.name: f"sink, {type(sink.shape).__name__.lower()}" for sink in scene.sinks}
-    things |= {body.name: _body(body) for body in scene.bodies}
-    things |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
+    objects = {group.name: _object(group) for group in scene.groups}
+    objects |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
+    objects |= {sink.name: f"sink, {type(sink.shape).__name__.lower()}" for sink in scene.sinks}
+    objects |= {body.name: _body(body) for body in scene.bodies}
+    objects |= {joint.name: _joint(joint, scene.bodies) for joint in scene.joints}
     return {
         "kind": "scene",
         "title": options.title,
@@ -73,7 +73,7 @@ def _scene(path: Path) -> dict[str, Any]:
         "pinned": len(scene.pinned),
         "bodies": len(scene.bodies),
         "joints": len(scene.joints),
-        "things": things,
+        "objects": objects,
         "volumes kept": len(scene.volumes),
         "rows added": sum(len(rows.indices) for rows in scene.rows),
         "wind": "none" if scene.wind is None else str(scene.wind),
@@ -83,7 +83,7 @@ def _scene(path: Path) -> dict[str, Any]:
     }
 
 
-def _thing(group: Any) -> str:
+def _object(group: Any) -> str:
     """What an object of a scene consists of."""
     tables = {
         "tetrahedra": group.tetrahedra,

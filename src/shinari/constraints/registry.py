@@ -169,18 +169,18 @@ def constraint_types() -> tuple[ConstraintType, ...]:
     return tuple(_TYPES[name] for name in sorted(_TYPES))
 
 
-def _columns(thing: str, parameters: Any) -> tuple[tuple[str, int], ...]:
+def _columns(label: str, parameters: Any) -> tuple[tuple[str, int], ...]:
     """Name and width of each parameter."""
     columns = []
-    for item in check.sequence(thing, "parameters", parameters):
+    for item in check.sequence(label, "parameters", parameters):
         pair = (item, 1) if isinstance(item, str) else item
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise SceneError(f"{thing}: parameters: expected a name or (name, width), got {check.short(item)}")
+            raise SceneError(f"{label}: parameters: expected a name or (name, width), got {check.short(item)}")
         if not pair[0].isidentifier() or pair[0] in _ARGUMENTS:
             raise SceneError(
-                f"{thing}: parameters: {check.short(pair[0])} is no identifier, or an argument of add_constraint"
+                f"{label}: parameters: {check.short(pair[0])} is no identifier, or an argument of add_constraint"
             )
-        columns.append((pair[0], check.count(thing, f"parameters: width of {pair[0]!r}", pair[1])))
+        columns.append((pair[0], check.count(label, f"parameters: width of {pair[0]!r}", pair[1])))
     return tuple(columns)
 
 

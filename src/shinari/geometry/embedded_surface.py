@@ -25,11 +25,11 @@ class EmbeddedSurface:
     corners: np.ndarray
     weights: np.ndarray
 
-    def check(self, thing: str, count: int) -> None:
+    def check(self, label: str, count: int) -> None:
         """Refuse wrong shapes and indices; see `shinari.scene.visual.Visual`."""
-        vertices = check.array(thing, "visual: vertices", self.vertices, (None, 3))
-        check.index_rows(thing, "visual: faces", self.faces, 3, len(vertices))
-        corners = check.index_rows(thing, "visual: corners", self.corners, 4, count)
-        check.array(thing, "visual: weights", self.weights, (len(vertices), 4))
+        vertices = check.array(label, "visual: vertices", self.vertices, (None, 3))
+        check.index_rows(label, "visual: faces", self.faces, 3, len(vertices))
+        corners = check.index_rows(label, "visual: corners", self.corners, 4, count)
+        check.array(label, "visual: weights", self.weights, (len(vertices), 4))
         if len(corners) != len(vertices):
-            raise SceneError(f"{thing}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")
+            raise SceneError(f"{label}: visual: corners: expected {len(vertices)} rows, got {len(corners)}")

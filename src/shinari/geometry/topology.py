@@ -280,18 +280,18 @@ def unite(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return first[which.reshape(-1)][faces].astype(np.int64)
 
 
-def mesh_arrays(thing: str, mesh: Any) -> tuple[Any, Any]:
+def mesh_arrays(label: str, mesh: Any) -> tuple[Any, Any]:
     """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
     if isinstance(mesh, (str, os.PathLike)):
         from shinari.geometry.files.meshes import read_mesh
 
-        return read_mesh(check.path(thing, "mesh", mesh))
+        return read_mesh(check.path(label, "mesh", mesh))
     if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
         return mesh.vertices, mesh.faces
     try:
         vertices, faces = mesh
     except Exception:  # the boundary to meshes of other libraries
         raise SceneError(
-            f"{thing}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
+            f"{label}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
         ) from None
     return vertices, faces

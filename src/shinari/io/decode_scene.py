@@ -131,9 +131,9 @@ def _rod_segments(scene: Scene) -> dict[str, range]:
 
 def _volume(volume: Any, count: int) -> Volume:
     volume = expect(volume, Volume)
-    check.index_rows(f"volume of {volume.thing!r}", "faces", volume.faces, 3, count)
-    check.number(f"volume of {volume.thing!r}", "volume", volume.volume, above=0.0)
-    check.number(f"volume of {volume.thing!r}", "compliance", volume.compliance, least=0.0)
+    check.index_rows(f"volume of {volume.object_name!r}", "faces", volume.faces, 3, count)
+    check.number(f"volume of {volume.object_name!r}", "volume", volume.volume, above=0.0)
+    check.number(f"volume of {volume.object_name!r}", "compliance", volume.compliance, least=0.0)
     return volume
 
 

@@ -33,7 +33,7 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.io import scene_schema as schema
-from shinari.io import schema_objects as things
+from shinari.io import schema_objects as objects
 from shinari.io.scene_fluids import add_emitter, add_fluid, add_grains, add_sink
 from shinari.io.scene_materials import material_of, pin
 from shinari.io.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
@@ -184,7 +184,7 @@ def _locate(table: str, index: int, add: Callable[[], None]) -> None:
         raise SceneError(f"{table}: its numbers are too large: {error} - at $.{table}[{index}]") from error
 
 
-def _add_particles(scene: Scene, table: things.ParticlesTable) -> None:
+def _add_particles(scene: Scene, table: objects.ParticlesTable) -> None:
     handle = scene.add_particles(
         table.positions,
         mass=table.mass,
@@ -200,7 +200,7 @@ def _add_particles(scene: Scene, table: things.ParticlesTable) -> None:
     pin(handle, table)
 
 
-def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
+def _add_cloth(scene: Scene, table: objects.ClothTable, folder: Path) -> None:
     label = f"cloth {table.name!r}" if table.name else "cloth"
     if (table.mesh is None) == (table.grid is None):
         raise SceneError(f"{label}: mesh, grid: exactly one of the two must be given")
@@ -216,7 +216,7 @@ def _add_cloth(scene: Scene, table: things.ClothTable, folder: Path) -> None:
     pin(handle, table)
 
 
-def _add_rope(scene: Scene, table: things.RopeTable) -> None:
+def _add_rope(scene: Scene, table: objects.RopeTable) -> None:
     handle = scene.add_rope(
         _line(f"rope {table.name!r}" if table.name else "rope", table),
         material=material_of(RopeMaterial, table.material),
@@ -227,7 +227,7 @@ def _add_rope(scene: Scene, table: things.RopeTable) -> None:
     pin(handle, table)
 
 
-def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> None:
+def _add_soft_body(scene: Scene, table: objects.SoftBodyTable, folder: Path) -> None:
     label = f"soft body {table.name!r}" if table.name else "soft body"
     if (table.mesh is None) == (table.lattice is None):
         raise SceneError(f"{label}: mesh, lattice: exactly one of the two must be given")
@@ -245,7 +245,7 @@ def _add_soft_body(scene: Scene, table: things.SoftBodyTable, folder: Path) -> N
     pin(handle, table)
 
 
-def _add_rod(scene: Scene, table: things.RodTable) -> None:
+def _add_rod(scene: Scene, table: objects.RodTable) -> None:
     label = f"rod {table.name!r}" if table.name else "rod"
     rod = scene.add_rod(
         _line(label, table),
@@ -261,7 +261,7 @@ def _add_rod(scene: Scene, table: things.RodTable) -> None:
     pin(rod, table)
 
 
-def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> None:
+def _add_lump(scene: Scene, table: objects.ShapeMatchedTable, folder: Path) -> None:
     label = f"shape matched {table.name!r}" if table.name else "shape matched"
     if (table.mesh is None) == (table.points is None):
         raise SceneError(f"{label}: mesh, points: exactly one of the two must be given")
@@ -282,7 +282,7 @@ def _add_lump(scene: Scene, table: things.ShapeMatchedTable, folder: Path) -> No
     pin(handle, table)
 
 
-def _line(label: str, table: things.RopeTable | things.RodTable) -> Any:
+def _line(label: str, table: objects.RopeTable | objects.RodTable) -> Any:
     """Points of a rope or a rod."""
     ends = (table.start, table.to, table.count)
     if (table.points is None) != all(end is not None for end in ends) or (
@@ -385,19 +385,19 @@ def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     return handle
 
 
-def _grid(label: str, table: things.GridTable) -> tuple[np.ndarray, np.ndarray]:
+def _grid(label: str, table: objects.GridTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.geometry.topology import grid
 
-    if table.shape[0] * table.shape[1] > things.MOST_GRID_VERTICES:
-        raise SceneError(f"{label}: grid.shape: {table.shape} is more than {things.MOST_GRID_VERTICES} vertices")
+    if table.shape[0] * table.shape[1] > objects.MOST_GRID_VERTICES:
+        raise SceneError(f"{label}: grid.shape: {table.shape} is more than {objects.MOST_GRID_VERTICES} vertices")
     return grid(shape=table.shape, size=table.size, diagonal=table.diagonal)
 
 
-def _lattice(label: str, table: things.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
+def _lattice(label: str, table: objects.LatticeTable) -> tuple[np.ndarray, np.ndarray]:
     from shinari.geometry.tetrahedra.lattice import lattice
 
-    if math.prod(table.cells) > things.MOST_LATTICE_CELLS:
-        raise SceneError(f"{label}: lattice.cells: {table.cells} are more than {things.MOST_LATTICE_CELLS} cells")
+    if math.prod(table.cells) > objects.MOST_LATTICE_CELLS:
+        raise SceneError(f"{label}: lattice.cells: {table.cells} are more than {objects.MOST_LATTICE_CELLS} cells")
     return lattice(table.cells, table.size, split=table.split)
 
 

@@ -122,13 +122,13 @@ class TearableMesh:
     """Elements of an object that can tear: triangles of a cloth, segments of a rope, tetrahedra of a soft body.
 
     Attributes:
-        thing: Which of the objects.
+        object_number: Which of the objects.
         block: Block of the rows that hold the elements.
         rows: Rows of the block that hold each element, (E, k): one that lets go takes the element with it.
         dependent_rows: Rows that go with the elements.
     """
 
-    thing: int
+    object_number: int
     block: str
     rows: np.ndarray
     dependent_rows: tuple[DependentRows, ...]

@@ -135,7 +135,7 @@ class Volume:
         compliance: Change of the volume by the pressure [m^3/Pa].
     """
 
-    thing: str
+    object_name: str
     faces: np.ndarray
     volume: float
     compliance: float

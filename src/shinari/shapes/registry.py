@@ -130,22 +130,22 @@ def register_shape(
     called = shape.__name__.lower() if name is None else name
     if not isinstance(called, str) or not called.isidentifier():
         raise SceneError(f"register_shape: name: expected an identifier, got {check.short(called)}")
-    thing = f"register_shape {called!r}"
+    label = f"register_shape {called!r}"
     known = _BY_CLASS.get((shape, ""))
     if known is not None and known.kind < FIRST_FREE_CONVEX:
-        raise SceneError(f"{thing}: shape: {shape.__name__} comes with shinari; derive a class of your own")
+        raise SceneError(f"{label}: shape: {shape.__name__} comes with shinari; derive a class of your own")
     if support is None and distance is None:
-        raise SceneError(f"{thing}: support, distance: at least one of the two must be given")
+        raise SceneError(f"{label}: support, distance: at least one of the two must be given")
     for field, function in (("support", support), ("distance", distance)):
         if function is not None:
-            _check_function(thing, field, function)
-    check.flag(thing, "curved", curved)
+            _check_function(label, field, function)
+    check.flag(label, "curved", curved)
     if support is None and shape.surface is Shape.surface:
         raise SceneError(
-            f"{thing}: shape: without a support function {shape.__name__} needs a method surface(segments)"
+            f"{label}: shape: without a support function {shape.__name__} needs a method surface(segments)"
         )
     if shape.numbers is Shape.numbers:
-        raise SceneError(f"{thing}: shape: {shape.__name__} needs a method numbers()")
+        raise SceneError(f"{label}: shape: {shape.__name__} needs a method numbers()")
     if distance is None:
         from shinari.shapes.kernels.support_distance import distance_by
 
@@ -160,15 +160,15 @@ def register_shape(
     )
 
 
-def _check_function(thing: str, field: str, function: Any) -> None:
+def _check_function(label: str, field: str, function: Any) -> None:
     python_function = getattr(function, "py_func", None)
     if python_function is None:
         raise SceneError(
-            f"{thing}: {field}: decorate it with @shinari.function so that it is compiled; got {check.short(function)}"
+            f"{label}: {field}: decorate it with @shinari.function so that it is compiled; got {check.short(function)}"
         )
-    check.function(thing, field, python_function, 2)
+    check.function(label, field, python_function, 2)
     if len(inspect.signature(python_function).parameters) != 2:
-        raise SceneError(f"{thing}: {field}: expected two parameters")
+        raise SceneError(f"{label}: {field}: expected two parameters")
 
 
 def free_kind(*, convex: bool) -> int:

@@ -210,13 +210,13 @@ def _groups(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, 
 
     world = set()
     for row in rows:
-        things = np.searchsorted(starts, row.indices, side="right") - 1
-        for column in things.T[1:]:
-            for a, b in np.unique(np.stack([things[:, 0], column], axis=1), axis=0):
+        owners = np.searchsorted(starts, row.indices, side="right") - 1
+        for column in owners.T[1:]:
+            for a, b in np.unique(np.stack([owners[:, 0], column], axis=1), axis=0):
                 parent[root(int(b))] = root(int(a))
         kind = constraint_type(row.type)
         if not kind.translation_invariant and not kind.places:
-            world.update(np.unique(things).tolist())
+            world.update(np.unique(owners).tolist())
     fluids = [k for k, group in enumerate(scene.groups) if group.kind == "fluid"]
     for k in fluids[1:]:
         parent[root(k)] = root(fluids[0])

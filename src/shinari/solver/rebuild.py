@@ -43,16 +43,16 @@ class RowTable:
         """All rows of a type in the order in which they were added."""
         return [rows for rows in (*self._added, *(r for made in self._made for r in made)) if rows.type == name]
 
-    def types_of(self, thing: int) -> set[str]:
+    def types_of(self, number: int) -> set[str]:
         """Types of the rows of an object."""
-        return {rows.type for rows in self._made[thing]}
+        return {rows.type for rows in self._made[number]}
 
-    def with_materials(self, scene: Contents, things: Sequence[int]) -> "RowTable":
+    def with_materials(self, scene: Contents, changed: Sequence[int]) -> "RowTable":
         """The table for a scene in which some objects have other materials.
 
         Args:
             scene: That scene.
-            things: Indices of these objects among its groups.
+            changed: Indices of these objects among its groups.
 
         Raises:
             SceneError: A material asks for other rows, not only for other values.
@@ -60,16 +60,16 @@ class RowTable:
         starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
         table = copy(self)
         table._made = list(self._made)
-        for thing in things:
-            group, before = scene.groups[thing], self._made[thing]
-            made = object_rows(group, int(starts[thing]), self._sheets.get(thing))
+        for number in changed:
+            group, before = scene.groups[number], self._made[number]
+            made = object_rows(group, int(starts[number]), self._sheets.get(number))
             made += [rows for rows in before if rows.type == "tether"]
             if _shapes(made) != _shapes(before):
                 raise SceneError(
                     f"{group.kind} {group.name!r}: this material makes other constraint rows, {_told(made)} in place "
                     f"of {_told(before)}; build a new Simulation"
                 )
-            table._made[thing] = made
+            table._made[number] = made
         return table
 
 
@@ -120,20 +120,20 @@ def with_world(model: Model, scene: Contents) -> Model:
     return replace(model, gravity=scene.gravity, wind=scene.wind, damping=scene.damping, air=air)
 
 
-def with_materials(model: Model, scene: Contents, things: Sequence[int], settings: Settings, table: RowTable) -> Model:
+def with_materials(model: Model, scene: Contents, changed: Sequence[int], settings: Settings, table: RowTable) -> Model:
     """The model for a scene in which some objects have other materials.
 
     Args:
         model: The model.
         scene: That scene.
-        things: Indices of these objects among its groups.
+        changed: Indices of these objects among its groups.
         settings: Settings of the simulation.
         table: The rows of that scene.
     """
     blocks, air = dict(model.blocks), model.air
-    for name in {name for thing in things for name in table.types_of(thing)}:
+    for name in {name for number in changed for name in table.types_of(number)}:
         blocks[name] = revalued(blocks[name], table.of_type(name), settings, model.real)
-    if air is not None and any(isinstance(scene.groups[thing].material, ClothMaterial) for thing in things):
+    if air is not None and any(isinstance(scene.groups[number].material, ClothMaterial) for number in changed):
         air = air_surface(scene, model.slots, model.real)
     return replace(
         model,

@@ -200,16 +200,16 @@ class Run:
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
         first = int(np.argmax(bad)) if bad.any() else 0
-        thing = next((name for name, members in model.object_ranges if first in members), "?")
+        object_name = next((name for name, members in model.object_ranges if first in members), "?")
         where = f"particle {first}: its position"
         lost = [name for system in self.work.systems if (name := system.lost()) is not None]
         if not bad.any() and lost:
-            thing, where = lost[0], "its pose or velocity"
+            object_name, where = lost[0], "its pose or velocity"
         worst = self.diagnostics.worst_block(state)
         frame = state.frame + 1
         self._restore_published(before)
         raise DivergenceError(
-            f"frame {frame} (t = {frame * self.settings.dt:g} s): {thing!r}, {where} is no finite "
+            f"frame {frame} (t = {frame * self.settings.dt:g} s): {object_name!r}, {where} is no finite "
             f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
             f"a smaller dt or a larger compliance may help."
         )

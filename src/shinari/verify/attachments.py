@@ -1,4 +1,4 @@
-"""Attachments of particles to places on other things: forces, torques, weights."""
+"""Attachments of particles to places on other objects: forces, torques, weights."""
 
 from collections.abc import Iterator
 
@@ -29,9 +29,9 @@ def _attached(precision: str, corners: int, apart: bool, seed: int) -> Simulatio
     """A particle attached to a place among `corners` particles, all thrown apart."""
     rng = np.random.default_rng(seed)
     scene = Scene(gravity=(0, 0, 0))
-    thing = _loose(scene, corners, rng)
+    holder = _loose(scene, corners, rng)
     weights = rng.dirichlet(np.full(corners, 2.0))
-    place = weights @ thing.positions
+    place = weights @ holder.positions
     at = place + (rng.normal(size=3) if apart else 0.0)
     ball = scene.add_particles(at, mass=0.7, velocity=rng.normal(0, 2, 3))
     shape = {2: "segment", 3: "triangle", 4: "tetrahedron"}[corners]
@@ -39,7 +39,7 @@ def _attached(precision: str, corners: int, apart: bool, seed: int) -> Simulatio
     given = {"weights": weights[1:] if corners > 2 else weights[1]}
     if apart:
         given["rest_length"] = np.linalg.norm(at - place)
-    scene.add_constraint(kind, [[ball.particles.start, *thing.particles]], compliance=1e-4, **given)
+    scene.add_constraint(kind, [[ball.particles.start, *holder.particles]], compliance=1e-4, **given)
     return small(scene, precision, dt=1 / 100, substeps=1, iterations=1)
 
 
@@ -85,12 +85,12 @@ def extension(precision: str) -> Iterator[Measurement]:
         for iterations, mass, compliance in ((1, 0.4, 1e-3), (5, 2.0, 1e-2)):
             scene = Scene(damping=12.0)
             x = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]], float)[:corners]
-            thing = scene.add_particles(x, mass=0.0)
+            holder = scene.add_particles(x, mass=0.0)
             ball = scene.add_particles(x.mean(axis=0), mass=mass)
             shape = {2: "segment", 3: "triangle", 4: "tetrahedron"}[corners]
             rows = scene.add_constraint(
                 f"attachment_{shape}",
-                [[ball.particles.start, *thing.particles]],
+                [[ball.particles.start, *holder.particles]],
                 weights=np.full(corners - 1, 1.0 / corners) if corners > 2 else 0.5,
                 compliance=compliance,
             )
@@ -116,14 +116,14 @@ def extension(precision: str) -> Iterator[Measurement]:
             )
 
 
-def _hung(scene: Scene, thing: str) -> tuple[RowsHandle, RowsHandle, float, float]:
+def _hung(scene: Scene, holder: str) -> tuple[RowsHandle, RowsHandle, float, float]:
     """Something that hangs on a rope: the attachment to it, that of the rope to the world, their loads [kg]."""
-    if thing == "soft body":
+    if holder == "soft body":
         body = scene.add_soft_body(
             lattice((2, 2, 2), 0.1), material=SoftMaterial(youngs_modulus=1e6, poissons_ratio=0.3, thickness=0.0)
         )
         top, mass = np.array([0.1, 0.145, 0.1]), 1000.0 * 0.2**3
-    elif thing == "cloth":
+    elif holder == "cloth":
         sheet = grid(shape=(7, 7), size=(0.3, 0.3), diagonal="alternating")
         body = scene.add_cloth(sheet, material=ClothMaterial(density=0.5, stretch_compliance=1e-4, thickness=0.0))
         top, mass = np.array([0.01, 0.0, 0.02]), 0.5 * 0.3**2
@@ -139,9 +139,9 @@ def _hung(scene: Scene, thing: str) -> tuple[RowsHandle, RowsHandle, float, floa
 @check("what hangs on a rope", _BALANCE)
 def weights(precision: str) -> Iterator[Measurement]:
     """The rope ends in a tetrahedron, on a triangle or on a segment; mean of the last second."""
-    for thing in ("soft body", "cloth", "rope"):
+    for holder in ("soft body", "cloth", "rope"):
         scene = Scene(damping=5.0)
-        lower, upper, load, whole = _hung(scene, thing)
+        lower, upper, load, whole = _hung(scene, holder)
         sim = small(scene, precision)
         sim.step(240)
         pull, hold = np.zeros(3), np.zeros(3)
@@ -149,5 +149,5 @@ def weights(precision: str) -> Iterator[Measurement]:
             sim.step()
             pull, hold = pull + sim.forces(lower)[0] / 60, hold + sim.forces(upper)[0] / 60
         theory = "the requirement, 0.5 %"
-        yield equal(f"upward force of the rope on the {thing} [N]", load * _G, pull[1], relative=5e-3, theory=theory)
-        yield equal(f"pull at the upper end, {thing} [N]", -whole * _G, hold[1], relative=5e-3, theory=theory)
+        yield equal(f"upward force of the rope on the {holder} [N]", load * _G, pull[1], relative=5e-3, theory=theory)
+        yield equal(f"pull at the upper end, {holder} [N]", -whole * _G, hold[1], relative=5e-3, theory=theory)

@@ -144,7 +144,7 @@ def energy(precision: str) -> Iterator[Measurement]:
     """A free sheet and a free bar, thrown apart along their length."""
     for name, build in (("sheet", _sheet), ("bar", _bar)):
         for failure in ({"tear_strain": 0.2}, {"yield_strain": 0.1}, {"yield_strain": 0.1, "creep": 20.0}):
-            sim, thing = build(precision, **failure)
+            sim, tested = build(precision, **failure)
             totals = [sim.energy().total]
             for _ in range(20):
                 sim.step()
@@ -182,4 +182,4 @@ def energy(precision: str) -> Iterator[Measurement]:
                     float(np.abs(change - 1.0).max()),
                     theory="it flows at all",
                 )
-            assert len(thing)
+            assert len(tested)

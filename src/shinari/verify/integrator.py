@@ -62,11 +62,11 @@ def falling_far_away(precision: str) -> Iterator[Measurement]:
         sim = Simulation(scene, dt=dt, substeps=substeps, precision=precision, threads=1)
         sim.step(steps)
         noise = roundoff(precision) * 0.5 * math.sqrt(n) / h
-        for label, thing in (("sheet", sheet), ("rope", rope)):
+        for label, handle in (("sheet", sheet), ("rope", rope)):
             yield equal(
                 f"fall of a {label} after {n} substeps of {h:.2e} s [m]",
                 _fallen(0.0, 0.0, 9.81, h, n),
-                float(sim.positions(thing)[:, 1].astype(np.float64).mean() - thing.positions[:, 1].mean()),
+                float(sim.positions(handle)[:, 1].astype(np.float64).mean() - handle.positions[:, 1].mean()),
                 absolute=4.0 * noise * n * h
                 + n * roundoff(precision) * 9.81 * (n * h) ** 2
                 + roundoff(precision) * far,

@@ -1,4 +1,4 @@
-"""Nothing enters another thing: depths in scenes that press, drop, twist and knot, and no way through."""
+"""No object enters another: depths in scenes that press, drop, twist and knot, and no way through."""
 
 from collections.abc import Callable, Iterator
 

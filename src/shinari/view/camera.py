@@ -143,7 +143,7 @@ class Framing:
     def __init__(self, layout: Layout, direction: tuple[float, float, float], size: tuple[int, int]) -> None:
         self._layout = layout
         ahead = -np.array(direction)
-        self._things = Bounds(ahead, size)
+        self._objects = Bounds(ahead, size)
         self._colliders = [None if body.rigid else Bounds(ahead, size) for body in layout.bodies]
         self._planes = [len(body.faces) == 2 for body in layout.bodies]
 
@@ -153,18 +153,18 @@ class Framing:
             points = np.asarray(frame.positions)[part.start : part.stop]
             if part.kind == "points" and part.varies:
                 points = points[np.asarray(frame.drawn)[self._layout.varying[part.name]]]
-            self._things.add(points, part.radius if part.kind != "mesh" else 0.0)
+            self._objects.add(points, part.radius if part.kind != "mesh" else 0.0)
         for index, bounds in enumerate(self._colliders):
-            (bounds or self._things).add(body_vertices(self._layout, index, frame))
+            (bounds or self._objects).add(body_vertices(self._layout, index, frame))
 
     def bounds(self) -> Bounds:
         """What is to be seen."""
-        limit = SCENERY * self._things.extent
-        alone = self._things.empty
+        limit = SCENERY * self._objects.extent
+        alone = self._objects.empty
         for bounds, plane in zip(self._colliders, self._planes, strict=True):
             if bounds is not None and (alone or (bounds.extent <= limit and not plane)):
-                self._things.join(bounds)
-        return self._things
+                self._objects.join(bounds)
+        return self._objects
 
 
 def body_vertices(layout: Layout, index: int, frame: Frame) -> np.ndarray:

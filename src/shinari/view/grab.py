@@ -98,13 +98,13 @@ class Hands:
             return
 
         def dragged(event: Any, frame: Frame) -> Taken:
-            return self._thing(node, frame, np.array(event.start_position), event.instance_index)
+            return self._held(node, frame, np.array(event.start_position), event.instance_index)
 
         def seen(event: Any, frame: Frame, origin: Any, direction: Any) -> Taken:
             if node.part is None:
                 return self._body(node, event.instance_index), None
             place = hit_point(layout, frame, node.part, np.array(origin), np.array(direction))
-            return self._thing(node, frame, place, None)
+            return self._held(node, frame, place, None)
 
         def clicked(event: Any, frame: Frame) -> Taken:
             return seen(event, frame, event.ray_origin, event.ray_direction)
@@ -165,8 +165,8 @@ class Hands:
             taken = self._taken(take, event, frame)
             if taken is None:
                 return
-            thing, index = taken
-            drag = Drag(runner, thing, index, frame, np.array(event.start_position), keeps, self._tell(event))
+            held, index = taken
+            drag = Drag(runner, held, index, frame, np.array(event.start_position), keeps, self._tell(event))
             with self._lock:
                 drag.mark(self._page.server.scene, f"/held by {event.client_id}", MARKER * self._page.stage.size)
                 self._drags[event.client_id] = drag
@@ -190,13 +190,13 @@ class Hands:
         taken = self._taken(take, event, frame)
         if taken is None:
             return
-        thing, index = taken
-        if isinstance(thing, BodyHandle) or index is None:
+        held, index = taken
+        if isinstance(held, BodyHandle) or index is None:
             tell(SceneError("a rigid body cannot be pinned"))
             return
 
         def change(simulation: Simulation) -> None:
-            (simulation.unpin if index in simulation.pinned(thing) else simulation.pin)(thing, index)
+            (simulation.unpin if index in simulation.pinned(held) else simulation.pin)(held, index)
             self._pins.look(simulation)
 
         tell_failure(runner.do(change), tell)
@@ -209,17 +209,17 @@ class Hands:
             self._tell(event)(error)
             return None
 
-    def _thing(self, node: Node, frame: Frame, point: np.ndarray, instance: int | None) -> Taken:
+    def _held(self, node: Node, frame: Frame, point: np.ndarray, instance: int | None) -> Taken:
         """What a node draws, and the particle of it that is nearest to a point; None of a body."""
         if node.part is None:
             return self._body(node, instance), None
         scene, layout = self._page.simulation_scene, self._page.layout
         assert scene is not None
         part = layout.parts[node.part]
-        thing = scene[part.name]
-        assert isinstance(thing, Handle)
+        held = scene[part.name]
+        assert isinstance(held, Handle)
         there = frame.drawn[layout.varying[part.name]] if part.kind == "points" and part.varies else None
-        return thing, nearest_particle(frame, thing.particles, point, there)
+        return held, nearest_particle(frame, held.particles, point, there)
 
     def _body(self, node: Node, instance: int | None) -> BodyHandle:
         """The body that an instance of a node draws."""
@@ -231,8 +231,8 @@ class Hands:
         """The object that a particle of the scene belongs to, and its index there."""
         scene = self._page.simulation_scene
         assert scene is not None
-        thing = next(h for h in scene.handles.values() if isinstance(h, Handle) and number in h.particles)
-        return thing, number - thing.particles.start
+        held = next(h for h in scene.handles.values() if isinstance(h, Handle) and number in h.particles)
+        return held, number - held.particles.start
 
     def _tell(self, event: Any) -> Any:
         """Something that shows an error to the client of an event."""
@@ -262,7 +262,7 @@ class Drag:
 
     Args:
         runner: What runs the simulation.
-        thing: What is held.
+        held: What is held.
         index: The particle of it, or None of a body.
         frame: What was seen when it was pressed.
         point: Where it was pressed [m], (3,).
@@ -273,20 +273,20 @@ class Drag:
     def __init__(
         self,
         runner: Runner,
-        thing: Handle | BodyHandle,
+        held: Handle | BodyHandle,
         index: int | None,
         frame: Frame,
         point: np.ndarray,
         keeps: bool,
         tell: Any,
     ) -> None:
-        self._runner, self._thing, self._index, self._point = runner, thing, index, point
+        self._runner, self._held, self._index, self._point = runner, held, index, point
         self._local = np.zeros(3)
         self._grab: Grab | None = None
         self._marks: list[Any] = []
-        if isinstance(thing, BodyHandle):
-            turn = rotation_matrix(frame.body_rotations[thing.index])
-            self._local = (point - frame.body_positions[thing.index]) @ turn
+        if isinstance(held, BodyHandle):
+            turn = rotation_matrix(frame.body_rotations[held.index])
+            self._local = (point - frame.body_positions[held.index]) @ turn
         # a particle under a surface that is shown in its place, or a pin under its marker
         self._offset = self.place(frame) - point if keeps else np.zeros(3)
         self._target = point + self._offset
@@ -294,10 +294,10 @@ class Drag:
 
     def place(self, frame: Frame) -> np.ndarray:
         """Where what is held is in a frame [m], (3,)."""
-        thing = self._thing
-        if isinstance(thing, BodyHandle):
-            return frame.body_positions[thing.index] + rotation_matrix(frame.body_rotations[thing.index]) @ self._local
-        return np.asarray(frame.positions[thing.particles[self._index or 0]], np.float64)
+        held = self._held
+        if isinstance(held, BodyHandle):
+            return frame.body_positions[held.index] + rotation_matrix(frame.body_rotations[held.index]) @ self._local
+        return np.asarray(frame.positions[held.particles[self._index or 0]], np.float64)
 
     def move(self, point: np.ndarray) -> None:
         """The mouse is at a point [m], (3,)."""
@@ -326,22 +326,22 @@ class Drag:
             self._marks[1].points = np.array([[place, self._target]])
 
     def _hold(self, simulation: Simulation) -> None:
-        thing, index = self._thing, self._index
-        if isinstance(thing, BodyHandle):
-            mass = simulation.scene.bodies[thing.index].mass
-            position, rotation = simulation.pose(thing)
+        held, index = self._held, self._index
+        if isinstance(held, BodyHandle):
+            mass = simulation.scene.bodies[held.index].mass
+            position, rotation = simulation.pose(held)
             point = position + rotation_matrix(rotation) @ self._local
-            self._grab = simulation.grab(thing, point=point, **spring(mass))
-        elif index not in simulation.pinned(thing):
-            group = next(group for group in simulation.scene.groups if group.name == thing.name)
+            self._grab = simulation.grab(held, point=point, **spring(mass))
+        elif index not in simulation.pinned(held):
+            group = next(group for group in simulation.scene.groups if group.name == held.name)
             mass = float(group.masses[index] if group.kind in LOOSE else group.masses.sum())
-            self._grab = simulation.grab(thing, index, **spring(mass))
+            self._grab = simulation.grab(held, index, **spring(mass))
 
     def _follow(self, simulation: Simulation) -> None:
         if self._grab is not None:
             self._grab.target = self._target
-        elif isinstance(self._thing, Handle) and self._index in simulation.pinned(self._thing):
-            simulation.positions(self._thing)[self._index] = self._target
+        elif isinstance(self._held, Handle) and self._index in simulation.pinned(self._held):
+            simulation.positions(self._held)[self._index] = self._target
 
     def _release(self, simulation: Simulation) -> None:
         if self._grab is not None:

@@ -29,15 +29,15 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
     Raises:
         SceneError: The ray has no direction.
     """
-    thing = layout.parts[part]
-    points = np.asarray(frame.positions[thing.start : thing.stop], np.float64)
+    part_layout = layout.parts[part]
+    points = np.asarray(frame.positions[part_layout.start : part_layout.stop], np.float64)
     length = float(np.linalg.norm(direction))
     if length == 0.0:
         raise SceneError("viewer: ray: expected a direction, got (0, 0, 0)")
     along = direction / length
-    there = frame.drawn[layout.varying[thing.name]] if thing.name in layout.varying else None
-    if thing.faces is not None:
-        faces = np.asarray(thing.faces)
+    there = frame.drawn[layout.varying[part_layout.name]] if part_layout.name in layout.varying else None
+    if part_layout.faces is not None:
+        faces = np.asarray(part_layout.faces)
         if there is not None:
             faces = faces[there]
         distances_along = ray_distances(points[faces], origin, along)
@@ -45,9 +45,9 @@ def hit_point(layout: Layout, frame: Frame, part: int, origin: np.ndarray, direc
             return origin + distances_along.min() * along
     distances_along = (points - origin) @ along
     distances = np.linalg.norm(points - origin - distances_along[:, None] * along, axis=1)
-    if thing.kind == "points" and there is not None:
+    if part_layout.kind == "points" and there is not None:
         distances = np.where(there, distances, np.inf)
-    near = distances <= max(ALONG * float(distances.min()), thing.radius)
+    near = distances <= max(ALONG * float(distances.min()), part_layout.radius)
     return points[int(np.argmin(np.where(near, distances_along, np.inf)))]
 
 

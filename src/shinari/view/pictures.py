@@ -140,7 +140,7 @@ class Painter:
         for solid in self._solids:
             solid.show(frame)
         colors, depths = self._draw()
-        triangles = [thing.triangles() for thing in [*self._parts, *self._solids] if hasattr(thing, "triangles")]
+        triangles = [drawn.triangles() for drawn in [*self._parts, *self._solids] if hasattr(drawn, "triangles")]
         spheres = [part.spheres() for part in self._parts if hasattr(part, "spheres")]
         self._lights.cast(_joined(triangles, (3, 3)), _joined(spheres, (4,)))
         return self._lights.shade(colors, depths, self.camera, self._planes, self._background, SAMPLES)

@@ -50,7 +50,7 @@ SAME = 0.98
 
 @shared(fastmath=STEADY)
 def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields) -> tuple[float, Vector]:
-    """Signed distance [m] of q from geom y, exact at least up to a reach, and the unit vector out of it; axes of y."""
+    """Signed distance [m] of q from shape y, exact at least up to a reach, and the unit vector out of it; axes of y."""
     kind = shapes.kind[y]
     if kind == HULL:
         h = shapes.hull[y]
@@ -105,7 +105,7 @@ def offer(
         radius_y: Radius of y at the point [m].
         feature: Number of the feature.
         swapped: Whether x is b.
-        poses: Poses of the geoms.
+        poses: Poses of the collision shapes.
         y: Geom y.
     """
     if gap >= limit:
@@ -243,7 +243,7 @@ def line_points(
 
 @steady
 def spacing_of(y, shapes, features):
-    """Length over which geom y is not even [m]; 0 for one that is no mesh."""
+    """Length over which collision shape y is not even [m]; 0 for one that is no mesh."""
     rough = shapes.kind[y] in (MESH, MESH_SHEET)
     return features.spacing[np.int64(shapes.size[y, 0])] if rough else 0.0
 
@@ -342,7 +342,7 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
 
 @steady
 def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, pool):
-    """Fill the pool with the points of geoms of which one is a mesh, up to a gap; returns how many it holds."""
+    """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number."""
     n = 0
     for k in range(2):
         swapped = k == 1

@@ -9,7 +9,7 @@ Vector = tuple[float, float, float]
 
 
 class Poses(Record):
-    """Poses of frames, or of geoms, in the world."""
+    """Poses of frames, or of collision shapes, in the world."""
 
     pose = Field(np.float64, 12, doc="rotation matrix by rows, and position [m]")
 

@@ -40,7 +40,7 @@ def choose(pool, count, most, size, reach, before, found):
         pool: Rows as `manifold` writes them, (P, 14).
         count: Rows in the pool.
         most: How many to choose.
-        size: Size of the smaller geom [m].
+        size: Size of the smaller collision shape [m].
         reach: Up to which gap the points were found [m].
         before: Features of the points in the last substep, (SLOTS,); -1 where there was none.
         found: Rows (most, 14).

@@ -66,14 +66,14 @@ def orient(vertices: NDArray[np.floating], tetrahedra: NDArray[np.integer]) -> N
 
 
 def check_tetrahedra(
-    vertices: ArrayLike, tetrahedra: ArrayLike, thing: str
+    vertices: ArrayLike, tetrahedra: ArrayLike, label: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Check a mesh of tetrahedra and bring it into the types of the package; nothing is repaired.
 
     Args:
         vertices: Positions [m], (V, 3).
         tetrahedra: Vertex indices, integers, (T, 4), positively oriented.
-        thing: What the mesh belongs to, for messages: `"soft body 'jelly'"`.
+        label: What the mesh belongs to, for messages: `"soft body 'jelly'"`.
 
     Returns:
         Vertices, float64, (V, 3), and tetrahedra, int64, (T, 4), both C-contiguous copies.
@@ -82,27 +82,27 @@ def check_tetrahedra(
         SceneError: The mesh cannot be simulated; the message names the object, the field, the first at fault, and how
             many there are.
     """
-    points = _table(vertices, f"{thing}: vertices", 3, "iuf", "numbers").astype(np.float64, order="C")
-    table = _table(tetrahedra, f"{thing}: tetrahedra", 4, "iu", "whole numbers")
+    points = _table(vertices, f"{label}: vertices", 3, "iuf", "numbers").astype(np.float64, order="C")
+    table = _table(tetrahedra, f"{label}: tetrahedra", 4, "iu", "whole numbers")
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if bad.size:
-        raise SceneError(f"{thing}: vertices[{bad[0]}] is {points[bad[0]].tolist()}, not finite{_others(bad)}")
+        raise SceneError(f"{label}: vertices[{bad[0]}] is {points[bad[0]].tolist()}, not finite{_others(bad)}")
     bad = np.flatnonzero(((table < 0) | (table >= len(points))).any(axis=1))
     if bad.size:
         raise SceneError(
-            f"{thing}: tetrahedra[{bad[0]}] is {table[bad[0]].tolist()}, out of range for {len(points)} "
+            f"{label}: tetrahedra[{bad[0]}] is {table[bad[0]].tolist()}, out of range for {len(points)} "
             f"vertices{_others(bad)}"
         )
     table = table.astype(np.int64, order="C")
     ordered = np.sort(table, axis=1)
     bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if bad.size:
-        raise SceneError(f"{thing}: tetrahedra[{bad[0]}] is {table[bad[0]].tolist()}, a vertex repeats{_others(bad)}")
-    _check_volumes(points, table, thing)
-    _check_shared_faces(table, thing)
+        raise SceneError(f"{label}: tetrahedra[{bad[0]}] is {table[bad[0]].tolist()}, a vertex repeats{_others(bad)}")
+    _check_volumes(points, table, label)
+    _check_shared_faces(table, label)
     bad = np.flatnonzero(np.bincount(table.ravel(), minlength=len(points)) == 0)
     if bad.size:
-        raise SceneError(f"{thing}: vertices[{bad[0]}] is in no tetrahedron and would fall on its own{_others(bad)}")
+        raise SceneError(f"{label}: vertices[{bad[0]}] is in no tetrahedron and would fall on its own{_others(bad)}")
     return points, table
 
 
@@ -152,32 +152,32 @@ def _shared_faces(
     return faces, order, start, np.diff(start, append=len(faces))
 
 
-def _check_volumes(points: NDArray[np.float64], table: NDArray[np.int64], thing: str) -> None:
+def _check_volumes(points: NDArray[np.float64], table: NDArray[np.int64], label: str) -> None:
     volume = 6.0 * volumes(points, table)
     least = FLAT * longest_edges(points, table) ** 3
     bad = np.flatnonzero(~(np.abs(volume) > least))
     if bad.size:
         raise SceneError(
-            f"{thing}: tetrahedra[{bad[0]}], {table[bad[0]].tolist()}, has no volume: {volume[bad[0]] / 6.0:.3g} m^3"
+            f"{label}: tetrahedra[{bad[0]}], {table[bad[0]].tolist()}, has no volume: {volume[bad[0]] / 6.0:.3g} m^3"
             f"{_others(bad)}"
         )
     bad = np.flatnonzero(volume < 0.0)
     if bad.size:
         all_of_them = "; all are: turn them, tetrahedra[:, [0, 1, 3, 2]]" if bad.size == len(table) else _others(bad)
         raise SceneError(
-            f"{thing}: tetrahedra[{bad[0]}], {table[bad[0]].tolist()}, is inverted: {volume[bad[0]] / 6.0:.3g} m^3"
+            f"{label}: tetrahedra[{bad[0]}], {table[bad[0]].tolist()}, is inverted: {volume[bad[0]] / 6.0:.3g} m^3"
             f"{all_of_them}"
         )
 
 
-def _check_shared_faces(table: NDArray[np.int64], thing: str) -> None:
+def _check_shared_faces(table: NDArray[np.int64], label: str) -> None:
     """Refuse a face of three tetrahedra, and two tetrahedra on the same side of a face: they overlap."""
     faces, order, start, count = _shared_faces(table)
     bad = np.flatnonzero(count > 2)
     if bad.size:
         owners = order[start[bad[0]] : start[bad[0]] + count[bad[0]]] // 4
         raise SceneError(
-            f"{thing}: tetrahedra {', '.join(map(str, owners))} all share the face "
+            f"{label}: tetrahedra {', '.join(map(str, owners))} all share the face "
             f"{faces[order[start[bad[0]]]].tolist()}{_others(bad)}"
         )
     one, two = order[start[count == 2]], order[start[count == 2] + 1]
@@ -187,7 +187,7 @@ def _check_shared_faces(table: NDArray[np.int64], thing: str) -> None:
     bad = np.flatnonzero(odd_one == odd_two)
     if bad.size:
         raise SceneError(
-            f"{thing}: tetrahedra {one[bad[0]] // 4} and {two[bad[0]] // 4} overlap: they lie on the same side of the "
+            f"{label}: tetrahedra {one[bad[0]] // 4} and {two[bad[0]] // 4} overlap: they lie on the same side of the "
             f"face {faces[one[bad[0]]].tolist()} that they share{_others(bad)}"
         )
 

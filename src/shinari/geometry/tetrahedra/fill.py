@@ -62,7 +62,7 @@ class Tetrahedra:
 
 
 def tetrahedralize(
-    vertices: Any, faces: Any, *, cell: float | None = None, method: str = "lattice", thing: str = "surface"
+    vertices: Any, faces: Any, *, cell: float | None = None, method: str = "lattice", label: str = "surface"
 ) -> Tetrahedra:
     """Fill a surface with tetrahedra.
 
@@ -75,7 +75,7 @@ def tetrahedralize(
         cell: Edge of a cell of the lattice [m], about the size of a tetrahedron; left out: for about `COUNT` of them.
         method: `"lattice"`: isosurface stuffing, with angles between 9 and 162 degrees. `"tetwild"`: fTetWild, slower
             by far, keeps edges and thin parts; it comes with the extra [tet].
-        thing: What the surface belongs to, for messages.
+        label: What the surface belongs to, for messages.
 
     Raises:
         SceneError: Wrong shapes or numbers, a surface that is open, or thinner than a cell everywhere.
@@ -84,39 +84,39 @@ def tetrahedralize(
     Warns:
         TetrahedraWarning: Parts of the body are thinner than a cell: missing, or hanging loose.
     """
-    check.text("tetrahedralize", "thing", thing)
-    check.choice(thing, "method", method, ("lattice", "tetwild"))
-    vertices = check.array(thing, "vertices", vertices, (None, 3))
-    surface = prepare_surface(vertices, _faces(faces, len(vertices), thing))
+    check.text("tetrahedralize", "label", label)
+    check.choice(label, "method", method, ("lattice", "tetwild"))
+    vertices = check.array(label, "vertices", vertices, (None, 3))
+    surface = prepare_surface(vertices, _faces(faces, len(vertices), label))
     if not len(surface.faces):
-        raise SceneError(f"{thing}: faces: none has an area")
+        raise SceneError(f"{label}: faces: none has an area")
     low, high = surface.corners.min(axis=(0, 1)), surface.corners.max(axis=(0, 1))
     if cell is None:
         cell = _default_cell(surface, float((high - low).max()))
-    cell = check.number(thing, "cell", cell, above=0.0)
+    cell = check.number(label, "cell", cell, above=0.0)
     cubes = float(np.prod((high - low) / cell + 3.0))
     if cubes > MOST_CUBES:
         raise SceneError(
-            f"{thing}: cell: {cell:g} m makes a lattice of {cubes:.2g} cells, more than {MOST_CUBES}; the surface "
+            f"{label}: cell: {cell:g} m makes a lattice of {cubes:.2g} cells, more than {MOST_CUBES}; the surface "
             f"measures {' x '.join(f'{side:.3g}' for side in high - low)} m"
         )
     filled = stuff(surface.corners, cell, OPEN)
-    _check_closed(surface, filled, thing)
+    _check_closed(surface, filled, label)
     points, tetrahedra = filled.vertices, filled.tetrahedra
     if method == "tetwild":
         from shinari.geometry.tetrahedra.ftetwild import run_tetwild
 
-        points, tetrahedra = run_tetwild(surface.corners, cell, thing)
+        points, tetrahedra = run_tetwild(surface.corners, cell, label)
     if not len(tetrahedra):
         raise SceneError(
-            f"{thing}: cell: {cell:.3g} m is too large, nothing is that thick; try {_finer(surface, cell):.2g}"
+            f"{label}: cell: {cell:.3g} m is too large, nothing is that thick; try {_finer(surface, cell):.2g}"
         )
     quality = measure_quality(points, tetrahedra)
     volume = surface.volume - filled.overlap
     missing = 1.0 - quality.volume / volume if volume > 0.0 else 0.0
     unseen = _unseen(surface, points[tetrahedra].mean(axis=1), filled, cell)
     result = Tetrahedra(points + surface.middle, tetrahedra, quality, cell, missing, unseen)
-    _warn(surface, result, thing)
+    _warn(surface, result, label)
     return result
 
 
@@ -131,29 +131,29 @@ def _thickness(surface: Surface) -> float:
     return 2.0 * surface.bulk / surface.area
 
 
-def _faces(faces: Any, count: int, thing: str) -> NDArray[np.int64]:
+def _faces(faces: Any, count: int, label: str) -> NDArray[np.int64]:
     """Faces in range; one that repeats a vertex has no area and is left out later."""
-    table = check.shaped(thing, "faces", faces)
+    table = check.shaped(label, "faces", faces)
     if table.ndim != 2 or table.shape[1] != 3 or not len(table) or not np.issubdtype(table.dtype, np.integer):
-        raise SceneError(f"{thing}: faces: expected whole numbers of shape (F, 3), got {check.short(table)}")
+        raise SceneError(f"{label}: faces: expected whole numbers of shape (F, 3), got {check.short(table)}")
     bad = np.flatnonzero(((table < 0) | (table >= count)).any(axis=1))
     if len(bad):
-        raise SceneError(f"{thing}: faces[{bad[0]}] is {table[bad[0]].tolist()}, out of range for {count} vertices")
+        raise SceneError(f"{label}: faces[{bad[0]}] is {table[bad[0]].tolist()}, out of range for {count} vertices")
     return table.astype(np.int64)
 
 
-def _check_closed(surface: Surface, filled: Stuffing, thing: str) -> None:
+def _check_closed(surface: Surface, filled: Stuffing, label: str) -> None:
     """Refuse a surface of which nobody can tell what is inside."""
     if filled.torn <= OPEN and len(filled.tetrahedra):
         return
     holes = describe_holes(surface)
     if filled.torn > OPEN:
         raise SceneError(
-            f"{thing}: the surface is open, {100 * filled.torn:.0f} % of what should close it is missing: {holes}; "
+            f"{label}: the surface is open, {100 * filled.torn:.0f} % of what should close it is missing: {holes}; "
             "close it first, or make a cloth of it"
         )
     if surface.bulk <= 1e-3 * surface.area**1.5 and holes != "no open edges":
-        raise SceneError(f"{thing}: the surface has no inside: {holes}; close it first, or make a cloth of it")
+        raise SceneError(f"{label}: the surface has no inside: {holes}; close it first, or make a cloth of it")
 
 
 def _finer(surface: Surface, cell: float) -> float:
@@ -182,7 +182,7 @@ def _unseen(surface: Surface, centres: NDArray[np.float64], filled: Stuffing, ce
     return float(((area / count)[face] * ~seen[x, y, z]).sum() / surface.area)
 
 
-def _warn(surface: Surface, result: Tetrahedra, thing: str) -> None:
+def _warn(surface: Surface, result: Tetrahedra, label: str) -> None:
     """Say what the tetrahedra are not."""
     count = int(pieces(result.tetrahedra).max()) + 1
     lost = []
@@ -194,7 +194,7 @@ def _warn(surface: Surface, result: Tetrahedra, thing: str) -> None:
         lost.append(f"they fall into {count} pieces, the surface into {surface.parts}")
     if lost:
         warn(
-            f"{thing}: tetrahedra in cells of {result.cell:.3g} m: {', '.join(lost)}; parts are thinner than a cell, "
+            f"{label}: tetrahedra in cells of {result.cell:.3g} m: {', '.join(lost)}; parts are thinner than a cell, "
             f"try cell={_finer(surface, result.cell):.2g}",
             TetrahedraWarning,
         )

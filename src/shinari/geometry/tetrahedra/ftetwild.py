@@ -29,13 +29,13 @@ numpy.save("tetrahedra.npy", tetrahedra)
 """
 
 
-def run_tetwild(corners: NDArray[np.float64], edge: float, thing: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def run_tetwild(corners: NDArray[np.float64], edge: float, label: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Fill a surface, or take what filled it before from the cache.
 
     Args:
         corners: Triangles, (T, 3, 3) [m].
         edge: Length of the edges that is aimed at [m].
-        thing: What the surface belongs to, for messages.
+        label: What the surface belongs to, for messages.
 
     Returns:
         Vertices, (V, 3) [m], and positively oriented tetrahedra, (T, 4).
@@ -50,18 +50,18 @@ def run_tetwild(corners: NDArray[np.float64], edge: float, thing: str) -> tuple[
     if loaded is not None and _fits(loaded):
         return loaded[0], loaded[1]
     vertices, which = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
-    points, table = _run(vertices, which.reshape(-1, 3).astype(np.int32), edge, thing)
+    points, table = _run(vertices, which.reshape(-1, 3).astype(np.int32), edge, label)
     table = orient(points, table)
     used, numbered = np.unique(table, return_inverse=True)
     result = points[used], numbered.reshape(-1, 4).astype(np.int64)
     if len(table):
-        check_tetrahedra(*result, thing)
+        check_tetrahedra(*result, label)
         store_arrays("tetrahedra", parts, code, result)
     return result
 
 
 def _run(
-    vertices: NDArray[np.float64], faces: NDArray[np.int32], edge: float, thing: str
+    vertices: NDArray[np.float64], faces: NDArray[np.int32], edge: float, label: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Run fTetWild in a process and a folder of its own: it leaves a file where it runs, and may end its process."""
     with tempfile.TemporaryDirectory(prefix="shinari-tetwild-") as folder:
@@ -73,7 +73,7 @@ def _run(
         results = [Path(folder) / f"{name}.npy" for name in ("points", "tetrahedra")]
         if done.returncode or not all(path.exists() for path in results):
             lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-            raise SceneError(f"{thing}: fTetWild cannot fill the surface: {lines[-1]}")
+            raise SceneError(f"{label}: fTetWild cannot fill the surface: {lines[-1]}")
         points, table = (np.load(path, allow_pickle=False) for path in results)
     return points.astype(np.float64), table.astype(np.int64).reshape(-1, 4)
 

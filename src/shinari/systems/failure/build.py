@@ -17,22 +17,29 @@ def build_tearable_meshes(
     tearable_meshes, start = [], 0
     added = np.empty(len(slots), np.int64)
     added[slots] = np.arange(len(slots))
-    for thing, group in enumerate(scene.groups):
+    for object_number, group in enumerate(scene.groups):
         end = start + len(group.positions)
         # rows that are made of this object's material: all their particles are its own
         own = [t for t in tearable_rows if start <= added[blocks[t.block].indices[t.rows[0], 0]] < end]
         if own and group.faces is not None and group.tetrahedra is None:
-            tearable_meshes.append(_cloth(thing, group, start, added, blocks, np.concatenate([t.rows for t in own])))
+            tearable_meshes.append(
+                _cloth(object_number, group, start, added, blocks, np.concatenate([t.rows for t in own]))
+            )
         elif own and group.tetrahedra is None:
-            tearable_meshes.append(_rope(thing, group, start, added, blocks, own[0].rows))
+            tearable_meshes.append(_rope(object_number, group, start, added, blocks, own[0].rows))
         elif own:
-            tearable_meshes.append(TearableMesh(thing, own[0].block, own[0].rows[:, None], ()))
+            tearable_meshes.append(TearableMesh(object_number, own[0].block, own[0].rows[:, None], ()))
         start = end
     return tuple(tearable_meshes)
 
 
 def _cloth(
-    thing: int, group: Particles, start: int, added: np.ndarray, blocks: dict[str, ConstraintBlock], rows: np.ndarray
+    object_number: int,
+    group: Particles,
+    start: int,
+    added: np.ndarray,
+    blocks: dict[str, ConstraintBlock],
+    rows: np.ndarray,
 ) -> TearableMesh:
     """Triangles; edges without any and what spans two of them let go."""
     faces, n = np.asarray(group.faces, np.int64), len(group.positions)
@@ -59,11 +66,16 @@ def _cloth(
             points = added[blocks[name].indices[bending]] - start
             two = np.stack([_find(triangles, _keys(points[:, list(k)], n)) for k in ((0, 1, 2), (0, 1, 3))], axis=1)
             dependent_rows.append(_spanning(name, bending, two))
-    return TearableMesh(thing, "distance", held, tuple(f for f in dependent_rows if len(f.rows)))
+    return TearableMesh(object_number, "distance", held, tuple(f for f in dependent_rows if len(f.rows)))
 
 
 def _rope(
-    thing: int, group: Particles, start: int, added: np.ndarray, blocks: dict[str, ConstraintBlock], rows: np.ndarray
+    object_number: int,
+    group: Particles,
+    start: int,
+    added: np.ndarray,
+    blocks: dict[str, ConstraintBlock],
+    rows: np.ndarray,
 ) -> TearableMesh:
     """Segments; what spans two of them against bending lets go with either."""
     n = len(group.positions)
@@ -72,7 +84,7 @@ def _rope(
     skips = ends[:, 1] - ends[:, 0] == 2
     first = ends[skips, 0]
     bending = _spanning("distance", everything[skips], np.stack([first, first + 1], axis=1))
-    return TearableMesh(thing, "distance", rows[:, None], (bending,) if len(first) else ())
+    return TearableMesh(object_number, "distance", rows[:, None], (bending,) if len(first) else ())
 
 
 def _edges(rows: np.ndarray, keys: np.ndarray, sides: np.ndarray) -> DependentRows:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def elements_left(model: Model, state: State, owner: int) -> np.ndarray | None:
     """Which triangles, segments or tetrahedra of an object are still there, (E,); None: it cannot tear."""
     for tearable_mesh in model.tearable_meshes:
-        if tearable_mesh.thing == owner:
+        if tearable_mesh.object_number == owner:
             return tearable_mesh.present(state.broken[tearable_mesh.block])
     return None
 
@@ -237,11 +237,11 @@ class TearingSystem(System):
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:
         self._model, self._solvers, self._particles = model, solvers, particles
-        self._things = sorted({self._thing(tearing) for tearing in model.tearable_rows})
-        self._torn = Torn.zeros(len(self._things) + 1)
+        self._objects = sorted({self._object_of(tearing) for tearing in model.tearable_rows})
+        self._torn = Torn.zeros(len(self._objects) + 1)
         self._tearable = [Tearable(row=tearing.rows.astype(np.uint32)) for tearing in model.tearable_rows]
         self._tearable_meshes = [
-            tearable_mesh for tearable_mesh in model.tearable_meshes if tearable_mesh.thing in self._things
+            tearable_mesh for tearable_mesh in model.tearable_meshes if tearable_mesh.object_number in self._objects
         ]
         self._elements = [Elements.zeros(len(tearable_mesh.rows) + 1) for tearable_mesh in self._tearable_meshes]
 
@@ -258,13 +258,13 @@ class TearingSystem(System):
             tear, kind = (tear_edge, Edges) if solver.block.type.points == 2 else (tear_tetrahedron, Tetrahedra)
             access, points = solver.access, kind(points=solver.block.indices)
             records = solver.broken, access.cells, access.softness, access.parameters, access.layout, self._torn
-            owner, limit = self._things.index(self._thing(tearing)), 1.0 + tearing.strain
+            owner, limit = self._objects.index(self._object_of(tearing)), 1.0 + tearing.strain
             p.launch(tear, tearable, points, self._particles, *records, owner, limit, count=len(tearable))
         for tearable_mesh, elements in zip(self._tearable_meshes, self._elements, strict=True):
-            owner = self._things.index(tearable_mesh.thing)
+            owner = self._objects.index(tearable_mesh.object_number)
             with p.when((self._torn.flag, owner)):
                 self._record_tearable_mesh(p, tearable_mesh, elements)
-        for owner in range(len(self._things)):
+        for owner in range(len(self._objects)):
             with p.when((self._torn.flag, owner)):
                 p.serial(note, self._torn, owner)
 
@@ -278,7 +278,7 @@ class TearingSystem(System):
             records = solver.broken, access.cells, access.softness, access.layout
             p.launch(release_dependent_rows, rows, elements, *records, count=len(rows))
 
-    def _thing(self, tearing: TearableRows) -> int:
+    def _object_of(self, tearing: TearableRows) -> int:
         """The object that rows belong to; those of one record are of one object."""
         first = self._solvers[tearing.block].block.indices[tearing.rows[0], 0]
         return int(self._model.owners[first])

@@ -78,7 +78,7 @@ def has_points(shape: Shape) -> bool:
     return not shape.endless
 
 
-def points_of(thing: str, shape: Shape, spacing: float) -> np.ndarray:
+def points_of(label: str, shape: Shape, spacing: float) -> np.ndarray:
     """Points of a solid in its axes [m], (M, 3).
 
     Raises:
@@ -87,7 +87,7 @@ def points_of(thing: str, shape: Shape, spacing: float) -> np.ndarray:
     try:
         return surface_points(shape, spacing, DEPTH * spacing)
     except SceneError as error:
-        raise SceneError(f'{thing}: {error}; give the fluid boundary="walls", or a smaller solid') from None
+        raise SceneError(f'{label}: {error}; give the fluid boundary="walls", or a smaller solid') from None
 
 
 def layer_volumes(points: np.ndarray, smoothing: Smoothing) -> np.ndarray:

@@ -35,8 +35,8 @@ class Emission(System):
         self._origin = model.groups[particles[:1]]
         state.x[particles, 3] = np.where(state.parts[ACTIVE], self._inverse_masses, 0.0)
         self._nozzles = [
-            _Nozzle(emitter, scene.groups[thing].name, np.flatnonzero(fluids.phases == phase), k)
-            for k, (phase, thing, emitter) in enumerate(fluids.emitting)
+            _Nozzle(emitter, scene.groups[object_number].name, np.flatnonzero(fluids.phases == phase), k)
+            for k, (phase, object_number, emitter) in enumerate(fluids.emitting)
         ]
         self._regions = [_Region(sink, len(particles)) for sink in fluids.sinks]
 

@@ -51,7 +51,7 @@ class FluidModel(SystemModel):
     def emitting(self) -> list[tuple[int, int, Emitter]]:
         """Fluid, object and emitter of each fluid that has one."""
         rows = enumerate(zip(self.objects, self.emitters, strict=False))
-        return [(phase, thing, emitter) for phase, (thing, emitter) in rows if emitter is not None]
+        return [(phase, object_number, emitter) for phase, (object_number, emitter) in rows if emitter is not None]
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Pressure [Pa], relative density, and whether each particle is there (not waiting in an emitter).

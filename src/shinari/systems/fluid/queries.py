@@ -49,7 +49,7 @@ class FluidQueries:
         return self._run.state.parts[PRESSURES][model.phases == phase]
 
     def active(self, handle: Handle | str) -> np.ndarray:
-        """Which particles of an object are there, (N,) bool: not those that wait in an emitter or that a sink has taken.
+        """Active particles of an object, (N,) bool: not those still in an emitter, nor those that a sink has removed.
 
         Raises:
             SceneError: It is no object with particles of this scene.

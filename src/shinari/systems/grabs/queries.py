@@ -67,21 +67,21 @@ class Spring:
     glide: float
 
     @staticmethod
-    def checked(thing: str, compliance: float, damping: float, max_force: float, glide: float) -> "Spring":
+    def checked(label: str, compliance: float, damping: float, max_force: float, glide: float) -> "Spring":
         """The spring with checked values.
 
         Raises:
             SceneError: A value is out of bounds; or a rigid grab has a largest force.
         """
-        soft = check.number(thing, "compliance", compliance, least=0.0)
-        most = check.number(thing, "max_force", max_force, least=0.0, infinite=True)
+        soft = check.number(label, "compliance", compliance, least=0.0)
+        most = check.number(label, "max_force", max_force, least=0.0, infinite=True)
         if soft == 0.0 and most < np.inf:
-            raise SceneError(f"{thing}: max_force: a grab of compliance 0 is as strong as it has to be")
+            raise SceneError(f"{label}: max_force: a grab of compliance 0 is as strong as it has to be")
         return Spring(
             soft,
-            check.number(thing, "damping", damping, least=0.0),
+            check.number(label, "damping", damping, least=0.0),
             most,
-            check.number(thing, "glide", glide, least=0.0),
+            check.number(label, "glide", glide, least=0.0),
         )
 
 
@@ -92,7 +92,7 @@ class Grab:
     and going on from them (`Simulation.restore`) does not end it.
 
     Attributes:
-        thing: Name of the object.
+        object_name: Name of the object.
         index: Particle within the object, or None of a body.
         spring: How it is held.
         work: Work done on the object in the last step [J].
@@ -103,7 +103,7 @@ class Grab:
 
     def __init__(
         self,
-        thing: str,
+        object_name: str,
         index: int | None,
         spring: Spring,
         place: np.ndarray,
@@ -113,7 +113,7 @@ class Grab:
         body: int = NOTHING,
         local: np.ndarray | None = None,
     ) -> None:
-        self.thing, self.index, self.spring, self._grabs = thing, index, spring, grabs
+        self.object_name, self.index, self.spring, self._grabs = object_name, index, spring, grabs
         self.slot, self.body, self.local = slot, body, np.zeros(3) if local is None else local
         self._left = self.work = 0.0
         self._target = self._goal = self._end = np.array(place, np.float64)
@@ -122,7 +122,7 @@ class Grab:
 
     def __repr__(self) -> str:
         where = "" if self.index is None else f" at particle {self.index}"
-        return f"<grab of {self.thing}{where}{'' if self.active else ', released'}>"
+        return f"<grab of {self.object_name}{where}{'' if self.active else ', released'}>"
 
     @property
     def target(self) -> np.ndarray:
@@ -134,7 +134,7 @@ class Grab:
 
     @target.setter
     def target(self, value: Any) -> None:
-        self._target = np.array(check.vector(f"grab of {self.thing!r}", "target", value), np.float64)
+        self._target = np.array(check.vector(f"grab of {self.object_name!r}", "target", value), np.float64)
 
     @property
     def force(self) -> np.ndarray:
@@ -221,26 +221,26 @@ class Grabs:
             SceneError: It is no object or body of this scene, the index is out of range, the particle is fixed or not
                 there, the body cannot be pushed, or a value is negative.
         """
-        thing = self._run.scene.find("grab", "handle", handle, Handle, BodyHandle)
-        if isinstance(thing, BodyHandle):
+        found = self._run.scene.find("grab", "handle", handle, Handle, BodyHandle)
+        if isinstance(found, BodyHandle):
             return self._grab_body(
-                thing, index, point, Spring.checked(thing.name, compliance, damping, max_force, glide)
+                found, index, point, Spring.checked(found.name, compliance, damping, max_force, glide)
             )
-        members = thing.particles
+        members = found.particles
         if point is not None:
-            raise SceneError(f"{thing.name}: point: is of rigid bodies; give the index of a particle")
+            raise SceneError(f"{found.name}: point: is of rigid bodies; give the index of a particle")
         if index is None:
-            raise SceneError(f"{thing.name}: grab: index: is missing; which of its particles?")
-        chosen = check.indices(f"{thing.name}: grab", "index", index, len(thing.particles))
+            raise SceneError(f"{found.name}: grab: index: is missing; which of its particles?")
+        chosen = check.indices(f"{found.name}: grab", "index", index, len(found.particles))
         if len(chosen) != 1:
-            raise SceneError(f"{thing.name}: grab: index: expected one particle, got {len(chosen)}")
-        spring = Spring.checked(thing.name, compliance, damping, max_force, glide)
+            raise SceneError(f"{found.name}: grab: index: expected one particle, got {len(chosen)}")
+        spring = Spring.checked(found.name, compliance, damping, max_force, glide)
         particle = members.start + int(chosen[0])
         slot = int(self._run.model.slots[particle])
         if self._run.state.x[slot, 3] == 0.0:
-            raise SceneError(f"{thing.name}: grab: particle {int(chosen[0])} is pinned, fixed or inactive")
+            raise SceneError(f"{found.name}: grab: particle {int(chosen[0])} is pinned, fixed or inactive")
         place = self._run.state.positions[particle]
-        return Grab(thing.name, int(chosen[0]), spring, place, self._run.grabs, slot=slot)
+        return Grab(found.name, int(chosen[0]), spring, place, self._run.grabs, slot=slot)
 
     def _grab_body(self, handle: BodyHandle, index: int | None, point: Any, spring: Spring) -> Grab:
         body = handle.index

@@ -62,11 +62,11 @@ class Members:
 
     def candidate_objects(self) -> np.ndarray | None:
         """Pairs of different objects that may meet, (K, 2), first < second; None: too many to tell."""
-        things = np.unique(self.owners).astype(np.int64)
-        if len(things) > MANY:
+        numbers = np.unique(self.owners).astype(np.int64)
+        if len(numbers) > MANY:
             return None
-        first, second = np.triu_indices(len(things), 1)
-        pairs = np.stack([things[first], things[second]], axis=1)
+        first, second = np.triu_indices(len(numbers), 1)
+        pairs = np.stack([numbers[first], numbers[second]], axis=1)
         return pairs[~np.isin(pairs[:, 0] * len(self.alone) + pairs[:, 1], self.ignored)]
 
 
@@ -156,10 +156,10 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
 def box_gaps(members: Members, points: np.ndarray, candidate_objects: np.ndarray) -> np.ndarray:
     """Distance between the bounding boxes of the balls of pairs of objects [m], (K,); negative where they overlap."""
     order = np.argsort(members.owners, kind="stable")
-    things, starts = np.unique(members.owners[order], return_index=True)
+    numbers, starts = np.unique(members.owners[order], return_index=True)
     low = np.minimum.reduceat((points - members.radii[:, None])[order], starts)
     high = np.maximum.reduceat((points + members.radii[:, None])[order], starts)
-    a, b = np.searchsorted(things, candidate_objects[:, 0]), np.searchsorted(things, candidate_objects[:, 1])
+    a, b = np.searchsorted(numbers, candidate_objects[:, 0]), np.searchsorted(numbers, candidate_objects[:, 1])
     gap = np.maximum(low[a] - high[b], low[b] - high[a])
     return np.where((gap > 0.0).any(axis=1), np.linalg.norm(np.maximum(gap, 0.0), axis=1), gap.max(axis=1))
 

@@ -75,6 +75,6 @@ class PointWork(Record):
 
 
 class Curved(Record):
-    """Geoms, G rows."""
+    """Collision shapes, G rows."""
 
     curved = Field(np.bool_, doc="whether a round side without a core rolls away under its points")

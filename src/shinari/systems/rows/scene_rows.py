@@ -37,8 +37,8 @@ def rows_by_object(scene: Contents, sheets: Mapping[int, Sheet] | None = None) -
         sheets: What is known of the meshes of cloths, by the index of the object.
     """
     made, start = [], 0
-    for thing, group in enumerate(scene.groups):
-        rows = object_rows(group, start, None if sheets is None else sheets.get(thing))
+    for number, group in enumerate(scene.groups):
+        rows = object_rows(group, start, None if sheets is None else sheets.get(number))
         if getattr(group.material, "tethers", False):
             if getattr(group.material, "tear_strain", np.inf) < np.inf:
                 raise SceneError(

@@ -111,7 +111,7 @@ class Finder:
         self.skin, self.paths, self.objects = skin, paths, objects_of(model, who)
         offsets = who.neighbour_offsets.astype(np.int64)
         self._joints = Joints(start=offsets, neighbour=who.neighbours)
-        self._things, self._table = len(who.members), table
+        self._count, self._table = len(who.members), table
         tables = who.points[:, None], who.triangles, who.edges, who.beads, who.segments
         points, triangles, edges, beads, segments = (
             Elements(each, model, who) if len(each) else None for each in tables
@@ -127,8 +127,8 @@ class Finder:
         """Find all pairs that can touch while every particle stays near its way."""
         count, records = len(self.skin), (self.paths, self.skin, self.objects)
         p.launch(set_box, self.paths, detection, count=count, grain=1024)
-        p.launch(set_object_box, *records, count=self._things, grain=1)
-        p.launch(find_region, self.objects, self._things, count=self._things, grain=16)
+        p.launch(set_object_box, *records, count=self._count, grain=1)
+        p.launch(find_region, self.objects, self._count, count=self._count, grain=16)
         p.launch(mark_inside, *records, count=count, grain=2048)
         self._record_boxes(p)
         p.serial(start_candidates, self._table.table)
@@ -232,11 +232,11 @@ def set_object_box(t, paths: Paths, skin: Skin, objects: Objects):
 
 
 @kernel(fastmath=STEADY)
-def find_region(a, objects: Objects, things: int):
+def find_region(a, objects: Objects, object_count: int):
     """Box of an object in which it can meet another one or itself; empty where it can meet none."""
     x0, y0, z0, x1, y1, z1 = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY
     p = objects.box[a]
-    for b in range(things):
+    for b in range(object_count):
         q = objects.box[b]
         near = p[0] <= q[3] and p[1] <= q[4] and p[2] <= q[5] and q[0] <= p[3] and q[1] <= p[4] and q[2] <= p[5]
         if near and may_collide(a, b, objects):

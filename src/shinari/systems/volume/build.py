@@ -12,11 +12,11 @@ from shinari.systems.volume.system import CHUNK, VolumesModel
 FLAT = 1e-7
 
 
-def closed_faces(thing: str, vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, float]:
+def closed_faces(object_name: str, vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, float]:
     """The faces of a closed mesh, turned outward, and its volume [m^3].
 
     Args:
-        thing: What it belongs to, for messages.
+        object_name: What it belongs to, for messages.
         vertices: Positions [m], (V, 3).
         faces: Triangles, (F, 3).
 
@@ -27,20 +27,22 @@ def closed_faces(thing: str, vertices: np.ndarray, faces: np.ndarray) -> tuple[n
     rims = boundary_edges(faces)
     if len(rims):
         shown = ", ".join(str(tuple(edge)) for edge in rims[:4].tolist()) + (", ..." if len(rims) > 4 else "")
-        raise SceneError(f"{thing}: mesh: is open and has no volume: {len(rims)} edges with one face, {shown}")
+        raise SceneError(f"{object_name}: mesh: is open and has no volume: {len(rims)} edges with one face, {shown}")
     sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]).astype(np.int64)
     _, counts = np.unique(np.sort(sides, axis=1), axis=0, return_counts=True)
     if (counts > 2).any():
         raise SceneError(
-            f"{thing}: mesh: more than two faces meet at {int((counts > 2).sum())} edges; which is inside?"
+            f"{object_name}: mesh: more than two faces meet at {int((counts > 2).sum())} edges; which is inside?"
         )
     _, first, repeats = np.unique(sides, axis=0, return_index=True, return_counts=True)
     if (repeats > 1).any():
         edge = tuple(sides[first[np.argmax(repeats > 1)]].tolist())
-        raise SceneError(f"{thing}: mesh: the faces at the edge {edge} are turned against each other; turn one of them")
+        raise SceneError(
+            f"{object_name}: mesh: the faces at the edge {edge} are turned against each other; turn one of them"
+        )
     volume = volume_of(vertices, faces)
     if abs(volume) <= FLAT * float(np.ptp(vertices, axis=0).max()) ** 3:
-        raise SceneError(f"{thing}: mesh: encloses no volume that could be kept")
+        raise SceneError(f"{object_name}: mesh: encloses no volume that could be kept")
     return (faces if volume > 0.0 else faces[:, ::-1]), abs(volume)
 
 
@@ -72,7 +74,7 @@ def build_volumes(scene: Contents, slots: np.ndarray) -> VolumesModel | None:
     place[points] = np.arange(len(points))
     offsets, entries = incidence(place[flat], len(points))
     return VolumesModel(
-        things=np.array([names.index(volume.thing) for volume in scene.volumes]),
+        objects=np.array([names.index(volume.object_name) for volume in scene.volumes]),
         triangles=np.ascontiguousarray(flat, np.uint32),
         face_chunks=np.array(face_chunks, np.int64),
         vertices=np.ascontiguousarray(points, np.uint32),

@@ -26,11 +26,11 @@ class VolumeQueries:
         Raises:
             SceneError: The volume of that object is not kept.
         """
-        thing = self._run.scene.find("pressure", "of", of, Handle)
-        names = [volume.thing for volume in self._run.scene.volumes]
-        if thing.name not in names:
-            raise SceneError(f"pressure: of: the volume of {thing.name!r} is not kept; see Scene.add_volume")
-        return float(self._run.state.parts[MULTIPLIERS][names.index(thing.name)]) / self._run.settings.substep**2
+        known = self._run.scene.find("pressure", "of", of, Handle)
+        names = [volume.object_name for volume in self._run.scene.volumes]
+        if known.name not in names:
+            raise SceneError(f"pressure: of: the volume of {known.name!r} is not kept; see Scene.add_volume")
+        return float(self._run.state.parts[MULTIPLIERS][names.index(known.name)]) / self._run.settings.substep**2
 
     def volume(self, of: Handle | str) -> float:
         """Volume inside the closed mesh of an object [m^3].
@@ -38,9 +38,9 @@ class VolumeQueries:
         Raises:
             SceneError: The object has no closed mesh.
         """
-        thing = self._run.scene.find("volume", "of", of, Handle)
-        x = self._run.state.positions[thing.particles.start : thing.particles.stop]
-        faces = next(group.faces for group in self._run.scene.groups if group.name == thing.name)
+        known = self._run.scene.find("volume", "of", of, Handle)
+        x = self._run.state.positions[known.particles.start : known.particles.stop]
+        faces = next(group.faces for group in self._run.scene.groups if group.name == known.name)
         if faces is None or len(boundary_edges(faces)):
-            raise SceneError(f"volume: of: {thing.name!r} has no closed mesh")
+            raise SceneError(f"volume: of: {known.name!r} has no closed mesh")
         return abs(volume_of(x.astype(np.float64), faces))

@@ -54,7 +54,7 @@ class VolumesModel(SystemModel):
         compliance: Compliance [m^3/Pa], (K,) float64.
     """
 
-    things: np.ndarray
+    objects: np.ndarray
     triangles: np.ndarray
     face_chunks: np.ndarray
     vertices: np.ndarray
@@ -80,12 +80,12 @@ class VolumesModel(SystemModel):
         x = state.x[:, :3].astype(np.float64)
         a, b, c = np.swapaxes(x[self.triangles], 0, 1)
         parts = ((a - x[corner]) * np.cross(b - a, c - a)).sum(axis=1) / 6.0
-        return np.bincount(mesh, weights=parts, minlength=len(self.things))
+        return np.bincount(mesh, weights=parts, minlength=len(self.objects))
 
     def torn(self, model: Model, state: State) -> np.ndarray:
         """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
-        open_things = [f.thing for f in model.tearable_meshes if not f.present(state.broken[f.block]).all()]
-        return np.isin(self.things, open_things)
+        open_objects = [f.object_number for f in model.tearable_meshes if not f.present(state.broken[f.block]).all()]
+        return np.isin(self.objects, open_objects)
 
     def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
         """No kinetic energy of its own, and 1/2 C^2 / compliance [J]."""

@@ -1,10 +1,10 @@
-"""Broad phase of the bodies: which geoms may touch, found once a step and again when something leaves its margin.
+"""Broad phase of the bodies: candidate pairs of collision shapes, found once a step and when a frame leaves its margin.
 
-The boxes around the geoms are wider by the margins of their frames (`shinari.systems.rigid.contact.margins`). A frame
+The boxes around the shapes are wider by the margins of their frames (`shinari.systems.rigid.contact.margins`). A frame
 that is swept has a path, and a pair counts when the two boxes meet on their paths. What solutions have thrown off its
 path by more than its margin is noticed after the solution, and its pairs are sought along the path that it took.
 
-Each geom searches the tree for geoms of larger numbers. So the pairs are counted and listed geom by geom, sorted.
+Each shape searches the tree for shapes of larger numbers. So the pairs are counted and listed shape by shape, sorted.
 """
 
 import numpy as np
@@ -49,13 +49,13 @@ from shinari.systems.rigid.frames import Frames
 ENDLESS = 1e9
 # Detections for which a tree serves before its boxes are put in a new order.
 TREE_AGE = 16
-# The size of a flat geom, whose box has no volume, as part of half its diagonal.
+# The size of a flat collision shape, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
 PAIRS = "rigid bodies: contacts: {count} pairs that may touch"
 
 
 class Reaches(Record):
-    """Boxes around geoms that have an end, wider by the margins, at the beginnings of their paths."""
+    """Boxes around collision shapes that have an end, wider by the margins, at the beginnings of their paths."""
 
     collision_shape = Field(np.int64)
     low = Field(np.float64, 3, unit="m", doc="low corner")
@@ -63,7 +63,7 @@ class Reaches(Record):
 
 
 class Walls(Record):
-    """Geoms without an end: half spaces."""
+    """Collision shapes without an end: half spaces."""
 
     collision_shape = Field(np.int64)
     local = Field(np.float64, 4, unit="1, m", doc="outward normal and offset in the axes of its frame")
@@ -89,7 +89,7 @@ def set_box(
     motion: Motion,
     poses: Poses,
 ):
-    """Box around a geom, wider by the margin of its frame and by the slack; and that around it on its path.
+    """Box around a collision shape, wider by the margin of its frame and by the slack; and that around it on its path.
 
     Turning makes a box wider by `spin`, but never wider than the ball around the origin of the frame.
     """
@@ -159,7 +159,7 @@ def beside_walls(
     apart: Keys,
     walls: Walls,
 ) -> int:
-    """List the half spaces that the box of a geom reaches, wider by what its frame may go; all that move.
+    """List the half spaces that the box of a collision shape reaches, wider by what its frame may go; all that move.
 
     Arguments and result as of `search`; only colliders have no end, and they have the largest numbers.
     """
@@ -195,17 +195,17 @@ def search(
     motion: Motion,
     apart: Keys,
 ) -> int:
-    """List the geoms of larger numbers whose boxes meet that of a geom on their paths.
+    """List the collision shapes of larger numbers whose boxes meet that of a collision shape on their paths.
 
     Args:
-        g: The geom.
+        g: The collision shape.
         at: Row of the first; -1 to count only.
-        found: Receives the geoms.
+        found: Receives the collision shapes.
         reaches: Boxes at the beginnings of the paths.
         places: The boxes around those on their paths, in the order of the tree.
         leaves: Leaves of the tree.
         nodes: Nodes of the tree.
-        collision_shapes: The geoms.
+        collision_shapes: The collision shapes.
         frames: The frames.
         motion: Their paths.
         apart: Keys first * frames + second of frames that never touch.
@@ -253,7 +253,7 @@ def count_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
     collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
-    """Count the geoms near a geom."""
+    """Count the collision shapes near a collision shape."""
     n = 0
     if collision_shapes.box[g] >= 0:
         n = search(g, -1, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
@@ -266,7 +266,7 @@ def list_near(
     g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
     collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
 ):  # fmt: skip
-    """List the geoms near a geom, sorted."""
+    """List the collision shapes near a collision shape, sorted."""
     begin, end = offsets.start[g], offsets.start[g + 1]
     if end > begin:
         at = begin + search(g, begin, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
@@ -299,12 +299,12 @@ def check_margins(_, detection: Detection, reaches: Reaches):
 
 
 class BroadPhase:
-    """Finds the pairs of geoms that may touch.
+    """Finds the pairs of collision shapes that may touch.
 
     Args:
-        collision_shapes: The geoms.
+        collision_shapes: The collision shapes.
         frames: The frames; their poses at the start of the substep and their velocities are read.
-        poses: Poses of the geoms at the start of the substep.
+        poses: Poses of the collision shapes at the start of the substep.
         dt: Step [s].
         h: Substep [s].
         weight: Size of gravity [m/s^2].
@@ -435,9 +435,9 @@ class BroadPhase:
 
 
 def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:
-    """Size of each frame [m], (F,): the edge of the cube with the volume of the box of its largest geom.
+    """Size of each frame [m], (F,): the edge of the cube with the volume of the box of its largest collision shape.
 
-    Infinite without geoms, and where one has no end.
+    Infinite without collision shapes, and where one has no end.
     """
     edges = arrays.high - arrays.low
     with np.errstate(invalid="ignore"):

@@ -1,6 +1,6 @@
-"""Geoms: every shape of the bodies and colliders of a scene, as the arrays that body contacts are found with.
+"""Collision shapes: every shape of the bodies and colliders of a scene, as the arrays of contact detection.
 
-A geom is one convex shape or one mesh, fixed to a frame; the pieces of a compound are geoms of one frame. Those of the
+A collision shape is convex or a mesh, and fixed to a frame; the shapes of a compound share one frame. Those of the
 bodies come first, in the order in which they were added, then those of the colliders. A container is not convex: its
 six walls are half spaces, each with pairs and points of its own, however many of them a body is near.
 """
@@ -21,12 +21,12 @@ from shinari.shapes.box import Box
 from shinari.shapes.kernels.mesh_field import build_field, join_fields
 from shinari.shapes.mesh import Mesh
 
-# Column of the surface of a geom.
+# Column of the surface of a collision shape.
 RESTITUTION = 2
 
 
 class CollisionShapeArrays(Record):
-    """What kernels read of the geoms, G rows."""
+    """What kernels read of the collision shapes, G rows."""
 
     frame = Field(np.int64, doc="frame that it is fixed to")
     local = Field(np.float64, 12, doc="pose in the axes of its frame: matrix in rows, then position [m]")
@@ -39,13 +39,13 @@ class CollisionShapeArrays(Record):
         np.float64,
         6,
         unit="1, 1, 1, m/N, m, m",
-        doc="friction, static friction (both -1: as that of the other geom), restitution, compliance, rolling and "
+        doc="friction, static friction (both -1: as that of the other shape), restitution, compliance, rolling and "
         "torsional friction",
     )
 
 
 class CollisionShapes(NamedTuple):
-    """The geoms of a scene.
+    """The collision shapes of a scene.
 
     Attributes:
         arrays: What kernels read of them.
@@ -72,7 +72,7 @@ class CollisionShapes(NamedTuple):
 
 
 def collision_shapes_of(scene: Contents) -> CollisionShapes:
-    """The geoms of a scene, and which frames never touch: ignored pairs, and bodies whose joint says so."""
+    """The collision shapes of a scene, and which frames never touch: ignored pairs, and bodies whose joint says so."""
     frames, solids, poses, surfaces = [], [], [], []
     for frame, shape, pose, surface in _placed(scene):
         frames.append(frame)
@@ -108,7 +108,7 @@ def collision_shapes_of(scene: Contents) -> CollisionShapes:
 
 
 def _placed(scene: Contents) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float, ...]]]:
-    """Frame, shape, pose in the frame (12,) and surface numbers of each geom."""
+    """Frame, shape, pose in the frame (12,) and surface numbers of each collision shape."""
     for frame, body in enumerate(scene.bodies):
         to_principal = rotation_matrix(body.axes).T
         surface = (*body.surface.numbers, body.rolling_friction, body.torsional_friction)

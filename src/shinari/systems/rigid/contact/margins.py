@@ -1,4 +1,4 @@
-"""Margins of frames: how far each may move before the pairs of geoms are found anew.
+"""Margins of frames: how far each may move before the pairs of collision shapes are found anew.
 
 A frame that hardly moves in a step has a margin all around for the whole step, at most a part of its size: how many
 neighbours it has does not depend on its speed. When it leaves that margin, or will in the substep that begins, the
@@ -16,8 +16,8 @@ from shinari.systems.rigid.frames import Frames
 
 TWO = np.float32(2.0)
 SLACK = np.float32(0.005)
-"""Points are found up to this part of the smaller geom's size before they touch, besides what speeds ask for."""
-# A margin is at most so many times the size of a frame: as wide as the first number while a geom has at most `PLENTY`
+"""Points are found up to this part of the smaller shape's size before they touch, besides what speeds ask for."""
+# A margin is at most so many times the size of a frame: as wide as the first number while a shape has at most `PLENTY`
 # pairs on average, else as the second. In a dense heap of tumbling cubes a cube then has some twenty pairs. A frame
 # that needs more in a substep is swept instead.
 WIDE, MOST = 1.0, 0.25
@@ -52,8 +52,10 @@ class Detection(Record):
 class Motion(Record):
     """How frames move between detections, F rows."""
 
-    size = Field(np.float64, unit="m", doc="edge of the cube with the volume of the box of its largest geom, or inf")
-    radius = Field(np.float64, unit="m", doc="farthest point of its geoms")
+    size = Field(
+        np.float64, unit="m", doc="edge of the cube with the volume of the box of its largest collision shape, or inf"
+    )
+    radius = Field(np.float64, unit="m", doc="farthest point of its collision shapes")
     margin = Field(np.float64, unit="m", doc="how far it may move in any direction")
     wider = Field(np.float64, unit="m", doc="how much farther it would get until the end of the step")
     spin = Field(np.float64, unit="m", doc="how far turning takes a point of a swept frame in a substep")
@@ -203,6 +205,6 @@ def extend_paths(_, detection: Detection, frames: Frames, motion: Motion, h: flo
             path = sub(frames.x[f], motion.place[f])
             motion.path[f], motion.swept[f] = path, True
             motion.velocity[f] = scale(sub(frames.x[f], frames.x0[f]), 1.0 / h)
-            # however it turns, a geom stays in the ball around the origin of its frame
+            # however it turns, a collision shape stays in the ball around the origin of its frame
             motion.spin[f] = 2.0 * motion.radius[f]
             motion.wider[f] = max(motion.wider[f], norm(path) + motion.spin[f])

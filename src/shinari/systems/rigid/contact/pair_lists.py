@@ -1,4 +1,4 @@
-"""Lists of pairs of geoms that may touch, made anew by a detection: what was known of a pair that stays is kept."""
+"""Lists of candidate pairs, rebuilt by a detection; the points of pairs that stay are kept."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from shinari.systems.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pa
 
 
 class Found(Record):
-    """Geoms that may touch each geom and have a larger number, geom by geom."""
+    """Candidates of each collision shape that have a larger number, shape by shape."""
 
     collision_shape = Field(np.int64)
 
@@ -21,7 +21,7 @@ class Found(Record):
 class OldPairs(Record):
     """The pairs before a detection."""
 
-    key = Field(np.int64, doc="a * geoms + b, ascending")
+    key = Field(np.int64, doc="a * collision shapes + b, ascending")
     row = Field(np.int64, doc="row of what is kept of it; -1: nothing")
 
 
@@ -58,7 +58,7 @@ def keep_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
 
 @steady
 def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
-    """Write the pairs of a geom from row `at` on, or count them (-1): those found, and the old ones if they stay."""
+    """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if they stay."""
     i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
     if detection.extend[0] != 0:
         k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
@@ -80,7 +80,7 @@ def count_pairs(
     g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
     collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
-    """Count the pairs of a geom with those of larger numbers."""
+    """Count the pairs of a collision shape with those of larger numbers."""
     merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, collision_shapes)
 
 
@@ -89,13 +89,14 @@ def list_pairs(
     g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
     collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
-    """List the pairs of a geom with those of larger numbers."""
+    """List the pairs of a collision shape with those of larger numbers."""
     merge(g, merged.start[g], offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel
 def begin_pair(
-    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, collision_shapes: CollisionShapeArrays, shapes: Shapes
+    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, collision_shapes: CollisionShapeArrays,
+    shapes: Shapes
 ):  # fmt: skip
     """A pair that was in the list has its points, another one has none."""
     a, b = pairs.collision_shapes[p]

@@ -1,4 +1,4 @@
-"""The points of a pair of geoms: found anew, or moved along with the frames since they were found.
+"""The points of a pair of collision shapes: found anew, or moved along with the frames since they were found.
 
 What a pair keeps of a point is fixed to the frames: the core point of each side and the normal, which turns with the
 frame whose face it belongs to. While the frames have hardly moved against each other the points of two polytopes are
@@ -60,9 +60,9 @@ PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 
 
 class Pairs(Record):
-    """Pairs of geoms that may touch, K rows: what is kept from substep to substep."""
+    """Pairs of collision shapes that may touch, K rows: what is kept from substep to substep."""
 
-    collision_shapes = Field(np.int64, 2, doc="geoms a < b; the pairs are sorted")
+    collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
     valid = Field(np.bool_, doc="whether the points may be carried along")
     renew = Field(np.bool_, doc="whether the points are found anew in this substep")
@@ -131,13 +131,13 @@ def set_frame_pose(f, frames: Frames, poses: Poses):
 
 @kernel(fastmath=STEADY)
 def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses, poses: Poses):
-    """Pose of a geom."""
+    """Pose of a collision shape."""
     poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
 
 
 @steady
 def reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h):
-    """Up to which gap [m] points of geoms a and b, of frames f and e, matter: twice what they approach, and a bit."""
+    """Largest gap [m] of points of shapes a and b, of frames f and e: a little more than twice their approach."""
     apart = norm(sub(frames.x0[f], frames.x0[e]))
     radius_a, radius_b = collision_shapes.radius[a], collision_shapes.radius[b]
     spin = norm(frames.w[f]) * min(radius_a, apart + radius_b)
@@ -226,7 +226,7 @@ def keep_all(
         p: The pair.
         count: Points found.
         pairs: The pairs.
-        collision_shapes: The geoms.
+        collision_shapes: The collision shapes.
         poses: Poses of the frames.
         rows: The points.
     """
@@ -256,7 +256,7 @@ def examine(
     Args:
         p: The pair.
         pairs: The pairs.
-        collision_shapes: The geoms.
+        collision_shapes: The collision shapes.
         frames: The frames.
         poses: Poses of the frames.
         motion: Velocities of the frames.

@@ -40,7 +40,7 @@ from shinari.systems.rigid.frames import Frames
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
-# Part of the size of the smaller geom within which a point with another key counts as the same.
+# Part of the size of the smaller collision shape within which a point with another key counts as the same.
 CLOSE = 0.1
 # Pairs for which it is worth waking one more thread.
 SHARE = 64
@@ -74,7 +74,7 @@ class Points(Record):
     )
     key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
     force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
-    collision_shapes = Field(np.int64, 2, doc="geoms a and b")
+    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
 
     def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
         super().__init__(precision, **arrays)
@@ -98,7 +98,7 @@ class BodyContacts:
     """Finds the points of contact of bodies in each substep.
 
     Args:
-        collision_shapes: The geoms of the scene.
+        collision_shapes: The collision shapes of the scene.
         frames: The frames: poses at the start of the substep and velocities are read.
         dt: Step [s].
         h: Substep [s].
@@ -107,7 +107,7 @@ class BodyContacts:
 
     Attributes:
         table: The points.
-        pairs: The pairs of geoms that may touch in this step, and what is kept of them.
+        pairs: The pairs of collision shapes that may touch in this step, and what is kept of them.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class BodyContacts:
 
 
 def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
-    """Kinds of the pairs that can occur: at least one of the two is a geom of a body."""
+    """Kinds of the pairs that can occur: at least one of the two is a collision shape of a body."""
     shapes = collision_shapes.shapes.kind.tolist()
     bodies = {shape for g, shape in enumerate(shapes) if collision_shapes.arrays.frame[g] < collision_shapes.body_count}
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
@@ -280,7 +280,7 @@ def write_place(slots, p, k, at, points):
 
 @steady
 def law_of(a, b, surface):
-    """Friction, static friction, restitution, compliance, rolling and torsional friction of two geoms."""
+    """Friction, static friction, restitution, compliance, rolling and torsional friction of two collision shapes."""
     first, second = surface[a], surface[b]
     return *combined_surface(first, second), max(first[4], second[4]), max(first[5], second[5])
 
