@@ -74,8 +74,8 @@ class Ends(Record):
     flag = Field(np.bool_)
 
 
-class ColliderContacts(Record):
-    """Tetrahedra that may be tangled."""
+class StiffTetrahedra(Record):
+    """Rows of tetrahedra that do not recover by themselves."""
 
     row = Field(np.uint32)
     place = Field(np.uint32, doc="row of `Tangled`")
@@ -163,7 +163,7 @@ def mark_ends(e, edges: InnerEdges, around: Around, broken: Broken, ends: Ends):
 @kernel(fastmath=STEADY, mixed=True)
 def update_tangled(
     k,
-    solids: ColliderContacts,
+    stiff: StiffTetrahedra,
     tangled: Tangled,
     ends: Ends,
     found: Found,
@@ -174,7 +174,7 @@ def update_tangled(
     layout: Layout,
 ):
     """Choose the law of a tetrahedron."""
-    r, place, own = np.int64(solids.row[k]), np.int64(solids.place[k]), solids.scale[k]
+    r, place, own = np.int64(stiff.row[k]), np.int64(stiff.place[k]), stiff.scale[k]
     was, now = tangled.flag[place], False
     for j in range(4):
         now = now or ends.flag[tetrahedra.points[r, j]]
@@ -211,9 +211,7 @@ class Tangles(System):
         stop = np.cumsum(count)
         self._edges = InnerEdges(points=points, start=stop - count, stop=stop, twice=np.zeros(len(points), np.bool_))
         self._around = Around(point=point, row=rows[row].astype(np.uint32))
-        self._solids = ColliderContacts(
-            precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows]
-        )
+        self._stiff = StiffTetrahedra(precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows])
         self._tangled, self._ends, self._found = Tangled(flag=flag), Ends.zeros(len(particles)), Found.zeros(1)
         self._found.flag[0] = flag.any()
         self._broken = solver.broken if block.type.name in state.broken else Broken.zeros(block.row_count)
@@ -231,8 +229,8 @@ class Tangles(System):
             p.launch(clear_ends, self._ends, count=len(self._ends))
             p.launch(mark_ends, *edges, self._broken, self._ends, count=len(self._edges))
             records = self._particles, access.cells, access.parameters, access.layout
-            solids = self._solids, self._tangled, self._ends, self._found, tetrahedra
-            p.launch(update_tangled, *solids, *records, count=len(self._solids))
+            tangled = self._stiff, self._tangled, self._ends, self._found, tetrahedra
+            p.launch(update_tangled, *tangled, *records, count=len(self._stiff))
 
 
 def inner_edges(
