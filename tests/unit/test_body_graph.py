@@ -191,7 +191,7 @@ def stack(count, restitution=0.0, **settings):
 
 def test_kernels_are_those_that_a_scene_can_need():
     """Sweeps where a component can be too costly, bounces where a surface has a restitution."""
-    rare = {"solve_by_sweeps", "apply_friction", "check_gain", "drop_leap"}
+    rare = {"solve_by_sweeps", "apply_friction", "check_gain", "drop_bounce_offset"}
     assert not rare & kernels_of(stack(5))
     assert "solve_by_sweeps" in kernels_of(stack(5, rigid_solver="sweeps"))
     assert "solve_by_sweeps" in kernels_of(stack(30))

@@ -73,35 +73,35 @@ clusters = [[0, 1, 2, 3], [1, 2, 3, 4]]
 velocity = [0, -1, 0]
 
 [[volume]]
-object = "ball"
+thing = "ball"
 ratio = 1.1
 compliance = 1e-6
 
 [[attach]]
-object = "wire"
+thing = "wire"
 index = [4, 5]
 to = { point = [11, 1, 0] }
 
 [[attach]]
-object = "wire"
+thing = "wire"
 index = 5
-to = { object = "shown", place = [6.0, 0.5, -0.4] }
+to = { thing = "shown", place = [6.0, 0.5, -0.4] }
 compliance = 1e-4
 
 [[attach]]
-object = "ring"
-to = { object = "beam", place = [0.4, 1.1, 0.05] }
+thing = "ring"
+to = { thing = "beam", place = [0.4, 1.1, 0.05] }
 
 [[attach]]
-object = "ring"
+thing = "ring"
 index = [0, 2]
-to = { object = "wire", index = [1, 2] }
+to = { thing = "wire", index = [1, 2] }
 break_force = 20
 
 [[attach]]
-object = "ring"
+thing = "ring"
 index = [1, 3]
-to = { object = "beam", place = "nearest" }
+to = { thing = "beam", place = "nearest" }
 reach = 9
 """
 
@@ -246,12 +246,12 @@ BOX = "lattice = { cells = [1, 1, 1], size = 1 }"
         ),
         (
             f"[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[soft_body]]\nname = 's'\n{BOX}\n[[attach]]\n"
-            "thing = 'r'\nto = { object = 's', place = 'nearest' }",
+            "thing = 'r'\nto = { thing = 's', place = 'nearest' }",
             "thing: which particle of 'r' is not said",
         ),
         (
             f"[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[soft_body]]\nname = 's'\n{BOX}\n[[attach]]\n"
-            "thing = 'r'\nindex = 0\nto = { object = 's', place = [9,9,9] }",
+            "thing = 'r'\nindex = 0\nto = { thing = 's', place = [9,9,9] }",
             r"out of reach: .* is 13.* m from 's', .* - at \$.attach\[0\]",
         ),
     ],

@@ -217,7 +217,7 @@ def candidates_of(scene: sn.Scene, precision: str = "float64"):
 
 def found_between(surfaces: Surfaces, begin: np.ndarray, ends: np.ndarray, stray: float) -> Candidates:
     """Candidates of particles that go from one place to another and may stray by so much, (N, 3)."""
-    paths, look, table = surfaces._paths, surfaces._looking.look, surfaces.rows
+    paths, look, table = surfaces._paths, surfaces._detection.detection, surfaces.rows
     surfaces.begin(0.0, np.zeros(0))
     paths.place[...], paths.goal[...], paths.velocity[...] = begin, ends, 0.0
     look.stray[0] = stray
