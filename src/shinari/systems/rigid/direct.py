@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from shinari.compute import Program, kernel
+from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import normalised
@@ -31,11 +31,10 @@ from shinari.systems.rigid.block import (
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.graph import Blocks, Components, Graph, Nodes, Targets
+from shinari.systems.rigid.graph import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.joints.measures import arm_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.motion import momentum_of, turned_by, vector
-from shinari.systems.rigid.progress import Counts
 
 
 @steady
@@ -93,11 +92,15 @@ def add_swing(d, j, r, f):
 
 
 @steady
+def add_force_to(g, j, f, t, r, sign):
+    """Add a force at an arm and a moment to those on node j."""
+    g[j] = minus(g[j], -sign, join(f, add(cross(r, f), t)))
+
+
+@steady
 def add_force(g, j, force, e, r, sign):
     """Add an element's force and moment to the right hand side of node j."""
-    f = vector(force, e)
-    moment = add(cross(r, f), (force[e, 3], force[e, 4], force[e, 5]))
-    g[j] = minus(g[j], -sign, join(f, moment))
+    add_force_to(g, j, vector(force, e), (force[e, 3], force[e, 4], force[e, 5]), r, sign)
 
 
 @steady
@@ -125,7 +128,8 @@ def start_node(
     j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, motions: Motions, h: np.float64
 ):
     """Start a node with its mass and inertia, and with what is missing of its free motion."""
-    if components.unfinished[nodes.component[j]] == 0:
+    home = nodes.component[j]
+    if components.unfinished[home] == 0 or components.factored[home] != 0:
         return
     mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
     m = motions.moved[nodes.frame[j]]
@@ -145,6 +149,12 @@ def start_impact_node(j, nodes: Nodes, blocks: Blocks, components: Components, f
     if components.unfinished[nodes.component[j]] != 0:
         begin_node(j, nodes, blocks, frames, h)
         nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@steady
+def is_apart(stiffness, e):
+    """Whether an element of a point is without a force: one that acts resists along its normal."""
+    return stiffness[e, 0] + stiffness[e, 1] + stiffness[e, 2] == 0.0
 
 
 @steady
@@ -197,14 +207,14 @@ def assemble(
     values: JointValues,
 ):
     """Add the elements of a component to its blocks and right hand side; joints also as the arms of their loads."""
-    if components.unfinished[c] == 0:
+    if components.unfinished[c] == 0 or components.factored[c] != 0:
         return
     joints = len(values)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if joints <= e < joints + len(jacobian_rows):
             add_jacobian_row(e, e - joints, elements, jacobian_rows, nodes, blocks)
-        else:
+        elif e < joints or not is_apart(elements.stiffness, e):
             if e < joints:
                 f, arms = values.applied[e], elements.arms[e]
                 if elements.nodes[e, 0] >= 0:
@@ -228,6 +238,7 @@ def assemble_impact(
     """Add the elements of a component to its blocks and right hand side."""
     if components.unfinished[c] == 0:
         return
+    components.factored[c] = 0
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if joints <= e < joints + len(jacobian_rows):
@@ -237,11 +248,26 @@ def assemble_impact(
 
 
 @kernel(fastmath=STEADY)
-def factor_and_solve(c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets):
-    """Factor the blocks of a component and solve for the motions, in place."""
-    if components.unfinished[c] == 0:
+def factor_and_solve(
+    c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets, keep: np.float64, failures: np.int64
+):
+    """Factor the blocks of a component and solve for the motions, in place.
+
+    Args:
+        c: The component.
+        components: The components.
+        nodes: Their nodes.
+        blocks: Blocks beside the diagonal.
+        targets: Where products of blocks are subtracted.
+        keep: Products of blocks per body from which on the factor is used again.
+        failures: Failures in the step after which it is not.
+    """
+    if components.unfinished[c] == 0 or components.factored[c] != 0:
         return
     first, last = components.node[c], components.node[c + 1]
+    calm = components.failures[c] < failures
+    components.factored[c] = 1 if calm and components.cost[c] >= keep * (last - first) else 0
+    components.factorings[c] += 1
     for j in range(first, last):
         begin, end = nodes.column[j], nodes.column[j + 1]
         factor(nodes.matrix, j)
@@ -263,17 +289,17 @@ def factor_and_solve(c, components: Components, nodes: Nodes, blocks: Blocks, ta
 
 
 @steady
-def relative_motion(e, elements, nodes):
-    """The motion d and phi of an element, by those of its nodes."""
+def relative_motion(e, elements, x):
+    """The motion d and phi of an element, by the motions x of the nodes."""
     a, b = elements.nodes[e, 0], elements.nodes[e, 1]
     arms = elements.arms[e]
     d, phi = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if a >= 0:
-        g = nodes.vector[a]
+        g = x[a]
         turn = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
         d, phi = (g[0] + turn[0], g[1] + turn[1], g[2] + turn[2]), (g[3], g[4], g[5])
     if b >= 0:
-        g = nodes.vector[b]
+        g = x[b]
         turn = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
         d = d[0] - (g[0] + turn[0]), d[1] - (g[1] + turn[1]), d[2] - (g[2] + turn[2])
         phi = phi[0] - g[3], phi[1] - g[4], phi[2] - g[5]
@@ -281,15 +307,15 @@ def relative_motion(e, elements, nodes):
 
 
 @steady
-def motion_of_jacobian_row(e, b, elements, jacobian_rows, nodes):
-    """J times the motions of both nodes."""
+def motion_of_jacobian_row(e, b, elements, jacobian_rows, x):
+    """J times the motions x of both nodes."""
     i, j = elements.nodes[e, 0], elements.nodes[e, 1]
     motion = 0.0
     for r in range(6):
         if i >= 0:
-            motion += jacobian_rows.jacobian[b, r] * nodes.vector[i, r]
+            motion += jacobian_rows.jacobian[b, r] * x[i, r]
         if j >= 0:
-            motion += jacobian_rows.jacobian[b, 6 + r] * nodes.vector[j, r]
+            motion += jacobian_rows.jacobian[b, 6 + r] * x[j, r]
     return motion
 
 
@@ -302,9 +328,9 @@ def write_motion(
     if home < 0 or components.unfinished[home] == 0:
         return
     if joints <= e < joints + len(jacobian_rows):
-        jacobian_rows.motion[e - joints] = motion_of_jacobian_row(e, e - joints, elements, jacobian_rows, nodes)
+        jacobian_rows.motion[e - joints] = motion_of_jacobian_row(e, e - joints, elements, jacobian_rows, nodes.vector)
     else:
-        elements.motion[e] = relative_motion(e, elements, nodes)
+        elements.motion[e] = relative_motion(e, elements, nodes.vector)
 
 
 @kernel(fastmath=STEADY)
@@ -369,60 +395,3 @@ def take_impact(j, nodes: Nodes, components: Components, motions: Motions):
     chosen = components.unfinished[nodes.component[j]] != 0
     g = nodes.vector[j]
     motions.bounced[nodes.frame[j]] = g if chosen else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-class DirectSolver:
-    """Records Newton steps of the components that are unfinished.
-
-    Args:
-        graph: The graph.
-        elements: The elements.
-        jacobian_rows: The bars.
-        frames: The frames.
-        motions: Their motions.
-        counts: Numbers of elements, nodes and components.
-        joints: Number of joints.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        elements: Elements,
-        jacobian_rows: JacobianRows,
-        frames: Frames,
-        motions: Motions,
-        counts: Counts,
-        joints: int,
-    ) -> None:
-        self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
-        self._frames, self._motions, self._joints = frames, motions, joints
-        self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
-
-    def record_motions(self, p: Program, values: JointValues, h: float) -> None:
-        """Motions of nodes and elements by a full step."""
-        g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
-        p.launch(start_node, g.nodes, g.blocks, g.components, self._frames, self._motions, h, count=self._every)
-        p.launch(assemble, g.components, g.nodes, g.blocks, el, jacobian_rows, values, count=self._each, grain=8)
-        self._record_solution(p)
-        p.launch(update_load, values, el, g.components, count=self._joints)
-
-    def record_step(self, p: Program) -> None:
-        """Move the frames by the parts of the step."""
-        g = self._graph
-        records = g.components, g.nodes, self._elements, self._jacobian_rows, self._frames, self._motions
-        p.launch(take_step, *records, self._joints, count=self._each, grain=8)
-
-    def record_impact(self, p: Program, h: float) -> None:
-        """Changes of the velocities by the forces of the elements; the poses stay."""
-        g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
-        p.launch(start_impact_node, g.nodes, g.blocks, g.components, self._frames, h, count=self._every)
-        p.launch(
-            assemble_impact, g.components, g.nodes, g.blocks, el, jacobian_rows, self._joints, count=self._each, grain=8
-        )
-        self._record_solution(p)
-        p.launch(take_impact, g.nodes, g.components, self._motions, count=self._every)
-
-    def _record_solution(self, p: Program) -> None:
-        g, el = self._graph, self._elements
-        p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, count=self._each, grain=8)
-        p.launch(write_motion, el, g.components, g.nodes, self._jacobian_rows, self._joints, count=self._all)

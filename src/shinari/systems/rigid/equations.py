@@ -9,7 +9,7 @@ from shinari.model.state import State
 from shinari.shapes.registry import type_of
 from shinari.systems.rigid.contact.collision_shapes import RESTITUTION
 from shinari.systems.rigid.contact.table import BodyContacts
-from shinari.systems.rigid.direct import DirectSolver
+from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Graph
@@ -86,7 +86,14 @@ class System:
         self._elements = Elements.zeros(self._first_point)
         self._graph = Graph(frames, self.motions, self.counts, self.flags, settings.rigid_solver)
         self._direct = DirectSolver(
-            self._graph, self._elements, self._jacobian_rows, frames, self.motions, self.counts, len(self.joints)
+            self._graph,
+            self._elements,
+            self._jacobian_rows,
+            frames,
+            self.motions,
+            self.counts,
+            self.flags,
+            len(self.joints),
         )
         self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
@@ -96,6 +103,7 @@ class System:
     def record_begin(self, p: Program) -> None:
         """A step begins: what joints keep of it."""
         self.joints.record_begin(p, self._elements, self._frames)
+        self._direct.record_begin(p)
 
     def begin(self) -> None:
         """A step begins."""

@@ -37,6 +37,10 @@ class Nodes(Record):
     target = Field(np.int64, doc="where the targets of the products of its blocks start")
     matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
     vector = Field(np.float64, 6, doc="right hand side, then motion")
+    residual = Field(np.float64, 6, doc="of the conjugate gradients, as the following")
+    correction = Field(np.float64, 6, doc="residual divided by the factor")
+    direction = Field(np.float64, 6, doc="direction of the iteration")
+    image = Field(np.float64, 6, doc="the matrix times the direction")
     # while the order is found nodes are numbered by frame in each component
     member = Field(np.int64, doc="frame")
     order = Field(np.int64, doc="which one, from the first of its component, is eliminated here")
@@ -52,10 +56,17 @@ class Components(Record):
     element = Field(np.int64, doc="its first element in their order")
     word = Field(np.int64, doc="first word of its sets of neighbours")
     direct = Field(np.int64, doc="whether it is solved directly")
+    cost = Field(np.float64, doc="products of blocks of its factor")
+    factored = Field(np.int64, doc="whether its factor can be used again in this step")
+    factorings = Field(np.int64, doc="how often it was factored in the step")
+    failures = Field(np.int64, doc="how often these were in vain")
+    iterations = Field(np.int64, doc="iterations with a factor from before in the step")
     unfinished = Field(np.int64, doc="0 solved, 1 to be solved; in a step 2 not yet solved, 3 friction renewed")
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
     slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
+    steps = Field(np.int64, doc="Newton steps in the solution")
+    found = Field(np.int64, doc="whether the states of all its points were found")
     turn = Field(np.float64, unit="rad^2", doc="square of the largest turn of a full step")
     renewed = Field(np.int64, doc="whether limits of friction were renewed")
     bounces = Field(np.int64, doc="1: points came fast enough to bounce, 2: and have bounced")
@@ -285,6 +296,7 @@ def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbo
                 nodes.degree[first + i] = ones(word, row, width)
         k += 1
     components.direct[c] = 1 if wanted and cost <= worth * n else 0
+    components.cost[c], components.factored[c] = cost, 0
     if components.direct[c] == 0:
         for i in range(n):
             nodes.order[first + i], nodes.size[first + i] = i, 0

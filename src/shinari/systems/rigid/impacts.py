@@ -15,7 +15,7 @@ from shinari.systems.rigid.bounce import (
     write_bounce,
 )
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.direct import DirectSolver
+from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Graph

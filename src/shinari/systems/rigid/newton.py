@@ -9,6 +9,8 @@ from shinari.systems.rigid.progress import Counts, Flags
 
 # How often the limits of friction are taken anew in a substep.
 MOST_RENEWALS = 4
+# Newton steps of a component whose factor takes this many products of blocks for each of its bodies.
+FEW_STEPS, HEAP = 4, 12.0
 # A joint's rows are straight for turns below the root of this [rad^2]; beyond, they are looked at again where they end.
 FAR = 0.02**2
 
@@ -22,7 +24,7 @@ def start_solution(_, counts: Counts, flags: Flags):
 @kernel
 def start_component(c, components: Components):
     """What is solved directly is to be solved."""
-    components.unfinished[c] = components.direct[c]
+    components.unfinished[c], components.steps[c], components.found[c] = components.direct[c], 0, 1
 
 
 @kernel
@@ -46,8 +48,16 @@ def weigh_component(c, components: Components, flags: Flags, joints: np.int64):
 
 @kernel
 def conclude_component(c, components: Components, flags: Flags):
-    """A component that has settled is solved; where friction was renewed, points are to be classified again."""
+    """A component that has settled is solved; where friction was renewed, points are to be classified again.
+
+    A heap in motion changes the states of some points in every step: it goes on with what a few steps have found.
+    """
     state = components.unfinished[c]
+    components.steps[c] += 1
+    bodies = components.node[c + 1] - components.node[c]
+    if components.steps[c] >= FEW_STEPS and components.cost[c] >= HEAP * bodies:
+        components.found[c] = 1 if state < UNSETTLED else 0
+        state = SOLVED
     components.renewed[c] = 1 if state == RENEWED else 0
     components.unfinished[c] = SETTLED if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:

@@ -37,6 +37,7 @@ class Flags(Record):
     rebuild = Field(np.int64, doc="the graph has to be made anew")
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
     on_path = Field(np.int64, doc="the solution has thrown nothing off the paths that contacts were found for")
+    factoring = Field(np.int64, doc="a component has to be factored")
     done = Field(np.int64, doc="all components are solved")
     renewed = Field(np.int64, doc="limits of friction of a component were renewed")
     reconsidering = Field(np.int64, doc="the joints have to be evaluated again")

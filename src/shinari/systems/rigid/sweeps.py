@@ -75,7 +75,7 @@ def sweep_place(e, elements, frames, nodes, h2):
     """Solve the point of a joint."""
     a, b = elements.frames[e]
     ra, rb = halves(elements.arms[e])
-    d, _ = halves(relative_motion(e, elements, nodes))
+    d, _ = halves(relative_motion(e, elements, nodes.vector))
     mass, inertia = frames.inverse_mass, frames.inverse_inertia
     x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
     y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
@@ -88,7 +88,7 @@ def sweep_place(e, elements, frames, nodes, h2):
 def sweep_turn(e, elements, frames, nodes, h2):
     """Solve the turn of a joint."""
     a, b = elements.frames[e]
-    _, phi = halves(relative_motion(e, elements, nodes))
+    _, phi = halves(relative_motion(e, elements, nodes.vector))
     inertia = frames.inverse_inertia
     x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
     y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
@@ -128,13 +128,13 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     ra, rb = halves(elements.arms[e])
     old, _ = halves(elements.kept[e])
     mass, inertia = frames.inverse_mass, frames.inverse_inertia
-    d, _ = halves(relative_motion(e, elements, nodes))
+    d, _ = halves(relative_motion(e, elements, nodes.vector))
     had = dot(n, old)
     softness = 1.0 / regularised_stiffness(k, points.law[p, 3])
     w = h2 * pair_inverse_mass(a, b, ra, rb, n, mass, inertia)
     push = had + normal_response(-(work.gap[p] + dot(n, d)), 0.0, had, softness, w, -had)
     apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
-    motion = relative_motion(e, elements, nodes)
+    motion = relative_motion(e, elements, nodes.vector)
     elements.motion[e] = motion
     d, _ = halves(motion)
     slip = add(work.slip[p], tangential(d, n))
@@ -159,7 +159,7 @@ def sweep_bar(e, b, elements, jacobian_rows, frames, nodes, h2):
         w += frames.inverse_mass[f] * dot(shifted, shifted)
         w += dot(symmetric_times(frames.inverse_inertia, f, turned), turned)
     goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * motion_of_jacobian_row(
-        e, b, elements, jacobian_rows, nodes
+        e, b, elements, jacobian_rows, nodes.vector
     )
     change = (goal - jacobian_rows.kept[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
     jacobian_rows.kept[b] += change
