@@ -26,6 +26,7 @@ from shinari.systems.rigid.line_search import (
 )
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
+    choose_solver,
     conclude_component,
     conclude_step,
     start_component,
@@ -70,7 +71,7 @@ class System:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.parts)
         weight = float(np.linalg.norm(model.gravity))
-        self._gravity = tuple(model.gravity.tolist())
+        self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
         # nothing is compiled for bounces where no surface has a restitution
         self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
@@ -184,6 +185,9 @@ class System:
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
+            p.copy(0, (flags.sweeping, 0))
+            records = graph.components, graph.nodes, self.motions, flags
+            p.launch(choose_solver, *records, graph.light, self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.sweeping, 0)):
                     self._record_sweeps(p)

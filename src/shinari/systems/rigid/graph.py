@@ -18,10 +18,11 @@ from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.motion import is_free
 from shinari.systems.rigid.progress import Counts, Flags
 
-# A component is solved directly while its factor takes at most so many products of blocks for each of its bodies.
-WORTH = 60.0
+# A component is solved directly while its factor takes at most so many products of blocks for each of its bodies:
+# always, and while it rests.
+LIGHT, HEAVY = 60.0, 1000.0
 # Beyond so many bodies in a component even its order would take too long to find.
-MOST = 2048
+MOST = 8192
 # Bits that are used of a word, so that none is negative.
 BITS = 63
 # Home of an element that the graph has no place for.
@@ -55,7 +56,8 @@ class Components(Record):
     node = Field(np.int64, doc="its first node")
     element = Field(np.int64, doc="its first element in their order")
     word = Field(np.int64, doc="first word of its sets of neighbours")
-    direct = Field(np.int64, doc="whether it is solved directly")
+    ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
+    direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factorings = Field(np.int64, doc="how often it was factored in the step")
@@ -65,8 +67,6 @@ class Components(Record):
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
     slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
-    steps = Field(np.int64, doc="Newton steps in the solution")
-    found = Field(np.int64, doc="whether the states of all its points were found")
     turn = Field(np.float64, unit="rad^2", doc="square of the largest turn of a full step")
     renewed = Field(np.int64, doc="whether limits of friction were renewed")
     bounces = Field(np.int64, doc="1: points came fast enough to bounce, 2: and have bounced")
@@ -295,26 +295,24 @@ def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbo
                 word[row + i // BITS] &= ~(1 << (i % BITS))
                 nodes.degree[first + i] = ones(word, row, width)
         k += 1
-    components.direct[c] = 1 if wanted and cost <= worth * n else 0
+    components.ordered[c] = 1 if wanted and cost <= worth * n else 0
     components.cost[c], components.factored[c] = cost, 0
-    if components.direct[c] == 0:
+    if components.ordered[c] == 0:
         for i in range(n):
             nodes.order[first + i], nodes.size[first + i] = i, 0
 
 
 @kernel
-def find_columns(_, components: Components, nodes: Nodes, counts: Counts, flags: Flags):
+def find_columns(_, nodes: Nodes, counts: Counts):
     """Where the blocks of each node and their targets start."""
-    blocks = targets = sweeping = 0
+    blocks = targets = 0
     count = counts.nodes[0]
     for j in range(count):
         nodes.column[j], nodes.target[j] = blocks, targets
         size = nodes.size[j]
         blocks, targets = blocks + size, targets + size * (size - 1) // 2
     nodes.column[count], nodes.target[count] = blocks, targets
-    for c in range(counts.components[0]):
-        sweeping |= 1 - components.direct[c]
-    counts.blocks[0], counts.targets[0], flags.sweeping[0] = blocks, targets, sweeping
+    counts.blocks[0], counts.targets[0] = blocks, targets
 
 
 @kernel
@@ -328,7 +326,7 @@ def fill_columns(c, components: Components, nodes: Nodes, neighbours: Neighbours
         frame = nodes.member[first + local]
         nodes.place[first + local] = first + k
         nodes.frame[first + k], motions.node[frame] = frame, first + k
-    if components.direct[c] == 0:
+    if components.ordered[c] == 0:
         return
     for k in range(n):
         begin = nodes.column[first + k]
@@ -382,7 +380,7 @@ def place_element(
         low, high = min(i, j), max(i, j)
         for s in range(nodes.column[low], nodes.column[low + 1]):
             block = s if blocks.row[s] == high else block
-        missing = missing or nodes.component[j] != home or (block < 0 and components.direct[home] != 0)
+        missing = missing or nodes.component[j] != home or (block < 0 and components.ordered[home] != 0)
     elements.nodes[e] = i, j, block
     elements.component[e] = MISSING if missing else home
     if missing:
@@ -431,14 +429,14 @@ class Graph:
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
         self._frames, self._motions, self._counts, self._flags = frames, motions, counts, flags
-        self._worth = {"direct": np.inf, "sweeps": -1.0, "auto": WORTH}[solver]
+        self.light, self._worth = {"direct": (np.inf, np.inf), "sweeps": (-1.0, -1.0), "auto": (LIGHT, HEAVY)}[solver]
         flags.stale[0] = 1
 
     @property
     def may_sweep(self) -> bool:
         """Whether a component can be left to sweeps: too many bodies, or too costly if all are neighbours."""
         n = len(self._frames)
-        return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self._worth
+        return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self.light
 
     def record_arrange(self, p: Program, elements: Elements) -> None:
         """Give every element its place; the graph is made anew when it has none for one of them."""
@@ -461,7 +459,7 @@ class Graph:
         p.launch(place_element, *records, count=(self._counts.elements, 0))
 
     def _record_graph(self, p: Program) -> None:
-        edges, counts, flags, motions = self._edges, self._counts, self._flags, self._motions
+        edges, counts, motions = self._edges, self._counts, self._motions
         nodes, components, neighbours, blocks = self.nodes, self.components, self._neighbours, self.blocks
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, motions, counts)
@@ -470,7 +468,7 @@ class Graph:
         p.launch(clear_word, neighbours, count=(counts.words, 0))
         p.serial(set_neighbours, edges, motions, nodes, components, neighbours, counts)
         p.launch(order_component, components, nodes, neighbours, self._worth, count=each, grain=1)
-        p.serial(find_columns, components, nodes, counts, flags)
+        p.serial(find_columns, nodes, counts)
         p.require(blocks, (counts.blocks, 0))
         p.require(self.targets, (counts.targets, 0))
         p.launch(fill_columns, components, nodes, neighbours, blocks, motions, count=each, grain=8)

@@ -3,14 +3,13 @@
 import numpy as np
 
 from shinari.compute import kernel
-from shinari.systems.rigid.graph import Components
+from shinari.systems.rigid.frames import Motions
+from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.line_search import RENEWED, SETTLED, SOLVED, UNSETTLED
 from shinari.systems.rigid.progress import Counts, Flags
 
 # How often the limits of friction are taken anew in a substep.
 MOST_RENEWALS = 4
-# Newton steps of a component whose factor takes this many products of blocks for each of its bodies.
-FEW_STEPS, HEAP = 4, 12.0
 # A joint's rows are straight for turns below the root of this [rad^2]; beyond, they are looked at again where they end.
 FAR = 0.02**2
 
@@ -22,9 +21,34 @@ def start_solution(_, counts: Counts, flags: Flags):
 
 
 @kernel
+def choose_solver(c, components: Components, nodes: Nodes, motions: Motions, flags: Flags, light: float, slow: float):
+    """Decide whether a component is solved directly or swept in a substep.
+
+    Args:
+        c: The component.
+        components: The components.
+        nodes: Their nodes.
+        motions: Velocities of the frames.
+        flags: Receives whether a component is swept.
+        light: Products of blocks for each body up to which it is always solved directly.
+        slow: Speed below which bodies count as resting [m/s].
+    """
+    first, last = components.node[c], components.node[c + 1]
+    direct = components.ordered[c] != 0
+    if direct and components.cost[c] > light * (last - first):
+        # at rest the factor serves for a whole step; in motion it would be made anew in every Newton step
+        for j in range(first, last):
+            v = motions.start_v[nodes.frame[j]]
+            direct = direct and v[0] * v[0] + v[1] * v[1] + v[2] * v[2] <= slow * slow
+    components.direct[c] = 1 if direct else 0
+    if not direct:
+        flags.sweeping[0] = 1
+
+
+@kernel
 def start_component(c, components: Components):
     """What is solved directly is to be solved."""
-    components.unfinished[c], components.steps[c], components.found[c] = components.direct[c], 0, 1
+    components.unfinished[c] = components.direct[c]
 
 
 @kernel
@@ -48,16 +72,8 @@ def weigh_component(c, components: Components, flags: Flags, joints: np.int64):
 
 @kernel
 def conclude_component(c, components: Components, flags: Flags):
-    """A component that has settled is solved; where friction was renewed, points are to be classified again.
-
-    A heap in motion changes the states of some points in every step: it goes on with what a few steps have found.
-    """
+    """A component that has settled is solved; where friction was renewed, points are to be classified again."""
     state = components.unfinished[c]
-    components.steps[c] += 1
-    bodies = components.node[c + 1] - components.node[c]
-    if components.steps[c] >= FEW_STEPS and components.cost[c] >= HEAP * bodies:
-        components.found[c] = 1 if state < UNSETTLED else 0
-        state = SOLVED
     components.renewed[c] = 1 if state == RENEWED else 0
     components.unfinished[c] = SETTLED if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:

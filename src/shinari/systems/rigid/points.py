@@ -266,5 +266,5 @@ def resist(p, e, n, k, points, work, elements):
 def keep_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Carry the force of a point on to the next substep; one that was not found is no guess for it."""
     home = elements.component[first_point + p]
-    found = home < 0 or (components.unfinished[home] == 0 and components.found[home] != 0)
+    found = home < 0 or components.unfinished[home] == 0
     points.force[p] = work.push[p] if found else (0.0, 0.0, 0.0)
