@@ -6,11 +6,12 @@ import pytest
 import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
-from shinari.systems.rigid.direct import DirectSolver
+from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.graph import WORTH, Graph, roots_of
+from shinari.systems.rigid.graph import LIGHT, Graph, roots_of
 from shinari.systems.rigid.joints.values import JointValues
+from shinari.systems.rigid.newton import choose_solver
 from shinari.systems.rigid.progress import Counts, Flags
 
 H = 1 / 600
@@ -43,7 +44,7 @@ class System:
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
         self.solve = Program()
-        records = self.graph, self.elements, self.jacobian_rows, self.frames, self.motions, self.counts
+        records = self.graph, self.elements, self.jacobian_rows, self.frames, self.motions, self.counts, self.flags
         DirectSolver(*records, 0).record_motions(self.solve, self.values, H)
 
     def set_elements(self, pairs):
@@ -63,7 +64,7 @@ class System:
     def run(self, threads=1):
         self.arrange.run(threads)
         components = self.graph.components
-        components.unfinished[...] = components.direct
+        components.unfinished[...] = components.ordered
         self.solve.run(threads)
 
     def dense(self):
@@ -113,7 +114,7 @@ def test_the_direct_solution_is_that_of_a_dense_system(count, seed):
     system = System(seed)
     system.set_elements(random_pairs(system.rng, count))
     system.run()
-    assert system.graph.components.direct[: system.counts.components[0]].all()
+    assert system.graph.components.ordered[: system.counts.components[0]].all()
     system.check()
 
 
@@ -166,15 +167,60 @@ def test_components_are_numbered_by_their_least_frames():
     assert roots.tolist() == [-1, 1, 2, 3, -1, 5, 5, 2, 2]
 
 
+@pytest.mark.parametrize("change", [0.0, 1e-8, 1e-6])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_factor_serves_for_a_matrix_that_has_changed_a_little(seed, change):
+    system = System(seed)
+    system.set_elements(random_pairs(system.rng, 90))
+    system.run()
+    part = system.graph.components
+    assert (part.factorings[0], part.iterations[0]) == (1, 0)
+    el = system.elements
+    el.stiffness[...] *= 1.0 + change * system.rng.uniform(-1.0, 1.0, (len(el), 1))
+    el.arms[...] += change * system.rng.normal(size=el.arms.shape)
+    el.force[...] = system.rng.normal(size=el.force.shape)
+    system.run()
+    assert part.factorings[0] == 1
+    assert 1 <= part.iterations[0] <= (1 if change == 0.0 else 40)
+    system.check()
+
+
+def test_a_component_is_factored_again_when_the_matrix_is_another():
+    system = System(0)
+    system.set_elements(random_pairs(system.rng, 90))
+    system.run()
+    el = system.elements
+    el.stiffness[...] *= 10.0 ** system.rng.uniform(-4.0, 4.0, (len(el), 1))
+    system.run()
+    part = system.graph.components
+    assert (part.factorings[0], part.failures[0]) == (2, 1)
+    system.check()
+
+
 def test_a_component_that_costs_too_much_is_left_to_sweeps():
     everybody = np.array([(i, j) for i in range(1, 30) for j in range(i)])
-    for solver, direct in (("auto", 0), ("direct", 1), ("sweeps", 0)):
+    for solver, ordered in (("auto", 1), ("direct", 1), ("sweeps", 0)):
         system = System(0, solver)
         system.set_elements(everybody)
         system.run()
         assert system.counts.components[0] == 1
-        assert system.graph.components.direct[0] == direct
-        assert system.flags.sweeping[0] == 1 - direct
+        assert system.graph.components.ordered[0] == ordered
+
+
+@pytest.mark.parametrize(("solver", "speed", "direct"), [
+    ("auto", 0.0, 1), ("auto", 0.5, 0), ("direct", 0.5, 1), ("sweeps", 0.0, 0),
+])  # fmt: skip
+def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, direct):
+    system = System(0, solver)
+    system.set_elements(np.array([(i, j) for i in range(1, 30) for j in range(i)]))
+    system.arrange.run()
+    system.motions.start_v[9, 0] = speed
+    p = Program()
+    records = system.graph.components, system.graph.nodes, system.motions, system.flags
+    p.launch(choose_solver, *records, system.graph.light, 0.1, count=1)
+    p.run()
+    assert system.graph.components.direct[0] == direct
+    assert system.flags.sweeping[0] == 1 - direct
 
 
 def kernels_of(simulation):
@@ -203,4 +249,4 @@ def test_kernels_are_those_that_a_scene_can_need():
 def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
     cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
     graph = Graph(Frames.zeros(n), Motions.zeros(n), Counts.zeros(1), Flags.zeros(1), "auto")
-    assert graph.may_sweep == (cost > WORTH * n)
+    assert graph.may_sweep == (cost > LIGHT * n)

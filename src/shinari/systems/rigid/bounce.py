@@ -51,7 +51,7 @@ def find_bounced(p, work: PointWork, elements: Elements, components: Components,
 @kernel
 def choose_bounced(c, components: Components):
     """Components that bounce are solved again, for their velocities."""
-    components.unfinished[c] = components.direct[c] if components.bounces[c] == BOUNCED else 0
+    components.unfinished[c] = components.ordered[c] if components.bounces[c] == BOUNCED else 0
 
 
 @kernel

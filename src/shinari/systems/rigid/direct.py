@@ -77,6 +77,22 @@ def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
 
 
 @steady
+def add_own_stiffness(d, j, stiffness, e, r):
+    """Add J^T K J to the upper triangle of the block of node j, and the stiffness against turning."""
+    k0, k1, k2 = row_of(stiffness, e, 0, 0), row_of(stiffness, e, 1, 0), row_of(stiffness, e, 2, 0)
+    s0, s1, s2 = cross(r, k0), cross(r, k1), cross(r, k2)
+    d[j, 0] = minus(d[j, 0], -1.0, join(k0, s0))
+    d[j, 1] = minus(d[j, 1], -1.0, join(k1, s1))
+    d[j, 2] = minus(d[j, 2], -1.0, join(k2, s2))
+    d[j, 3, 3] += stiffness[e, 6] + r[1] * s2[0] - r[2] * s1[0]
+    d[j, 3, 4] += stiffness[e, 11] + r[1] * s2[1] - r[2] * s1[1]
+    d[j, 3, 5] += stiffness[e, 10] + r[1] * s2[2] - r[2] * s1[2]
+    d[j, 4, 4] += stiffness[e, 7] + r[2] * s0[1] - r[0] * s2[1]
+    d[j, 4, 5] += stiffness[e, 9] + r[2] * s0[2] - r[0] * s2[2]
+    d[j, 5, 5] += stiffness[e, 8] + r[0] * s1[2] - r[1] * s0[2]
+
+
+@steady
 def add_swing(d, j, r, f):
     """Add the stiffness against turning that a pull f at an arm r brings: it keeps its direction while the arm turns.
 
@@ -164,10 +180,10 @@ def add_element(e, elements, nodes, blocks):
     arms = elements.arms[e]
     ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
     if a >= 0:
-        add_stiffness(nodes.matrix, a, elements.stiffness, e, ra, ra, 1.0)
+        add_own_stiffness(nodes.matrix, a, elements.stiffness, e, ra)
         add_force(nodes.vector, a, elements.force, e, ra, 1.0)
     if b >= 0:
-        add_stiffness(nodes.matrix, b, elements.stiffness, e, rb, rb, 1.0)
+        add_own_stiffness(nodes.matrix, b, elements.stiffness, e, rb)
         add_force(nodes.vector, b, elements.force, e, rb, -1.0)
     if block >= 0:
         # the rows of a block are those of the node that is eliminated first

@@ -99,7 +99,7 @@ class System:
         self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
         )
-        self.log = PointLog(self._points, self._work, self.counts, self.flags)
+        self.log = PointLog(self._points, self._work, self.counts, self.contacts.detection, self.flags)
 
     def record_begin(self, p: Program) -> None:
         """A step begins: what joints keep of it."""

@@ -35,6 +35,7 @@ from shinari.systems.rigid.impact_energy import (
 )
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.sweeps import bounce_by_sweeps
 
 
 class BodyImpacts:
@@ -94,6 +95,7 @@ class BodyImpacts:
         """Apply restitution to points that came too fast."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
         work, elements, flags = self._work, self._elements, self._flags
+        swept = components, nodes, elements, jacobian_rows, self._points, frames, self._motions
         p.copy(0, (flags.bouncing, 0))
         p.launch(clear_bounce, components, count=self._each)
         p.launch(find_bouncing, work, elements, components, first_point, count=self._all)
@@ -107,6 +109,8 @@ class BodyImpacts:
             p.launch(write_bounce, self._points, work, elements, frames, first_point, h, count=self._all)
             with p.repeat(2, until=(flags.settled, 0)):
                 solver.record_impact(p, h)
+                if self._graph.may_sweep:
+                    p.launch(bounce_by_sweeps, *swept, len(joints), h, count=self._each, grain=1)
                 p.copy(1, (flags.settled, 0))
                 p.launch(drop_pull, self._points, elements, flags, first_point, count=self._all)
             self._record_velocities(p, first_point, h)

@@ -6,6 +6,7 @@ from shinari.collision.report import Contacts
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import add, scale
+from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import PointWork
 from shinari.systems.rigid.frames import Frames
@@ -23,11 +24,11 @@ class Log(Record):
 
 
 @kernel
-def compare_points(_, points: Points, log: Log, counts: Counts, flags: Flags):
+def compare_points(_, points: Points, log: Log, counts: Counts, detection: Detection, flags: Flags):
     """Decide whether the points are those of the last run; a new run will need room."""
     count, first = counts.points[0], counts.log_start[0]
     other = flags.logging[0] == 0 or counts.logged[0] - first != count
-    if not other:
+    if not other and detection.write[0] != 0:
         for k in range(count):
             other = other or points.key[k] != log.key[first + k]
     flags.other_points[0] = 1 if other else 0
@@ -68,8 +69,9 @@ def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
 class PointLog:
     """Impulses of the points of contact in a step."""
 
-    def __init__(self, points: Points, work: PointWork, counts: Counts, flags: Flags) -> None:
+    def __init__(self, points: Points, work: PointWork, counts: Counts, detection: Detection, flags: Flags) -> None:
         self._points, self._work, self._counts, self._flags = points, work, counts, flags
+        self._detection = detection
         self._log = Log.zeros(0)
 
     def begin(self) -> None:
@@ -80,7 +82,7 @@ class PointLog:
         """Add the impulses of a substep."""
         points, log, counts, flags = self._points, self._log, self._counts, self._flags
         count = (counts.points, 0)
-        p.serial(compare_points, points, log, counts, flags)
+        p.serial(compare_points, points, log, counts, self._detection, flags)
         with p.when((flags.other_points, 0)):
             p.require(log, (counts.log_needed, 0))
             p.serial(start_run, log, counts, flags)

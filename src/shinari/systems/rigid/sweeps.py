@@ -10,18 +10,28 @@ import math
 
 import numpy as np
 
-from shinari.collision.law import GRIP, friction, normal_response, regularised_stiffness, tangential
+from shinari.collision.law import (
+    APART,
+    GRIP,
+    SLIDING,
+    STICKING,
+    friction,
+    normal_response,
+    regularised_stiffness,
+    tangential,
+)
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.bounce import BOUNCED
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import motion_of_jacobian_row, move, relative_motion, row_of
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.motion import symmetric_times
-from shinari.systems.rigid.points import halves, pair_inverse_mass
+from shinari.systems.rigid.points import follow, halves, pair_inverse_mass
 
 SWEEPS = 12
 NONE = (0.0, 0.0, 0.0)
@@ -144,8 +154,41 @@ def sweep_point(e, p, elements, points, work, frames, nodes, h2):
     w = h2 * pair_inverse_mass(a, b, ra, rb, scale(wish, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
     hold = friction(add(before, scale(wish, 1.0 / (1.0 + GRIP * k * w))), push, points.law[p])
     apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
-    f = add(scale(n, push), hold)
-    elements.kept[e] = f[0], f[1], f[2], 0.0, 0.0, 0.0
+    f, t = add(scale(n, push), hold), NONE
+    if points.law[p, 4] > 0.0 or points.law[p, 5] > 0.0:
+        t = sweep_moment(e, p, n, k, push, elements, points, work, frames, nodes, h2)
+    elements.kept[e] = f[0], f[1], f[2], t[0], t[1], t[2]
+
+
+@steady
+def sweep_moment(e, p, n, k, push, elements, points, work, frames, nodes, h2):
+    """Moment of a point against spinning about the normal and against rolling, both bounded by the normal force.
+
+    The stiffnesses are those of `shinari.systems.rigid.points.resist`.
+    """
+    a, b = elements.frames[e]
+    rolling, torsional = points.law[p, 4], points.law[p, 5]
+    _, old = halves(elements.kept[e])
+    _, phi = halves(relative_motion(e, elements, nodes.vector))
+    turn = add(work.turn[p], phi)
+    inertia = frames.inverse_inertia
+    about, had = dot(n, turn), dot(n, old)
+    stiffness = k * torsional * torsional
+    w = h2 * (dot(n, symmetric_times(inertia, a, n)) + dot(n, symmetric_times(inertia, b, n)))
+    spin = (stiffness * w * had - stiffness * about) / (1.0 + stiffness * w)
+    spin = min(max(spin, -torsional * push), torsional * push)
+    before = sub(old, scale(n, had))
+    stiffness = k * rolling * rolling
+    wish = sub(scale(tangential(turn, n), -stiffness), before)
+    size = math.sqrt(dot(wish, wish))
+    axis = scale(wish, 1.0 / size) if size > 0.0 else NONE
+    w = h2 * (dot(axis, symmetric_times(inertia, a, axis)) + dot(axis, symmetric_times(inertia, b, axis)))
+    roll = add(before, scale(wish, 1.0 / (1.0 + stiffness * w)))
+    size = math.sqrt(dot(roll, roll))
+    roll = scale(roll, rolling * push / size) if size > rolling * push else roll
+    t = add(scale(n, spin), roll)
+    apply_both(e, NONE, sub(t, old), elements, frames, nodes, h2)
+    return t
 
 
 @steady
@@ -189,6 +232,19 @@ def start_sweeps(c, components, elements, jacobian_rows, work, frames, motions, 
             apply_both(e, f, t, elements, frames, nodes, h2)
 
 
+@steady
+def finish_point(e, p, elements, points, work, nodes):
+    """Write force, gap, slip and state of a point after the last sweep."""
+    elements.motion[e] = relative_motion(e, elements, nodes.vector)
+    follow(p, e, points, work, elements)
+    work.push[p], _ = halves(elements.kept[e])
+    n, f = points.normal[p], work.push[p]
+    normal = dot(n, f)
+    hold = tangential(f, n)
+    slides = dot(hold, hold) >= (work.mu[p] * normal) * (work.mu[p] * normal)
+    work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
+
+
 @kernel(fastmath=STEADY)
 def solve_by_sweeps(
     c,
@@ -226,8 +282,72 @@ def solve_by_sweeps(
             # by its law a joint would take what the sweeps left over for a force
             elements.force[e], elements.motion[e] = elements.kept[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         elif e >= first_point:
-            work.push[e - first_point], _ = halves(elements.kept[e])
+            finish_point(e, e - first_point, elements, points, work, nodes)
         else:
             jacobian_rows.force[e - joints], jacobian_rows.motion[e - joints] = jacobian_rows.kept[e - joints], 0.0
     for j in range(components.node[c], components.node[c + 1]):
         move(j, nodes, frames, motions)
+
+
+@kernel(fastmath=STEADY)
+def bounce_by_sweeps(
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    points: Points,
+    frames: Frames,
+    motions: Motions,
+    joints: np.int64,
+    h: np.float64,
+):
+    """Changes of the velocities of a component that bounces and has no factor, times the substep.
+
+    The elements are those that `shinari.systems.rigid.bounce.write_bounce` has written.
+    """
+    if components.bounces[c] != BOUNCED or components.ordered[c] != 0:
+        return
+    h2, first_point = h * h, joints + len(jacobian_rows)
+    begin, end = components.element[c], components.element[c + 1]
+    for j in range(components.node[c], components.node[c + 1]):
+        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in range(begin, end):
+        e = elements.order[s]
+        elements.kept[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if joints <= e < first_point:
+            jacobian_rows.kept[e - joints] = 0.0
+    for turn in range(SWEEPS):
+        for s in range(begin, end):
+            e = elements.order[s if turn % 2 == 0 else begin + end - 1 - s]
+            if e < joints:
+                sweep_place(e, elements, frames, nodes, h2)
+                sweep_turn(e, elements, frames, nodes, h2)
+            elif e >= first_point:
+                sweep_bounce(e, points.normal[e - first_point], elements, frames, nodes, h2)
+            else:
+                sweep_bar(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
+    for s in range(begin, end):
+        e = elements.order[s]
+        if e >= first_point:
+            elements.motion[e] = relative_motion(e, elements, nodes.vector)
+    for j in range(components.node[c], components.node[c + 1]):
+        motions.bounced[nodes.frame[j]] = nodes.vector[j]
+
+
+@steady
+def sweep_bounce(e, n, elements, frames, nodes, h2):
+    """Solve a point for its velocity along the normal; it never pulls."""
+    s = elements.stiffness[e]
+    k = s[0] + s[1] + s[2]
+    if k == 0.0:
+        return
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    f, _ = halves(elements.force[e])
+    d, _ = halves(relative_motion(e, elements, nodes.vector))
+    had = elements.kept[e, 0]
+    w = h2 * pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+    push = max((dot(n, f) - k * dot(n, d) + k * w * had) / (1.0 + k * w), 0.0)
+    apply_both(e, scale(n, push - had), NONE, elements, frames, nodes, h2)
+    elements.kept[e, 0] = push

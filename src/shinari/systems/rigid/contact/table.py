@@ -108,6 +108,7 @@ class BodyContacts:
     Attributes:
         table: The points.
         pairs: The pairs of collision shapes that may touch in this step, and what is kept of them.
+        detection: How far the detection is.
     """
 
     def __init__(
@@ -122,8 +123,8 @@ class BodyContacts:
         self._collision_shapes, self._frames, self._h, self._weight = collision_shapes, frames, h, weight
         self.poses, self._shape_poses = Poses.zeros(collision_shapes.frame_count), Poses.zeros(len(collision_shapes))
         self._broad = BroadPhase(collision_shapes, frames, self._shape_poses, dt, h, weight)
-        self.pairs, self._detection = self._broad.pairs, self._broad.detection
-        self._detection.every[0] = detection == "substep"
+        self.pairs, self.detection = self._broad.pairs, self._broad.detection
+        self.detection.every[0] = detection == "substep"
         self.table: Points = Points.zeros(0, np.float64)
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(collision_shapes)
@@ -131,27 +132,27 @@ class BodyContacts:
     @property
     def detections(self) -> int:
         """How often the pairs were found in the last step."""
-        return int(self._detection.detections[0])
+        return int(self.detection.detections[0])
 
     @property
     def pair_count(self) -> int:
         """Pairs in the list."""
-        return int(self._detection.pairs[0])
+        return int(self.detection.pairs[0])
 
     @property
     def fast(self) -> bool:
         """Whether a frame moves farther in this substep than its size allows; then `find_left` has to be asked."""
-        return bool(self._detection.fast[0])
+        return bool(self.detection.fast[0])
 
     @property
     def fast_cell(self) -> tuple[np.ndarray, int]:
         """Where `fast` stands."""
-        return self._detection.fast, 0
+        return self.detection.fast, 0
 
     @property
     def thrown_cell(self) -> tuple[np.ndarray, int]:
         """Where the result of `record_find_left` stands."""
-        return self._detection.thrown, 0
+        return self.detection.thrown, 0
 
     def begin(self) -> None:
         """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
@@ -169,7 +170,7 @@ class BodyContacts:
             table.grow(n)
         table.counts.points[0] = n
         table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
-        self._detection.found[0] = 0
+        self.detection.found[0] = 0
 
     def record_find(self, p: Program) -> None:
         """Record that the table is filled with the points at the start of a substep."""
@@ -179,7 +180,7 @@ class BodyContacts:
         p.launch(set_frame_pose, frames, self.poses, count=len(self.poses))
         p.launch(set_shape_pose, arrays, self.poses, self._shape_poses, count=len(arrays))
         self._broad.record_decide(p)
-        with p.when((self._detection.renew, 0)):
+        with p.when((self.detection.renew, 0)):
             self._broad.record_find(p)
         self._record_points(p)
 
@@ -188,13 +189,13 @@ class BodyContacts:
         if len(self._collision_shapes) == 0:
             return
         self._broad.record_extend(p)
-        with p.when((self._detection.thrown, 0)):
-            p.copy(1, (self._detection.renew, 0))
+        with p.when((self.detection.thrown, 0)):
+            p.copy(1, (self.detection.renew, 0))
             self._record_points(p)
 
     def _record_points(self, p: Program) -> None:
         """Points of the pairs."""
-        arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self._detection, self._old, self.table
+        arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self.detection, self._old, self.table
         count, fall = (d.pairs, 0), self._weight * self._h
         p.launch(examine, pairs, arrays, self._frames, self.poses, self._broad.motion, fall, self._h, count=count)
         for kind in self._kinds:
@@ -212,7 +213,7 @@ class BodyContacts:
             p.launch(move_points, pairs, table, count=count)
 
     def _record_finder(self, p: Program, kind: int) -> None:
-        arrays, count = self._collision_shapes.arrays, (self._detection.pairs, 0)
+        arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
         poses, kinds = (
             (self._collision_shapes.shapes, self.poses, self._shape_poses),
             self._collision_shapes.shapes.kind,

@@ -1,0 +1,105 @@
+"""Heaps: what rests stays where it is at the cost of one factor a step, and sweeps obey the law of contact."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari.systems.rigid.system import Bodies
+
+G = 9.81
+
+
+def pyramid(rows, size=1.0, **settings):
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.6)
+    for row in range(rows):
+        for k in range(rows - row):
+            place = (size * (k - 0.5 * (rows - row - 1)), size * (row + 0.5), 0)
+            scene.add_rigid_body(sn.Box((size, size, size)), position=place, friction=0.6)
+    return sn.Simulation(scene, **settings)
+
+
+def bodies_of(simulation):
+    return next(b for b in gc.get_objects() if isinstance(b, Bodies) and b._state is simulation.state)
+
+
+@pytest.mark.parametrize(("rows", "size", "substeps"), [(12, 1.0, 4), (20, 1.0, 4), (20, 0.05, 10)])
+def test_a_pyramid_stands_with_one_factor_a_step(rows, size, substeps):
+    sim = pyramid(rows, size, substeps=substeps)
+    start = sim.state.body_positions.copy()
+    sim.step(60)
+    moved = sim.state.body_positions - start
+    # the rows give by 1e-5 of g h^2 under the weight of one body, and carry those above
+    h = 1 / 60 / substeps
+    sunk = 1e-5 * G * h * h * rows * rows * rows
+    assert -moved[:, 1].min() <= sunk
+    assert np.abs(moved[:, [0, 2]]).max() <= sunk
+    parts = bodies_of(sim).system._graph.components
+    assert parts.factorings[0] == 1
+    assert parts.iterations[0] <= 2 * (substeps - 1)
+
+
+def test_what_is_moved_while_it_rests_falls_and_rests_again():
+    sim = pyramid(12, substeps=4)
+    sim.step(30)
+    sim.state.body_positions[-1] += (0.0, 0.5, 0.0)
+    before = sim.state.body_positions.copy()
+    sim.step(60)
+    moved = sim.state.body_positions - before
+    assert -0.5 - 1e-3 <= moved[-1, 1] <= -0.5 + 1e-3
+    assert np.abs(moved[:-1]).max() < 1e-3
+
+
+@pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
+@pytest.mark.parametrize("substeps", [5, 20])
+def test_sweeps_bounce_as_the_direct_solver_does(restitution, substeps):
+    tops = []
+    for solver in ("direct", "sweeps"):
+        scene = sn.Scene()
+        scene.add_collider(sn.Plane((0, 1, 0), 0), restitution=restitution, friction=0.3)
+        scene.add_rigid_body(sn.Sphere(0.1), position=(0, 1.1, 0), restitution=restitution, friction=0.3)
+        sim = sn.Simulation(scene, substeps=substeps, rigid_solver=solver)
+        heights = []
+        for _ in range(60):
+            sim.step()
+            heights.append(sim.state.body_positions[0, 1] - 0.1)
+        low = int(np.argmin(heights[:35]))
+        tops.append(max(heights[low:]))
+    # the height between two frames is missed by at most g dt^2 / 8
+    assert tops[0] == pytest.approx(restitution**2, abs=0.02)
+    assert tops[1] == pytest.approx(tops[0], rel=1e-3, abs=G / 3600 / 8)
+
+
+@pytest.mark.parametrize("solver", ["direct", "sweeps"])
+def test_rolling_friction_stops_a_ball(solver):
+    """The moment is a m g about the contact, 7/5 m r^2 the inertia: the ball stops after 7 v^2 r / (10 a g)."""
+    radius, arm, speed = 0.1, 0.01, 0.5
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.8)
+    scene.add_rigid_body(
+        sn.Sphere(radius), position=(0, radius, 0), friction=0.8, rolling_friction=arm, velocity=(speed, 0, 0),
+        angular_velocity=(0, 0, -speed / radius),
+    )  # fmt: skip
+    sim = sn.Simulation(scene, substeps=10, rigid_solver=solver)
+    sim.step(60)
+    assert sim.state.body_positions[0, 0] == pytest.approx(0.7 * speed**2 * radius / (arm * G), rel=0.02)
+    assert np.abs(sim.state.body_velocities).max() < 1e-4
+
+
+@pytest.mark.parametrize("solver", ["direct", "sweeps"])
+def test_torsional_friction_stops_a_spinning_ball(solver):
+    """The moment is a m g, the inertia 2/5 m r^2: the spin ends after 2 r^2 w / (5 a g)."""
+    radius, arm, spin = 0.1, 0.004, 5.0
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.8)
+    scene.add_rigid_body(
+        sn.Sphere(radius), position=(0, radius, 0), friction=0.8, torsional_friction=arm, angular_velocity=(0, spin, 0)
+    )
+    sim = sn.Simulation(scene, substeps=10, rigid_solver=solver)
+    time = 0.4 * radius**2 * spin / (arm * G)
+    sim.step(15)
+    assert sim.state.body_angular_velocities[0, 1] == pytest.approx(spin * (1 - 0.25 / time), rel=0.02)
+    sim.step(45)
+    assert np.abs(sim.state.body_angular_velocities).max() < 1e-4
