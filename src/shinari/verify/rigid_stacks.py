@@ -61,6 +61,36 @@ def tall(_: str) -> Iterator[Measurement]:
         yield at_most(f"depth of the top one below 19.5 edges, {case} [m]", 1e-3, abs(sunk), theory="the requirement")
 
 
+@check("pyramids stand", "rows give by 1e-5 of what a load moves in h^2; no drift, no sinking on", precisions=ONE)
+def pyramids(_: str) -> Iterator[Measurement]:
+    """Pyramids of 10, 20 and 40 rows of cubes at 4 substeps, and a small one: sinking, drift and energy."""
+    for rows, edge, seconds in ((10, 1.0, 60), (20, 1.0, 20), (20, 0.05, 10), (40, 1.0, 5)):
+        scene = Scene()
+        floor(scene, 0.6)
+        for row in range(rows):
+            for k in range(rows - row):
+                at = edge * (k - 0.5 * (rows - row - 1)), edge * (row + 0.5), 0.0
+                scene.add_rigid_body(Box((edge, edge, edge)), position=at, friction=0.6)
+        sim = single(scene, substeps=4)
+        start = _positions(sim)
+        sim.step(60)
+        settled, energy = _positions(sim), sim.energy().kinetic
+        sim.step(60 * (seconds - 1))
+        moved, case = _positions(sim) - start, f"{rows} rows of {edge:g} m, {seconds} s"
+        # a row of four points yields by 1e-5 of g h^2 for each cube that it carries, half of those above on average
+        least = 1e-5 * _G / 240**2 * rows**3
+        yield at_most(f"sinking, {case} [m]", least, float(-moved[:, 1].min()), theory="compliance of hard contacts")
+        yield at_most(f"sideways drift, {case} [m]", least, float(np.abs(moved[:, [0, 2]]).max()),
+                      theory="as it sinks")  # fmt: skip
+        yield at_most(f"sinking after the first second, {case} [m]", 0.1 * least,
+                      float(np.abs(_positions(sim) - settled).max()), theory="it stands")  # fmt: skip
+        weight = 1000.0 * edge**3 * _G
+        yield at_most(f"kinetic energy at the end over that of a cube after a substep, {case}", 1e-3,
+                      sim.energy().kinetic / (weight * _G / 240**2), theory="it stands")  # fmt: skip
+        yield at_most(f"kinetic energy at the end over that after a second, {case}", 1.0,
+                      sim.energy().kinetic / max(energy, 1e-12 * weight), theory="nothing is gained")  # fmt: skip
+
+
 @check(
     "forces in a stack", "statics: the ground carries all, and the box above carries what is above it", precisions=ONE
 )
