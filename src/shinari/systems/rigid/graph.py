@@ -22,7 +22,7 @@ from shinari.systems.rigid.progress import Counts, Flags
 # always, and while it rests.
 LIGHT, HEAVY = 60.0, 1000.0
 # Beyond so many bodies in a component even its order would take too long to find.
-MOST = 8192
+MOST = 2048
 # Bits that are used of a word, so that none is negative.
 BITS = 63
 # Home of an element that the graph has no place for.
