@@ -71,8 +71,8 @@ class Simulation:
         contact_detection: When pairs that may touch are looked for: `"frame"`, once a step and again when something
             leaves its predicted path, or `"substep"`, in each.
         rigid_solver: How joints and contacts of rigid bodies are solved: `"direct"`, by factoring the matrix of all
-            connected bodies, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct; large heaps
-            only while they rest, and never those whose factor would cost too much.
+            connected bodies, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct, but large
+            heaps only while they rest, and never those whose factor would cost too much.
         sleeping: Rigid bodies that have been at rest for half a second stop, with all that they touch, until something
             comes. Faster, and not exact.
 
