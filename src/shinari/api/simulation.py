@@ -230,6 +230,7 @@ class Simulation:
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
+        # docs/step.md follows it from here
         if self._run.changed():
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
         self._run.take_steps(count)
