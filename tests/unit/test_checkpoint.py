@@ -300,7 +300,7 @@ def test_pack_returns_what_it_was_given() -> None:
         "array": np.arange(6, dtype=np.int32).reshape(2, 3),
     }
     packed = Codec()
-    node = packed.pack(value)
+    node = packed.encode(value)
     back = decode(node, packed.arrays)
     np.testing.assert_array_equal(back.pop("array"), value.pop("array"))  # type: ignore[arg-type]
     assert back == value
@@ -334,5 +334,5 @@ def test_shape_meshes_are_closed_and_lie_on_the_surface(shape: object, segments:
 def test_fields_of_the_records_are_packable() -> None:
     for record in (sn.Sphere(1.0), sn.Plane(), sn.RopeMaterial(), Gusts((1, 0, 0))):
         packed = Codec()
-        assert decode(packed.pack(record), packed.arrays) == record
+        assert decode(packed.encode(record), packed.arrays) == record
         assert dataclasses.is_dataclass(record)

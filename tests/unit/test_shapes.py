@@ -198,7 +198,7 @@ def test_a_mesh_comes_from_a_file_and_survives_packing(tmp_path):
         sn.Cone(0.1, 0.2),
     ):
         packed = Codec()
-        again = decode(packed.pack(shape), packed.arrays)
+        again = decode(packed.encode(shape), packed.arrays)
         assert type(again) is type(shape)
         for field in dataclasses.fields(shape):
             np.testing.assert_array_equal(getattr(again, field.name), getattr(shape, field.name))
