@@ -344,7 +344,7 @@ def test_all_switches_on_kinds_are_listed():
             text = path.read_text()
             named = re.findall(rf"^from shinari\.shapes\.(?:{files}) import (.+)$", text, re.M)
             kinds = "|".join(name for names in named for name in names.split(", "))
-            switch = rf"(==|!=|<|>) ({kinds})\b|\bin \(({kinds}),|isinstance\(\S+, ({kinds})\)"
+            switch = rf"(==|!=| <| >) ({kinds})\b|\bin \(({kinds}),|isinstance\(\S+, ({kinds})\)"
             if kinds and re.search(switch, text):
                 found.add(path.relative_to(package).as_posix())
     assert found == listed
