@@ -22,7 +22,7 @@ SECTION = re.compile(r"^( *)(Attributes|Args):\n((?:\1 +.*\n|\n)*)", re.M)
 ENTRY = re.compile(r"^([a-z_]\w*(?:, [a-z_]\w*)*)(?: \(.*\))?:", re.I)
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 SPAN = re.compile(r"`([^`]+)`")
-COMMAND = re.compile(r"(shinari|make|pytest|python|apt-get) ")
+COMMAND = re.compile(r"(shinari|make|git|pytest|python|apt-get) ")
 MODULE = re.compile(r"\bshinari(?:\.[a-z_]\w*)+(?:\.[A-Z]\w+)?")
 
 ELSEWHERE = {
