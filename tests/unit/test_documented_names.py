@@ -23,6 +23,7 @@ ENTRY = re.compile(r"^([a-z_]\w*(?:, [a-z_]\w*)*)(?: \(.*\))?:", re.I)
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 SPAN = re.compile(r"`([^`]+)`")
 COMMAND = re.compile(r"(shinari|make|git|pytest|python|apt-get) ")
+ATTRIBUTE = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 MODULE = re.compile(r"\bshinari(?:\.[a-z_]\w*)+(?:\.[A-Z]\w+)?")
 
 ELSEWHERE = {
@@ -108,9 +109,14 @@ def test_docstrings_name_what_there_is():
     assert {path.relative_to(PACKAGE).as_posix(): names for path, names in found.items() if names} == {}
 
 
-def test_docstrings_and_comments_name_modules_that_there_are():
-    found = {path: [name for name in MODULE.findall(path.read_text()) if not importable(name)] for path in SOURCES}
-    assert {path.relative_to(PACKAGE).as_posix(): names for path, names in found.items() if names} == {}
+def test_docstrings_and_comments_name_modules_and_attributes_that_there_are():
+    found = {}
+    for path in SOURCES:
+        text = path.read_text()
+        wrong = [name for name in MODULE.findall(text) if not importable(name)]
+        wrong += [f"{name}.{attribute}" for name, attribute in ATTRIBUTE.findall(text) if not has(name, attribute)]
+        found |= {path.relative_to(PACKAGE).as_posix(): wrong} if wrong else {}
+    assert found == {}
 
 
 def names_of(node: ast.AST) -> set[str]:
@@ -156,8 +162,13 @@ def _known(span: str) -> Iterator[bool]:
         for name in re.findall(r"(?<![\w\"'])[A-Za-z_]\w+", span):
             yield name in identifiers()
     for name, attribute in re.findall(r"\b([A-Z]\w+)\.(\w+)", span):
-        owners = classes().get(name, [])
-        yield not owners or any(attribute in members(owner) for owner in owners)
+        yield has(name, attribute)
+
+
+def has(name: str, attribute: str) -> bool:
+    """Whether a class of the package, or one that it uses, has an attribute."""
+    owners = classes().get(name, [])
+    return any(attribute in members(owner) for owner in owners) if owners else name in identifiers()
 
 
 def importable(name: str) -> bool:
