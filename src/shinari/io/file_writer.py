@@ -8,7 +8,7 @@ from typing import NoReturn, Self
 
 from shinari.errors import FileError, ShinariError
 from shinari.io.results import Frame, Layout, check_frame
-from shinari.partial import check_target, reason
+from shinari.partial_files import check_target, reason
 
 
 class FileWriter(ABC):
