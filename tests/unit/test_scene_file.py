@@ -82,24 +82,24 @@ shape = { type = "plane" }
 
 [[constraint]]
 type = "distance"
-object = "rope"
+thing = "rope"
 indices = [[0, 2], [1, 3]]
 compliance = [1e-3, 2e-3]
 parameters = { rest_length = 0.4 }
 
 [[attach]]
-object = "flag"
+thing = "flag"
 index = 1
-to = { object = "rope" }
+to = { thing = "rope" }
 break_force = 30
 
 [[attach]]
-object = "rope"
+thing = "rope"
 to = { point = [0, -1.5, 0] }
 compliance = 1e-3
 
 [[attach]]
-object = "dust"
+thing = "dust"
 to = { motion = { type = "oscillation", centre = [0.9, 3, 0], amplitude = [0, 1, 0], frequency = 1 } }
 """
 

@@ -140,15 +140,15 @@ name = "line"
 points = [[0, 8, 0], [0, 7, 0], [0, 6, 0]]
 
 [[attach]]
-object = "line"
-to = { object = "crate", place = [0, 6, 0] }
+thing = "line"
+to = { thing = "crate", place = [0, 6, 0] }
 compliance = 1e-5
 break_force = 50
 
 [[attach]]
-object = "line"
+thing = "line"
 index = [0, 1]
-to = { object = "gem", place = "nearest" }
+to = { thing = "gem", place = "nearest" }
 
 [[ignore_contact]]
 first = "crate"
@@ -324,7 +324,7 @@ def test_a_damaged_checkpoint_is_refused(full: Scene, record: str, field: str, v
             "'ball' is a body or a joint and has no particles",
         ),
         (
-            TWO + '[[particles]]\npositions = [[0, 9, 0]]\n[[attach]]\nthing = "particles"\nto = { object = "ball" }',
+            TWO + '[[particles]]\npositions = [[0, 9, 0]]\n[[attach]]\nthing = "particles"\nto = { thing = "ball" }',
             "'ball' is a body and has no particles; give a place",
         ),
         (TWO + '[[ignore_contact]]\nfirst = "ball"\nsecond = "ball"', "is 'ball' like first"),

@@ -73,35 +73,35 @@ clusters = [[0, 1, 2, 3], [1, 2, 3, 4]]
 velocity = [0, -1, 0]
 
 [[volume]]
-object = "ball"
+thing = "ball"
 ratio = 1.1
 compliance = 1e-6
 
 [[attach]]
-object = "wire"
+thing = "wire"
 index = [4, 5]
 to = { point = [11, 1, 0] }
 
 [[attach]]
-object = "wire"
+thing = "wire"
 index = 5
-to = { object = "shown", place = [6.0, 0.5, -0.4] }
+to = { thing = "shown", place = [6.0, 0.5, -0.4] }
 compliance = 1e-4
 
 [[attach]]
-object = "ring"
-to = { object = "beam", place = [0.4, 1.1, 0.05] }
+thing = "ring"
+to = { thing = "beam", place = [0.4, 1.1, 0.05] }
 
 [[attach]]
-object = "ring"
+thing = "ring"
 index = [0, 2]
-to = { object = "wire", index = [1, 2] }
+to = { thing = "wire", index = [1, 2] }
 break_force = 20
 
 [[attach]]
-object = "ring"
+thing = "ring"
 index = [1, 3]
-to = { object = "beam", place = "nearest" }
+to = { thing = "beam", place = "nearest" }
 reach = 9
 """
 
