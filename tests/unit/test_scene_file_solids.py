@@ -246,12 +246,12 @@ BOX = "lattice = { cells = [1, 1, 1], size = 1 }"
         ),
         (
             f"[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[soft_body]]\nname = 's'\n{BOX}\n[[attach]]\n"
-            "thing = 'r'\nto = { object = 's', place = 'nearest' }",
+            "thing = 'r'\nto = { thing = 's', place = 'nearest' }",
             "thing: which particle of 'r' is not said",
         ),
         (
             f"[[rod]]\npoints = [[0,0,0],[1,0,0]]\nname = 'r'\n[[soft_body]]\nname = 's'\n{BOX}\n[[attach]]\n"
-            "thing = 'r'\nindex = 0\nto = { object = 's', place = [9,9,9] }",
+            "thing = 'r'\nindex = 0\nto = { thing = 's', place = [9,9,9] }",
             r"out of reach: .* is 13.* m from 's', .* - at \$.attach\[0\]",
         ),
     ],
