@@ -260,15 +260,15 @@ TOML_CASES = {
     ),
     "attach to nothing": (DUST + "[[attach]]\nthing = 'dust'\nto = {}\n", r"attach: to.*\$\.attach\[0\]"),
     "attach to two": (
-        DUST + "[[attach]]\nthing = 'dust'\nto = { object = 'dust', point = [0, 0, 0] }\n",
+        DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'dust', point = [0, 0, 0] }\n",
         r"attach: to: exactly one",
     ),
     "attach to itself": (
-        DUST + "[[attach]]\nthing = 'dust'\nindex = 0\nto = { object = 'dust', index = 0 }\n",
+        DUST + "[[attach]]\nthing = 'dust'\nindex = 0\nto = { thing = 'dust', index = 0 }\n",
         r"same particle",
     ),
     "attach index": (DUST + "[[attach]]\nthing = 'dust'\nindex = 5\nto = { point = [0, 0, 0] }\n", r"index 5"),
-    "attach unclear": (GRID + DUST + "[[attach]]\nthing = 'dust'\nto = { object = 'flag' }\n", r"which particle"),
+    "attach unclear": (GRID + DUST + "[[attach]]\nthing = 'dust'\nto = { thing = 'flag' }\n", r"which particle"),
     "attach a collider": (
         "[[collider]]\nname = 'b'\nshape = { type = 'plane' }\n[[attach]]\nthing = 'b'\nto = { point = [0, 0, 0] }\n",
         r"'b' is a collider",
