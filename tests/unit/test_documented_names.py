@@ -187,6 +187,11 @@ def test_pages_name_what_there_is(page):
     assert unknown_names(page.read_text()) == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda page: page.name)
+def test_modules_that_pages_name_are_there(page):
+    assert [name for name in MODULE.findall(page.read_text()) if not importable(name)] == []
+
+
 def test_wrong_names_are_found():
     text = "`work.find(Solids)`, `solver/stepp.py`, `shinari.maths.threads`, `Scene.nothing`, `grain_rows.py`"
     assert len(unknown_names(text)) == 5
