@@ -63,6 +63,7 @@ def classes() -> dict[str, list[ast.ClassDef]]:
     return found
 
 
+@cache
 def members(node: ast.ClassDef) -> set[str]:
     """Attributes and methods of a class, those of its bases in the package included."""
     found = set()
