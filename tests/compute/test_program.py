@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shinari import memory
+from shinari import memory_limit
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.program import run_once
 from shinari.errors import MemoryLimitError
@@ -236,8 +236,8 @@ def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
     with p.loop(3):
         p.serial(push, log, 1)
         p.require(items, (cells.value, 0), "bodies: {count} pairs", 100)
-    monkeypatch.setattr(memory, "LARGE", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(memory_limit, "LARGE", 0)
+    monkeypatch.setattr(memory_limit, "available_memory", lambda: 100_000)
     with pytest.raises(MemoryLimitError, match="bodies: 1000 pairs: they need"):
         p.run()
     cells.value[0], log.value[...] = 800, 0

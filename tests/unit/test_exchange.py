@@ -21,7 +21,7 @@ from shinari.errors import FileError
 from shinari.geometry.motion import rotation_matrix
 from shinari.geometry.topology import face_normals_areas, grid
 from shinari.geometry.vertex_normals import vertex_normals
-from shinari.io import gltf, mapped
+from shinari.io import gltf, mapped_frames
 from shinari.io.results import MEASURES, Body, Frame, Layout, Part
 from shinari.io.usd_parts import SURFACE_DEFORMABLE
 from shinari.output.recorder import Recorder
@@ -422,15 +422,15 @@ def file_pages():
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
 def test_frames_that_are_done_with_leave_the_memory(tmp_path, monkeypatch):
     size = 2**20
-    monkeypatch.setattr(mapped, "MOST_BYTES", 4 * size)
+    monkeypatch.setattr(mapped_frames, "MOST_BYTES", 4 * size)
     np.save(tmp_path / "frames.npy", np.zeros(48, [("position", "<f4", size // 4)]))
     frames = np.load(tmp_path / "frames.npy", mmap_mode="r")[2:]  # a view serves too
     before, most = file_pages(), 0
-    for record in mapped.each_frame(frames):
+    for record in mapped_frames.each_frame(frames):
         assert record["position"].sum() == 0.0
         most = max(most, file_pages())
     assert most - before < 12 * size
-    assert sum(1 for _ in mapped.each_frame(np.zeros(5))) == 5
+    assert sum(1 for _ in mapped_frames.each_frame(np.zeros(5))) == 5
 
 
 def test_a_body_without_parts(tmp_path):

@@ -11,7 +11,7 @@ from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
 from shinari.errors import FluidWarning
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.systems.fluid.effects import Forces, effects_of, forces_of
+from shinari.systems.fluid.effects import Forces, effects_of, forces_of, known_effects
 from shinari.systems.fluid.effects.adhesion import Adhesion
 from shinari.systems.fluid.effects.air import Buoyancy, Drag
 from shinari.systems.fluid.effects.tensile import Tensile
@@ -427,3 +427,44 @@ def test_substeps_too_long_for_surface_tension_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", FluidWarning)
         Simulation(scene, dt=1 / 60, substeps=12)
+
+
+def test_every_effect_is_told_when_a_step_begins(monkeypatch):
+    begun = []
+    for effect in known_effects():
+        monkeypatch.setattr(effect, "begin", lambda self, fluid, ends, e=effect: begun.append((e, tuple(ends))))
+    material = FluidMaterial(**{effect.field: 0.05 for effect in known_effects()})
+    scene = Scene(wind=(1.0, 0.0, 0.0))
+    scene.add_fluid(lattice(2, 2, 2), spacing=S, material=material)
+    simulation = Simulation(scene, dt=0.002, substeps=2, threads=1)
+    for number in range(2):
+        begun.clear()
+        simulation.step()
+        ends = 0.002 * number + 0.001 * np.array([1.0, 2.0])
+        assert sorted(e.__name__ for e, _ in begun) == sorted(e.__name__ for e in known_effects())
+        assert all(np.allclose(told, ends) for _, told in begun)
+
+
+def test_effects_are_found_at_any_depth():
+    class Root:
+        pass
+
+    class Shared(Root):
+        pass
+
+    class First(Shared):
+        field = "first"
+
+    class Second(First):
+        field = "second"
+
+    class Better(First):
+        pass
+
+    class Best(Better):
+        pass
+
+    assert sorted(effect.__name__ for effect in known_effects(Root)) == ["Best", "Second"]
+    assert {effect.__name__ for effect in known_effects()} == {
+        "Adhesion", "Buoyancy", "Drag", "Tensile", "Tension", "Viscosity", "Vorticity", "Xsph"
+    }  # fmt: skip

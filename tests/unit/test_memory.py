@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari import memory
+from shinari import memory_limit
 from shinari.compute import Record
 
 
@@ -16,29 +16,29 @@ def little(monkeypatch):
     """Call it to leave so many bytes, and to look at every request."""
 
     def leave(size):
-        monkeypatch.setattr(memory, "LARGE", 0)
-        monkeypatch.setattr(memory, "available_memory", lambda: size)
+        monkeypatch.setattr(memory_limit, "LARGE", 0)
+        monkeypatch.setattr(memory_limit, "available_memory", lambda: size)
 
     return leave
 
 
 def test_there_is_memory():
-    available = memory.available_memory()
+    available = memory_limit.available_memory()
     assert available is None or 2**20 < available < 2**50
 
 
 def test_requests_above_what_is_there_are_refused(little):
     little(1000)
-    memory.require_memory(800, "a list")
+    memory_limit.require_memory(800, "a list")
     with pytest.raises(sn.MemoryLimitError, match="a list: they need 0 MiB of memory, available are 0 MiB") as error:
-        memory.require_memory(801, "a list")
+        memory_limit.require_memory(801, "a list")
     assert isinstance(error.value, MemoryError)
     assert isinstance(error.value, sn.ShinariError)
 
 
 def test_small_requests_do_not_ask_the_system(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: pytest.fail("asked"))
-    memory.require_memory(memory.LARGE - 1, "a list")
+    monkeypatch.setattr(memory_limit, "available_memory", lambda: pytest.fail("asked"))
+    memory_limit.require_memory(memory_limit.LARGE - 1, "a list")
 
 
 def test_limits_of_the_process_and_of_control_groups_count(monkeypatch, tmp_path):
@@ -49,29 +49,29 @@ def test_limits_of_the_process_and_of_control_groups_count(monkeypatch, tmp_path
     (proc / "meminfo").write_text("MemTotal: 900 kB\nMemAvailable: 800 kB\n")
     (proc / "self" / "statm").write_text("10 5 1 1 0 5 0\n")
     (proc / "self" / "cgroup").write_text("0::/outer/inner\n")
-    monkeypatch.setattr(memory, "_PROC", proc)
-    monkeypatch.setattr(memory, "_GROUPS", groups)
-    monkeypatch.setattr(memory, "_limits", list)
-    assert memory.available_memory() == 800 * 1024
+    monkeypatch.setattr(memory_limit, "_PROC", proc)
+    monkeypatch.setattr(memory_limit, "_GROUPS", groups)
+    monkeypatch.setattr(memory_limit, "_limits", list)
+    assert memory_limit.available_memory() == 800 * 1024
     (inner / "memory.max").write_text("max\n")
     (inner.parent / "memory.max").write_text("500000\n")
     (inner.parent / "memory.current").write_text("200000\n")
     (inner.parent / "memory.stat").write_text("anon 1\ninactive_file 50000\n")
-    assert memory.available_memory() == 350000
+    assert memory_limit.available_memory() == 350000
     old = groups / "memory" / "box"
     old.mkdir(parents=True)
     (proc / "self" / "cgroup").write_text("3:cpu:/x\n4:memory:/box\n")
     (old / "memory.limit_in_bytes").write_text("300000\n")
     (old / "memory.usage_in_bytes").write_text("100000\n")
     (old / "memory.stat").write_text("total_inactive_file 0\n")
-    assert memory.available_memory() == 200000
+    assert memory_limit.available_memory() == 200000
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_a_limit_on_address_space_counts():
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"
-        "from shinari.memory import available_memory, require_memory\n"
+        "from shinari.memory_limit import available_memory, require_memory\n"
         "from shinari.errors import MemoryLimitError\n"
         "left = available_memory()\n"
         "assert 2**24 < left < 2**31, left\n"
@@ -131,8 +131,8 @@ def test_a_step_without_memory_keeps_the_last_good_state(make, little, monkeypat
     original = np.array(getattr(sim.state, field))
     rng = np.random.default_rng(0)
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "LARGE", 0)
-        patch.setattr(memory, "available_memory", lambda: 50)
+        patch.setattr(memory_limit, "LARGE", 0)
+        patch.setattr(memory_limit, "available_memory", lambda: 50)
         # a simulation that goes on from a state has no lists yet
         sim.restore(before)
         getattr(sim.state, field)[...] += 20.0 * rng.normal(size=original.shape)

@@ -1,6 +1,7 @@
 """Shapes registered from outside of the package: by a support function, by a signed distance."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -244,7 +245,7 @@ from shinari.maths.function import steady
 from shinari.schema_types import PositiveVector, Table
 from shinari.shapes.base import Shape
 from shinari.shapes.kernels.support_distance import distance_by
-from shinari.shapes.registry import free_kind, register
+from shinari.shapes.registry import register
 
 
 @dataclass(frozen=True)
@@ -272,8 +273,7 @@ class PebbleTable(Table, tag_field="type", tag="pebble"):
     axes: PositiveVector
 
 
-kind = free_kind(convex=True)
-register(Pebble, "pebble", kind, distance=distance_by(support), support=support, curved=True, table=PebbleTable)
+register(Pebble, "pebble", distance=distance_by(support), support=support, curved=True, table=PebbleTable)
 '''
 USE = '''
 import shinari as sn
@@ -332,3 +332,19 @@ class Unknown(sn.Shape):
 def test_what_is_refused(call, message):
     with pytest.raises(sn.SceneError, match=message):
         call()
+
+
+def test_all_switches_on_kinds_are_listed():
+    """Modules that compare a kind or a class with one of the package are those that the docstring of `shapes` lists."""
+    package = Path(sn.__file__).parent
+    listed = set(re.findall(r"[a-z_/]+\.py", sn.shapes.__doc__ or ""))
+    found, files = set(), "box|capsule|cone|cylinder|heightfield|hull|mesh|plane|sphere"
+    for layer in ("collision", "systems", "api", "io", "scene", "model", "solver", "view", "output"):
+        for path in (package / layer).rglob("*.py"):
+            text = path.read_text()
+            named = re.findall(rf"^from shinari\.shapes\.(?:{files}) import (.+)$", text, re.M)
+            kinds = "|".join(name for names in named for name in names.split(", "))
+            switch = rf"(==|!=| <| >) ({kinds})\b|\bin \(({kinds}),|isinstance\(\S+, ({kinds})\)"
+            if kinds and re.search(switch, text):
+                found.add(path.relative_to(package).as_posix())
+    assert found == listed

@@ -8,7 +8,7 @@ import numpy as np
 from shinari import check
 from shinari.api.arguments import optional
 from shinari.api.arguments import parameters as checked_parameters
-from shinari.api.attaching import is_body, joint, particles_of, to_body
+from shinari.api.attaching import attachment_rows, is_body, particles_of, to_body
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle, Handle, RowsHandle
@@ -119,7 +119,7 @@ def attach(
         rows = to_body(scene, particles_of(scene, "first", first), second, reach)
         compliance = check.number("attach", "compliance", compliance, least=0.0)
         return _add_body_rows(scene, replace(rows, compliance=compliance, break_force=break_force))
-    rows = joint(scene, particles_of(scene, "first", first), second, reach)
+    rows = attachment_rows(scene, particles_of(scene, "first", first), second, reach)
     m = len(rows.indices)
     return scene._add_rows(
         Rows(

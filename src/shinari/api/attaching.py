@@ -31,7 +31,7 @@ KEPT = {
 
 
 @dataclass(frozen=True)
-class Joint:
+class AttachmentRows:
     """Rows of an attachment.
 
     Attributes:
@@ -45,9 +45,6 @@ class Joint:
     indices: np.ndarray
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
     motion: Motion | None = None
-
-
-"""What the rows between particles and bodies are called where a type of rows is asked for."""
 
 
 def is_body(value: Any) -> bool:
@@ -109,8 +106,8 @@ def particles_of(scene: "Contents", what: str, value: Any) -> np.ndarray:
     return local + handle.particles.start
 
 
-def joint(scene: "Contents", first: np.ndarray, second: Any, reach: float | None) -> Joint:
-    """The rows that attach particles (M,) to the second argument; see `Joining.attach`.
+def attachment_rows(scene: "Contents", first: np.ndarray, second: Any, reach: float | None) -> AttachmentRows:
+    """The rows that attach particles (M,) to the second argument; see `Scene.attach`.
 
     Raises:
         SceneError: It is nothing that a particle can be attached to, or out of reach.
@@ -145,14 +142,14 @@ def _points(what: str, value: Any, count: int) -> np.ndarray:
     return np.array(np.broadcast_to(points, (count, 3)))
 
 
-def _to_world(first: np.ndarray, second: Any) -> Joint:
+def _to_world(first: np.ndarray, second: Any) -> AttachmentRows:
     """Rows to points of the world, or to a moving target."""
     motion = check.function("attach", "second", second) if callable(second) else None
     target = second if motion is None else pose_at(motion, 0.0, NO_ROTATION, "attach: second")[0]
-    return Joint("attachment", first[:, None], {"target": _points("second", target, len(first))}, motion)
+    return AttachmentRows("attachment", first[:, None], {"target": _points("second", target, len(first))}, motion)
 
 
-def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> Joint:
+def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> AttachmentRows:
     """Rows to other particles, one by one or all to the same."""
     if len(second) not in (1, len(first)):
         raise SceneError(
@@ -166,10 +163,12 @@ def _to_particles(scene: "Contents", first: np.ndarray, second: np.ndarray) -> J
         raise SceneError(f"attach: second: is the same particle as first{which}")
     apart = np.linalg.norm(scene.positions[first] - scene.positions[second], axis=1)
     kind = HELD[1] if (apart < TOGETHER).all() else KEPT[1]
-    return Joint(kind, np.stack([first, second], axis=1))
+    return AttachmentRows(kind, np.stack([first, second], axis=1))
 
 
-def _to_places(scene: "Contents", first: np.ndarray, other: Handle, points: np.ndarray, reach: float | None) -> Joint:
+def _to_places(
+    scene: "Contents", first: np.ndarray, other: Handle, points: np.ndarray, reach: float | None
+) -> AttachmentRows:
     """Rows to the points of an object that are nearest to points (M, 3)."""
     from shinari.api.nearest import elements_of, longest_edges, nearest_places
 
@@ -194,7 +193,7 @@ def _to_places(scene: "Contents", first: np.ndarray, other: Handle, points: np.n
     parameters = {} if elements.shape[1] == 1 else {"weights": np.ascontiguousarray(weights[:, 1:])}
     if not together:
         parameters["rest_length"] = apart[:, None]
-    return Joint(kind, np.concatenate([first[:, None], corners + start], axis=1), parameters)
+    return AttachmentRows(kind, np.concatenate([first[:, None], corners + start], axis=1), parameters)
 
 
 def _check_reach(name: str, points: np.ndarray, distances: np.ndarray, limits: np.ndarray) -> None:

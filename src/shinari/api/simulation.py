@@ -12,7 +12,7 @@ import numpy as np
 from shinari import check
 from shinari.api import storage
 from shinari.api.changes import Changes
-from shinari.api.contacts import joined, report
+from shinari.api.contact_queries import contacts_of_step, joined
 from shinari.api.pins import Pins
 from shinari.api.scene import Scene
 from shinari.api.visual_surfaces import vertices_now
@@ -230,6 +230,7 @@ class Simulation:
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
+        # docs/step.md follows it from here
         if self._run.changed():
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
         self._run.take_steps(count)
@@ -429,7 +430,7 @@ class Simulation:
         contact_impulses = ContactImpulses.joined(
             [found for system in systems if (found := system.contact_impulses()) is not None]
         )
-        contacts = report(contact_impulses, self.model, self.state, self.settings.dt)
+        contacts = contacts_of_step(contact_impulses, self.model, self.state, self.settings.dt)
         return joined([contacts, *(found for system in systems if (found := system.contacts()) is not None)])
 
     def strains(self, of: str = "distance") -> np.ndarray:

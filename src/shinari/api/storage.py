@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from shinari.api.simulation import Simulation
 
 
-class FrameWriter(Protocol):
-    """Writes frames of a simulation."""
+class RecorderProtocol(Protocol):
+    """Writes frames of a simulation to files; `shinari.output.recorder.Recorder` is one."""
 
     def plan(self, steps: int) -> None:
         """Refuse, before a long run, to write the frames of so many steps to a file that cannot hold them."""
@@ -31,7 +31,7 @@ class Storage(Protocol):
 
     def recorder(
         self, simulation: "Simulation", paths: Sequence[str | os.PathLike]
-    ) -> AbstractContextManager[FrameWriter]:
+    ) -> AbstractContextManager[RecorderProtocol]:
         """Open files for the frames of a simulation."""
         ...
 

@@ -116,7 +116,7 @@ def _machine_line(report: dict[str, Any]) -> str:
 def _write(path: Path, report: dict[str, Any]) -> None:
     import json
 
-    from shinari.partial import check_target
+    from shinari.partial_files import check_target
 
     check_target(path)
     try:

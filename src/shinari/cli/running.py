@@ -14,7 +14,7 @@ from shinari.cli import DIVERGED, INTERRUPTED, OK
 from shinari.cli.interrupt import interruptible
 from shinari.errors import DivergenceError, MissingExtraError, SceneError, ShinariError
 from shinari.output.recorder import Recorder
-from shinari.partial import check_target
+from shinari.partial_files import check_target
 from shinari.view.render import watched
 
 HOW_TO_LOOK = {

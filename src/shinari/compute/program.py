@@ -25,7 +25,7 @@ from shinari.compute.kernels import Kernel, Native, function, shared
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import OF_A_TEAM, Pool, share, team
-from shinari.memory import require_memory
+from shinari.memory_limit import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
 # Columns of a line: operation | entry, or address of a value | launch, or where to go | addresses of begin, end | grain

@@ -1,6 +1,8 @@
-"""One file for each constraint type: derivation, C and its gradient, rest values, registration.
+"""One file for each constraint: derivation, C and its gradient, rest values, registration.
 
-Importing this package registers the types that come with shinari.
+A constraint that is written for several elements registers a type for each: `attachment_place` and
+`attachment_distance` for segments, triangles and tetrahedra. Importing this package registers the types that come with
+shinari.
 """
 
 from importlib import import_module

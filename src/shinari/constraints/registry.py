@@ -24,10 +24,11 @@ class ConstraintType:
         parameters: `(name, width)` of each parameter, in the order of the columns that `evaluate` gets.
         evaluate: Compiled `evaluate(x, p)`: `x` is a tuple of points [m], each a tuple of three; `p` a tuple of the
             row's parameter columns. Returns `C, gradients` where gradients holds one vector for each point. With
-            `rows` above one it returns a tuple of C and a tuple of such gradients, one for each row of the system.
+            `rows` above one it returns a tuple of C and a tuple of such gradients, one for each equation.
         rest: `rest(x)` with `x` (M, points, 3) gives the parameters that make every row satisfied: one array for
             each parameter, (M,) or (M, width). None when the parameters have no default.
-        rows: Scalar equations solved together as one system.
+        rows: Scalar equations of one row, which are solved together as one system. Elsewhere a row is one constraint,
+            however many equations it has; the argument keeps its public name.
         unit_gradients: True when each gradient has length one wherever it is defined: the solver then knows the
             generalised inverse mass before it has evaluated the row. The registry tests check the claim.
         gradient_squares: Compiled `gradient_squares(p)`: square of the length of each gradient wherever it is defined,

@@ -22,8 +22,8 @@ class Starts(Record):
     start = Field(np.int64, doc="first point of the cell")
 
 
-class Frame(Record):
-    """One row: the grid."""
+class GridBounds(Record):
+    """One row: where the grid is and how many cells it has."""
 
     low = Field(np.float64, 3, unit="m")
     edge = Field(np.float64, unit="m")
@@ -36,7 +36,7 @@ class Cells:
 
     points: Points
     starts: Starts
-    frame: Frame
+    bounds: GridBounds
 
 
 def sort_into_cells(points: NDArray[np.float64], edge: float) -> Cells:
@@ -48,5 +48,5 @@ def sort_into_cells(points: NDArray[np.float64], edge: float) -> Cells:
     counts = (np.floor(extent / edge) + 1.0).astype(np.int64)
     cells = np.minimum(((points - low) / edge).astype(np.int64), counts - 1)
     order, starts = counting_sort((cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2], int(counts.prod()))
-    frame = Frame(low=low[None].astype(np.float64), edge=np.array([edge]), counts=counts[None])
-    return Cells(Points(place=np.ascontiguousarray(points, np.float64), by_cell=order), Starts(start=starts), frame)
+    bounds = GridBounds(low=low[None].astype(np.float64), edge=np.array([edge]), counts=counts[None])
+    return Cells(Points(place=np.ascontiguousarray(points, np.float64), by_cell=order), Starts(start=starts), bounds)

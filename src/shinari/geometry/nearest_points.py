@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from shinari.compute import Field, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.geometry.cells import Frame, Points, Starts, sort_into_cells
+from shinari.geometry.cells import GridBounds, Points, Starts, sort_into_cells
 
 
 def nearest(
@@ -30,7 +30,7 @@ def nearest(
     queries = Queries(place=np.ascontiguousarray(places, np.float64))
     found = Found(point=np.full(len(places) * count, -1), square=np.full(len(places) * count, np.inf))
     run_once(
-        find_nearest, queries, found, cells.points, cells.starts, cells.frame, count, count=len(places), grain=64
+        find_nearest, queries, found, cells.points, cells.starts, cells.bounds, count, count=len(places), grain=64
     )  # fmt: skip
     return found.point.reshape(-1, count), found.square.reshape(-1, count)
 
@@ -55,10 +55,12 @@ def cell_along(x, low, edge, count):
 
 
 @kernel(fastmath=STEADY)
-def find_nearest(i, queries: Queries, found: Found, points: Points, starts: Starts, frame: Frame, number: np.int64):
+def find_nearest(
+    i, queries: Queries, found: Found, points: Points, starts: Starts, bounds: GridBounds, number: np.int64
+):
     """Look in rings of cells around a place, until no nearer point can be in the next."""
-    place, low, edge = queries.place[i], frame.low[0], frame.edge[0]
-    nx, ny, nz = frame.counts[0]
+    place, low, edge = queries.place[i], bounds.low[0], bounds.edge[0]
+    nx, ny, nz = bounds.counts[0]
     cx, cy = cell_along(place[0], low[0], edge, nx), cell_along(place[1], low[1], edge, ny)
     cz = cell_along(place[2], low[2], edge, nz)
     for ring in range(max(nx, max(ny, nz))):

@@ -19,7 +19,7 @@ from shinari.io.frame_queue import FrameQueueFrames, frame_dtype
 from shinari.io.npz import NpzFrames
 from shinari.io.results import Frame, Layout, frame_shapes
 from shinari.io.vtkhdf_reader import VtkhdfFrames
-from shinari.partial import reason
+from shinari.partial_files import reason
 
 CHUNK_BYTES = 16 * 2**20
 """Bytes of frames that are in memory at a time while they are gathered."""

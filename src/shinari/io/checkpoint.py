@@ -37,7 +37,7 @@ from shinari.io.vtkhdf import Stream, VtkhdfWriter
 from shinari.model.model import Model
 from shinari.model.state import array_layout
 from shinari.model.system_model import SystemModel
-from shinari.partial import check_target, discard, publish, reason, reserve
+from shinari.partial_files import check_target, discard, publish, reason, reserve
 from shinari.version import __version__
 
 FORMAT = 3

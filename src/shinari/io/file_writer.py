@@ -8,11 +8,14 @@ from typing import NoReturn, Self
 
 from shinari.errors import FileError, ShinariError
 from shinari.io.results import Frame, Layout, check_frame
-from shinari.partial import check_target, reason
+from shinari.partial_files import check_target, reason
 
 
 class FileWriter(ABC):
-    """What the writers share: the state, the checks and the errors; the formats fill in four methods.
+    """What the writers share: the state, the checks and the errors; the formats fill in five methods.
+
+    A format that can be written frame by frame derives from this class; see `shinari.io.pc2`. One that needs all frames
+    is a function for `shinari.io.frame_queue.FrameQueueWriter`, which has the five methods.
 
     Attributes:
         path: Where the result goes, absolute.

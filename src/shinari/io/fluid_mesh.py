@@ -17,14 +17,14 @@ def fluid_mesh(part: Part, layout: Layout, frame: Any) -> tuple[np.ndarray, np.n
     Raises:
         MissingExtraError: pysplashsurf is not installed.
     """
-    points = frame_value(frame, "positions")[part.start : part.stop]
+    points = _frame_value(frame, "positions")[part.start : part.stop]
     if part.varies:
-        points = points[frame_value(frame, "drawn")[layout.varying[part.name]]]
+        points = points[_frame_value(frame, "drawn")[layout.varying[part.name]]]
     # the particles are as thick as their spacing
     vertices, faces = reconstruct(points, 2.0 * part.radius)
     return vertices.astype(np.float32), faces.astype(np.int32)
 
 
-def frame_value(frame: Any, name: str) -> np.ndarray:
+def _frame_value(frame: Any, name: str) -> np.ndarray:
     """An array of a frame, or of a record of the spool."""
     return np.asarray(frame[name] if isinstance(frame, np.void) else getattr(frame, name))

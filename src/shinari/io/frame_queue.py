@@ -16,7 +16,7 @@ from shinari.errors import FileError
 from shinari.io.file_writer import FileWriter
 from shinari.io.npz import read_description, write_description
 from shinari.io.results import Frame, Layout, frame_shapes
-from shinari.partial import discard, publish, reason, reserve
+from shinari.partial_files import discard, publish, reason, reserve
 
 HEADER_MARGIN = 24
 """Characters left for the count in the header: it must keep its length as the count grows."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from shinari.errors import FileError
 from shinari.io.frame_queue import FrameQueueWriter
-from shinari.io.mapped import each_frame
+from shinari.io.mapped_frames import each_frame
 from shinari.io.results import Frame, Layout, body_color, frame_shapes
 from shinari.io.vertex_animation import AnimatedMesh, animated_meshes
 

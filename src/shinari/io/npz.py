@@ -41,7 +41,7 @@ from shinari.io.results import (
     Part,
     frame_shapes,
 )
-from shinari.partial import reason
+from shinari.partial_files import reason
 
 SMALL = 2**16
 """Arrays up to so many bytes are read at once."""

@@ -33,7 +33,7 @@ from shinari.io.file_writer import FileWriter
 from shinari.io.results import BodyPoints, Frame, Layout
 from shinari.io.usd import different
 from shinari.io.vertex_animation import AnimatedMesh, animated_meshes
-from shinari.partial import reserve
+from shinari.partial_files import reserve
 
 HEADER = struct.Struct("<12siiffi")
 

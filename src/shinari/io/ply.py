@@ -25,7 +25,7 @@ from shinari.geometry.files.ply_reader import face_bytes
 from shinari.io.file_writer import FileWriter
 from shinari.io.fluid_mesh import fluid_mesh
 from shinari.io.results import BodyPoints, Frame, Layout, body_color, frame_shapes, part_color
-from shinari.partial import reserve
+from shinari.partial_files import reserve
 
 PROPERTIES = {
     "position": ("float x", "float y", "float z"),

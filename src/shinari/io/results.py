@@ -217,7 +217,7 @@ class Frame:
 
 
 class Writer(Protocol):
-    """Something that takes the frames of a run, one after the other.
+    """Takes the frames of a run, one after the other. Formats derive from `shinari.io.file_writer.FileWriter`.
 
     As a context manager it closes itself. When the block ends with an error other than Ctrl-C, the run has failed: an
     earlier file of the same name stays as it was, and the frames so far are left beside it under a name that the error

@@ -34,8 +34,8 @@ from shinari.api.scene import Scene
 from shinari.errors import FileError, SceneError, ShinariError
 from shinari.io import scene_schema as schema
 from shinari.io import schema_objects as objects
+from shinari.io.scene_fields import material_of, pin
 from shinari.io.scene_fluids import add_emitter, add_fluid, add_grains, add_sink
-from shinari.io.scene_materials import material_of, pin
 from shinari.io.scene_solids import add_collider, add_joint, add_rigid_body, inside, motion_of
 from shinari.model.settings import Settings
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle

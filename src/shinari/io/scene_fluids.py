@@ -9,7 +9,7 @@ import numpy as np
 from shinari.api.scene import Scene
 from shinari.errors import SceneError
 from shinari.io import schema_fluids as fluids
-from shinari.io.scene_materials import material_of, pin
+from shinari.io.scene_fields import material_of, pin
 from shinari.io.scene_solids import inside, motion_of, shape_of
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial

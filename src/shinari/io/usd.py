@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError
-from shinari.io.mapped import each_frame
+from shinari.io.mapped_frames import each_frame
 from shinari.io.results import Body, Layout, body_color, part_color
 from shinari.io.usd_parts import Color, Put, define_part, describe, extent_of, pxr, set_faces, vectors
 

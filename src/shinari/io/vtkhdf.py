@@ -35,7 +35,7 @@ import numpy as np
 from shinari.errors import require
 from shinari.io.file_writer import FileWriter
 from shinari.io.results import BODY_FIELDS, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
-from shinari.partial import discard, publish, reserve
+from shinari.partial_files import discard, publish, reserve
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""

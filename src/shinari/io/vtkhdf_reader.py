@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.errors import FileError, require
 from shinari.io.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, Layout, Part, frame_shapes
-from shinari.partial import reason
+from shinari.partial_files import reason
 
 POINT_FIELDS = {
     "positions": "Points",

@@ -44,7 +44,8 @@ class System:
 
     Attributes:
         order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
-            30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 acceleration, 70 grabs, 80 to 89 failure.
+            30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 moving targets and acceleration, 70 grabs,
+            80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in turns with other systems.
         repeated: Whether it solves something else anew in each turn.
     """

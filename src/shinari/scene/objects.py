@@ -129,7 +129,7 @@ class Volume:
     """A closed mesh that keeps its volume.
 
     Attributes:
-        label: Name of the object whose surface it is.
+        object_name: Name of the object whose surface it is.
         faces: Global particle indices of its triangles, outward, (F, 3).
         volume: Volume that it is to have [m^3].
         compliance: Change of the volume by the pressure [m^3/Pa].

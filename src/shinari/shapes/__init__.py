@@ -1,7 +1,24 @@
 """One file for each shape: its description, mass, drawing, scene-file table, and the functions that kernels call.
 
-Importing this package registers the shapes that come with shinari; a file that is added here is found. No other package
-switches on kinds of shapes: host code calls the methods of `Shape`, kernels call `shinari.shapes.kernels.dispatch`.
+Importing this package registers the shapes that come with shinari; a file that is added here is found. Host code calls
+the methods of `Shape`, kernels call `shinari.shapes.kernels.dispatch`; that is all that a new shape needs.
+
+Some modules switch on kinds as well. Each does so for an algorithm of its own, and takes the general one for every
+other shape. A new shape needs no such case:
+
+    meshes and hulls, which have fields and tables
+        collision/narrow/convex.py, collision/narrow/field_points.py, collision/narrow/fields.py,
+        collision/narrow/round.py, systems/rigid/body_shapes.py, systems/rigid/contact/collision_shapes.py
+    closed forms of pairs of bodies
+        systems/rigid/contact/pairs.py
+    particles near planes and containers
+        systems/colliders/detection.py, systems/colliders/collide.py, systems/colliders/start_overlaps.py
+    density of fluids at planes, boxes and containers
+        systems/fluid/wall_kernels.py
+    filling of containers, levels of fluids
+        api/fill_containers.py, api/add_fluids.py
+    joints of robots to the ground
+        io/robots/mechanism.py
 """
 
 from importlib import import_module

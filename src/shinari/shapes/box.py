@@ -190,11 +190,10 @@ class BoxTable(Table, tag_field="type", tag="box"):
     inside: bool = False
 
 
-CONTAINER = register(Box, "container", kind=1, variant="container", distance=distance, common=True, table=BoxTable).kind
+CONTAINER = register(Box, "container", variant="container", distance=distance, common=True, table=BoxTable).kind
 BOX = register(
     Box,
     "box",
-    kind=3,
     distance=distance,
     support=support,
     feature=feature,

@@ -127,7 +127,6 @@ class CapsuleTable(Table, tag_field="type", tag="capsule"):
 CAPSULE = register(
     Capsule,
     "capsule",
-    kind=4,
     distance=distance,
     support=support,
     feature=feature,

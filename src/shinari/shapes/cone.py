@@ -163,7 +163,6 @@ class ConeTable(Table, tag_field="type", tag="cone"):
 CONE = register(
     Cone,
     "cone",
-    kind=6,
     distance=distance,
     support=support,
     feature=feature,

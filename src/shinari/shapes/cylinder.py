@@ -134,7 +134,6 @@ class CylinderTable(Table, tag_field="type", tag="cylinder"):
 CYLINDER = register(
     Cylinder,
     "cylinder",
-    kind=5,
     distance=distance,
     support=support,
     feature=feature,

@@ -110,4 +110,4 @@ class HeightfieldTable(Table, tag_field="type", tag="heightfield"):
     depth: Positive | None = None
 
 
-register(Heightfield, "heightfield", kind=10_003, table=HeightfieldTable)
+register(Heightfield, "heightfield", table=HeightfieldTable)

@@ -270,7 +270,6 @@ def _read(table: HullTable, path_of: Callable[[str], Any]) -> ConvexHull:
 HULL = register(
     ConvexHull,
     "hull",
-    kind=10_002,
     support=support,
     axis=axis,
     face=face,

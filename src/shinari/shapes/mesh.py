@@ -197,5 +197,5 @@ def _read(table: MeshTable, path_of: Callable[[str], Any]) -> Mesh:
     return Mesh(path_of(table.path), solid=table.solid, thickness=table.thickness)
 
 
-MESH = register(Mesh, "mesh", kind=10_000, angular=True, table=MeshTable, read=_read).kind
-MESH_SHEET = register(Mesh, "sheet", kind=10_001, variant="sheet", angular=True, table=MeshTable, read=_read).kind
+MESH = register(Mesh, "mesh", angular=True, table=MeshTable, read=_read).kind
+MESH_SHEET = register(Mesh, "sheet", variant="sheet", angular=True, table=MeshTable, read=_read).kind

@@ -94,4 +94,4 @@ class PlaneTable(Table, tag_field="type", tag="plane"):
     offset: float = 0.0
 
 
-PLANE = register(Plane, "plane", kind=0, distance=distance, common=True, flat=True, table=PlaneTable).kind
+PLANE = register(Plane, "plane", distance=distance, common=True, flat=True, table=PlaneTable).kind

@@ -1,8 +1,9 @@
 """The table of shape types: everything that kernels and scene files need of a shape is in its registration.
 
-Kinds are numbers whose order says what a solid is: up to `LAST_UNBOUNDED` it is solid without end beyond its surface;
-up to `LAST_CONVEX` it is convex; the others are meshes, hulls and shapes that may be hollow. A fast point can come out
-on the far side of what is bounded, and has to be stopped on its path.
+Kernels know a type by its kind, a number; all kinds are in the table `KINDS`. Their order says what a solid is: up to
+`LAST_UNBOUNDED` it is solid without end beyond its surface; up to `LAST_CONVEX` it is convex; the others are meshes,
+hulls and shapes that may be hollow. A fast point can come out on the far side of what is bounded, and has to be stopped
+on its path. A new shape needs no line in the table: it gets the next free number of its range.
 """
 
 import inspect
@@ -16,7 +17,24 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.shapes.base import Shape
 
-LAST_UNBOUNDED = 1
+KINDS = {
+    # solid without end beyond the surface
+    "plane": 0,
+    "container": 1,
+    # convex and bounded
+    "sphere": 2,
+    "box": 3,
+    "capsule": 4,
+    "cylinder": 5,
+    "cone": 6,
+    # others
+    "mesh": 10_000,
+    "sheet": 10_001,
+    "hull": 10_002,
+    "heightfield": 10_003,
+}
+"""Kinds of the types that come with the package, by name. They are constants of compiled kernels."""
+LAST_UNBOUNDED = KINDS["container"]
 FIRST_FREE_CONVEX, LAST_CONVEX = 16, 9_999
 FIRST_FREE_OTHER = 20_000
 NUMBERS = 4
@@ -36,8 +54,9 @@ class ShapeType:
         kind: Number that kernels know it by.
         variant: Which `Shape.variant` of the class it is.
         distance: `distance(q, s)`: signed distance [m], and unit vector out of the solid. None: its mesh stands for it.
-        support: `support(d, s)`: the point of the core farthest along d, of any length. None: it is not convex, or has
-            no end; its mesh stands for it in contacts between bodies.
+        support: `support(d, s)`: the point of the core farthest along d, of any length. The core, thickened by the
+            radius that `Shape.core` gives, is the solid; with the default radius of 0 it is the solid itself. None: the
+            shape is not convex, or has no end; its mesh stands for it in contacts between bodies.
         feature: `feature(q, s, n, nearest, one, zero)`: like which point, line or plane the surface nearest to q is: a
             point of it, 1 for each axis that counts (0 along a line), and whether it is a plane; n is the normal there,
             one and zero are constants of the precision. None: the nearest point.
@@ -85,8 +104,10 @@ _TYPES: dict[int, ShapeType] = {}
 _BY_CLASS: dict[tuple[type, str], ShapeType] = {}
 
 
-def register(shape: type[Shape], name: str, kind: int, **given: Any) -> ShapeType:
-    """Enter a type of the package, see `ShapeType`."""
+def register(shape: type[Shape], name: str, kind: int | None = None, **given: Any) -> ShapeType:
+    """Enter a type of the package, see `ShapeType`; its kind is that of `KINDS`, or the next free one of its range."""
+    if kind is None:
+        kind = KINDS[name] if name in KINDS else free_kind(convex=given.get("support") is not None)
     shape_type = ShapeType(name, shape, kind, **given)
     _TYPES[kind] = _BY_CLASS[shape, shape_type.variant] = shape_type
     return shape_type
@@ -112,8 +133,10 @@ def register_shape(
 
     Args:
         shape: The class.
-        support: Compiled `support(d, s)`: the point of the solid farthest along a direction d of any length but zero,
-            in the axes of the shape [m], as a tuple of three. `s` are its four numbers, 0 where fewer are given.
+        support: Compiled `support(d, s)`: the point of the core farthest along a direction d of any length but zero, in
+            the axes of the shape [m], as a tuple of three. `s` are its four numbers, 0 where fewer are given. The core
+            is the solid itself, unless the method `core` of the class gives a radius; then `distance`, `surface` and
+            `bounds` have to be given, too.
         distance: Compiled `distance(q, s)`: signed distance [m] of a point q from the surface, negative inside, and the
             unit vector out of the solid there. It must not be more than the true distance.
         curved: Whether it rolls on a round side; False for a convex shape with flat faces.

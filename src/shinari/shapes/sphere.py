@@ -88,7 +88,6 @@ class SphereTable(Table, tag_field="type", tag="sphere"):
 SPHERE = register(
     Sphere,
     "sphere",
-    kind=2,
     distance=distance,
     support=support,
     feature=feature,

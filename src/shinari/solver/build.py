@@ -112,7 +112,11 @@ def surface_numbers(scene: Contents, real: type) -> np.ndarray:
 
 
 def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
-    """Models of all systems that the scene may need. A system finds those that stand before it when it is bound."""
+    """Models of all systems that the scene may need. A system finds those that stand before it when it is bound.
+
+    Systems of equal `order` take part in this order, too: rods, shape matching, volumes, attachments and fluids share
+    50, plastic flow and tangles 81. The table of orders and phases is in docs/decisions/systems.md.
+    """
     slots, real = model.slots, model.real
     found = (
         RowsModel(),

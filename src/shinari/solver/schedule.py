@@ -20,7 +20,7 @@ from shinari.solver.particle_motion import ParticleMotion
 if TYPE_CHECKING:
     from shinari.systems.grabs.queries import Grab
 
-Recorder = Callable[[Program, Sequence[System], Clock, Settings], None]
+RecordStep = Callable[[Program, Sequence[System], Clock, Settings], None]
 T = TypeVar("T")
 
 
@@ -70,7 +70,7 @@ class SystemList:
         """Take over what the user wrote."""
         self._read.run(threads)
 
-    def prepare(self, record: Recorder) -> Program:
+    def prepare(self, record: RecordStep) -> Program:
         """The program of a step, with all its kernels loaded or compiled."""
         if self._program is None:
             self._program = Program()
@@ -82,7 +82,7 @@ class SystemList:
                 raise SceneError(str(error)) from error
         return self._program
 
-    def advance(self, threads: int, record: Recorder) -> bool:
+    def advance(self, threads: int, record: RecordStep) -> bool:
         """Run a step; False when it was stopped."""
         return self.prepare(record).run(threads)
 

@@ -3,7 +3,8 @@
 Mueller et al. 2006, algorithm 1 (predict, project, derive the velocity); Macklin et al. 2016, algorithm 1
 (multipliers); Macklin et al. 2019, Small Steps, algorithm 1 (substeps, the multipliers zeroed in each).
 
-It is recorded once; a compiled loop replays it. Between the first and the last substep no Python runs.
+It is recorded once; a compiled loop replays it. Between the first and the last substep no Python runs. `docs/step.md`
+follows it from `Simulation.step` to the machine code.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,15 @@ from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System, Turns, begin_turns, conclude_turn, record
 from shinari.solver.schedule import SystemList
+
+PHASES = (
+    "begin", "forces", "detect", "predict", "project", "contacts", "between", "overlap", "settle", "velocities",
+    "restitution", "finish", "check", "end",
+)  # fmt: skip
+"""The phases in the order of a step; `System.record_<phase>` says what each is for.
+
+`begin` comes before the first substep, `check` and `end` after the last. An iteration is `project` and `contacts`, and
+then turns of `between`, `contacts` and `overlap`."""
 
 # Contacts are solved in turns: what a collider gives to the lowest layer of a stack has to reach the others. There are
 # more turns while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a

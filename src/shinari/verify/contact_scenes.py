@@ -30,7 +30,7 @@ class Case:
         scene: The scene.
         seconds: How long to run it [s].
         gap: Distance that surfaces keep [m].
-        collider_contacts: Signed distance [m] of points in the frame of a collider, by its index.
+        solids: Signed distance [m] of points in the frame of a collider, by its index.
         mesh: Vertices and faces of a mesh collider at the origin, or None.
         drive: Writes before each step where pinned particles are to be at its end; None: they stay.
         settings: Settings of the simulation.

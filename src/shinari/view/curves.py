@@ -10,7 +10,7 @@ import numpy as np
 from shinari.errors import FileError, SceneError, require
 from shinari.io.cache import Cache
 from shinari.io.results import MEASURES
-from shinari.partial import check_target, discard, publish, reason, reserve
+from shinari.partial_files import check_target, discard, publish, reason, reserve
 
 CURVES = ("energy", "momentum", "residual", "strain")
 """What can be plotted."""

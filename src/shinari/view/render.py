@@ -15,7 +15,7 @@ from shinari.errors import FileError, SceneError, require
 from shinari.io.cache import Cache, open_cache
 from shinari.io.frame_queue import frame_of_record
 from shinari.io.results import Frame, Layout
-from shinari.partial import check_target, discard, publish, reason, reserve
+from shinari.partial_files import check_target, discard, publish, reason, reserve
 from shinari.view import video
 from shinari.view.camera import Camera
 from shinari.view.colours import MEASURED_MODES, MODES, Colouring

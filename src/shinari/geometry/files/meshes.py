@@ -23,7 +23,7 @@ from shinari import check
 from shinari.errors import FileError
 from shinari.geometry.files.obj import format_obj, parse_obj
 from shinari.geometry.files.ply_reader import face_bytes, parse_ply
-from shinari.partial import check_target, discard, publish, reason, reserve
+from shinari.partial_files import check_target, discard, publish, reason, reserve
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
 GLTF_TRIANGLES, GLTF_STRIP = 4, 5

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shinari.errors import FileError, MissingExtraError, require
 from shinari.geometry.tetrahedra.check import orient
-from shinari.partial import reason
+from shinari.partial_files import reason
 
 EXTENSIONS = (".node", ".ele", ".msh", ".vtk", ".vtu")
 

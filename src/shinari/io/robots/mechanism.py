@@ -9,7 +9,7 @@ from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
-from shinari.partial import reason
+from shinari.partial_files import reason
 from shinari.shapes.plane import Plane
 
 FREE, BALL, SLIDE, HINGE = range(4)

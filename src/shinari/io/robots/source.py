@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from shinari import check
 from shinari.errors import FileError
-from shinari.partial import reason
+from shinari.partial_files import reason
 
 MESHES = (".stl", ".obj", ".msh")
 """Formats of meshes that MuJoCo reads."""

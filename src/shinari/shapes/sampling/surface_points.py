@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shinari.compute import Field, Record, kernel
 from shinari.compute.program import run_once
 from shinari.errors import SceneError
-from shinari.geometry.cells import Frame, Points, Starts, sort_into_cells
+from shinari.geometry.cells import GridBounds, Points, Starts, sort_into_cells
 from shinari.shapes.base import Shape, shape_mesh
 from shinari.shapes.box import Box
 from shinari.shapes.kernels.encode import signed_distance
@@ -120,7 +120,7 @@ def _sink(shape: Shape, points: NDArray[np.float64], spacing: float, depth: floa
 def _thinned(points: NDArray[np.float64], apart: float) -> NDArray[np.int64]:
     """Points that stay when each one removes all later ones nearer than a distance."""
     cells, stays = sort_into_cells(points, apart), Stays(stays=np.ones(len(points), bool))
-    run_once(thin, cells.points, cells.starts, cells.frame, stays, apart * apart, count=1)
+    run_once(thin, cells.points, cells.starts, cells.bounds, stays, apart * apart, count=1)
     return np.flatnonzero(stays.stays)
 
 
@@ -131,10 +131,10 @@ class Stays(Record):
 
 
 @kernel(fastmath=frozenset())
-def thin(_, points: Points, starts: Starts, frame: Frame, stays: Stays, squared: np.float64):
+def thin(_, points: Points, starts: Starts, bounds: GridBounds, stays: Stays, squared: np.float64):
     """Go through the points in their order; each that stays removes all others nearer than a distance."""
-    low, edge = frame.low[0], frame.edge[0]
-    nx, ny, nz = frame.counts[0]
+    low, edge = bounds.low[0], bounds.edge[0]
+    nx, ny, nz = bounds.counts[0]
     for p in range(len(points)):
         if stays.stays[p]:
             q = points.place[p]

@@ -188,7 +188,7 @@ class Fluid(System):
         self.solve.count[0], self.solve.parts[0] = len(active), -(-len(active) // PART)
         for boundary in self.boundaries:
             boundary.begin()
-        for effect in self.effects:
+        for effect in (*self.forces, *self.effects):
             effect.begin(self, ends)
 
     # ---- phases ----

@@ -62,7 +62,7 @@ class Walls:
     """Colliders and bodies that a fluid lies against; a boundary, see `shinari.systems.fluid.system.Boundary`.
 
     Attributes:
-        collider_contacts: Solids that count: colliders, then pieces of bodies.
+        solids: Solids that count: colliders, then pieces of bodies.
         clearances: What is known of the distance of particles from meshes that do not move.
     """
 

@@ -43,7 +43,7 @@ class VolumesModel(SystemModel):
     """Closed meshes that keep their volume.
 
     Attributes:
-        object_ranges: Which of the objects each mesh is the surface of, (K,) int64.
+        objects: Which of the objects each mesh is the surface of, (K,) int64.
         triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
         face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
         vertices: Particles of all meshes, mesh after mesh, (V,) uint32.

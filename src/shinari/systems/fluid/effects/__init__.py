@@ -10,8 +10,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from shinari.systems.fluid.effects.apply_forces import Forces
 from shinari.systems.fluid.effects.base import Effect
-from shinari.systems.fluid.effects.forces import Forces
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.model import FluidModel
@@ -41,6 +41,18 @@ def effects_of(fluids: "FluidModel", h: float, real: type, windy: bool) -> list[
 
 def _asked(fluids: "FluidModel", phase: str) -> list[type[Effect]]:
     """Effects of a phase that a material asks for, in their order."""
-    known = [effect for effect in Effect.__subclasses__() if getattr(effect, "phase", None) == phase]
+    known = [effect for effect in known_effects() if effect.phase == phase]
     asked = [e for e in known if any(getattr(material, e.field) > 0.0 for material in fluids.materials)]
     return sorted(asked, key=lambda effect: effect.order)
+
+
+def known_effects(base: type[Effect] = Effect) -> list[type[Effect]]:
+    """All classes below one that have a field, without those that a class derived from them replaces."""
+    found = []
+    for effect in base.__subclasses__():
+        derived = known_effects(effect)
+        field = getattr(effect, "field", None)
+        if field is not None and all(other.field != field for other in derived):
+            found.append(effect)
+        found += derived
+    return found

@@ -25,8 +25,12 @@ def coefficients(values: np.ndarray, precision: type) -> Coefficients:
 class Effect:
     """A change of positions or velocities of the particles of a fluid.
 
+    Every class below this one that has a `field` is an effect, at whatever depth. One that is derived from another
+    effect and has the same field replaces it; a base class that effects share has no field.
+
     Attributes:
-        field: Field of the fluid's material that asks for it by a value above zero.
+        field: Name of a number in `FluidMaterial`. The effect takes part if that is above zero in one of the fluids of
+            the scene; zero, a negative number and False mean none.
         phase: `"force"`: adds to the velocities that move the particles at the start of a substep; `"position"`:
             changes the positions after that; `"velocity"`: changes the velocities at the end.
         order: Place among the effects of its phase.
@@ -42,7 +46,7 @@ class Effect:
         """Bind the effect to fluids; h is the substep [s], real the type of the arrays."""
 
     def begin(self, fluid: "Fluid", ends: np.ndarray) -> None:
-        """A step begins whose substeps have these ends [s]."""
+        """A step begins whose substeps have these ends [s]; called once a step, whatever the phase of the effect."""
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Record the change of `fluid.rows`."""

@@ -51,7 +51,7 @@ class CollisionShapes(NamedTuple):
         arrays: What kernels read of them.
         shapes: The convex ones; the first number of a mesh is that of its field.
         fields: Distance fields of the meshes.
-        collider_contacts: The shapes as a user gave them; the walls of containers.
+        solids: The shapes as a user gave them; the walls of containers.
         meshes: The meshes, in the order of their fields.
         frame_count: Number of frames: bodies, the world, colliders.
         body_count: Number of bodies, whose frames come first.

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shinari.compute import Program, kernel, real
 from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.gather import move
@@ -29,6 +31,11 @@ class Forces(Effect):
 
     def __init__(self, forces: list[Effect], h: float) -> None:
         self._forces, self._h = forces, h
+
+    def begin(self, fluid: "Fluid", ends: np.ndarray) -> None:
+        """A step begins: for each of the forces, too."""
+        for force in self._forces:
+            force.begin(fluid, ends)
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the positions."""

@@ -1,4 +1,4 @@
-"""Materials and pins of the objects of a scene file."""
+"""Fields that the tables of all objects of a scene file share: materials and pins."""
 
 from typing import Any
 

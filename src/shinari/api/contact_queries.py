@@ -1,4 +1,4 @@
-"""Contacts as the user sees them: where, between which objects, and how hard."""
+"""The query `Simulation.contacts`: the contact impulses of all systems, see `collision.report`, as a user sees them."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from shinari.model.model import Model
 from shinari.model.state import State
 
 
-def report(contact_impulses: ContactImpulses, model: Model, state: State, dt: float) -> Contacts:
+def contacts_of_step(contact_impulses: ContactImpulses, model: Model, state: State, dt: float) -> Contacts:
     """Contacts of a step of length dt [s]."""
     p, b = contact_impulses.particles, contact_impulses.weights
     world = state.origins[model.groups[p]] + state.x[p, :3]
