@@ -365,7 +365,7 @@ method(RodHandle, "clamp", lambda: solids()["rod"], segments=[0])
 # --- simulations ------------------------------------------------------------------------------------------------------
 
 for _name in ("positions", "velocities", "pinned", "active", "material", "surface"):
-    _given = "thing" if _name == "material" else "handle"
+    _given = "target" if _name == "material" else "handle"
     method(sn.Simulation, _name, SOLIDS, **{_given: named("cloth")})
 method(sn.Simulation, "surface", BODIES, "of a body", handle=named("a"))
 method(sn.Simulation, "pin", SOLIDS, handle=named("rope"), indices=[0])
@@ -383,8 +383,8 @@ method(sn.Simulation, "forces", BODIES, "of a joint", of=named("hinge"))
 method(sn.Simulation, "strains", SOLIDS, of="distance")
 method(sn.Simulation, "angular_momentum", SOLIDS, about=(0.0, 1.0, 0.0))
 method(sn.Simulation, "change", SOLIDS, substeps=3, gravity=(0.0, -1.0, 0.0), wind=(1.0, 0.0, 0.0))
-method(sn.Simulation, "change_material", SOLIDS, things=named("rope"), stretch_compliance=1e-3)
-method(sn.Simulation, "change_material", SOLIDS, "of several", things=["cloth", "rope"], damping=0.1, friction=0.1)
+method(sn.Simulation, "change_material", SOLIDS, targets=named("rope"), stretch_compliance=1e-3)
+method(sn.Simulation, "change_material", SOLIDS, "of several", targets=["cloth", "rope"], damping=0.1, friction=0.1)
 method(sn.Simulation, "take_changes", SOLIDS,
        changes={"damping": 0.1, "materials": {"rope": sn.RopeMaterial(damping=0.1)}})  # fmt: skip
 for _name in ("pose", "body_surface"):
