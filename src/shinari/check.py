@@ -24,6 +24,8 @@ from shinari.errors import FileError, SceneError
 T = TypeVar("T")
 LONGEST = 80
 """Characters that a message spends on a value."""
+LONGEST_MESSAGE = 300
+"""Characters that a message spends on a text of another library."""
 MOST_CHOICES = 20
 """Choices that a message lists."""
 LONGEST_TEXT = 200
@@ -300,7 +302,7 @@ def path(label: str, field: str, value: Any) -> Path:
     if not raw or b"\0" in raw:
         raise FileError(f"{label}: {field}: expected a path, got {short(value)}")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(os.fsencode(os.sep)))) > _LONGEST_NAME:
-        raise FileError(f"{label}: {field}: is too long for a path, {len(raw)} characters: {short(value)}")
+        raise FileError(f"{label}: {field}: is too long for a path, {len(raw)} characters: {short(text)}")
     return Path(os.fsdecode(raw))
 
 
@@ -412,6 +414,22 @@ def short(value: Any) -> str:
     except Exception:  # an object of which no text can be made
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def plain(text: str, longest: int = LONGEST, most: int = LONGEST_MESSAGE) -> str:
+    """A text that repeats what was given, on one line: long words, and the whole if it is long, without their middle.
+
+    Args:
+        text: The text.
+        longest: Characters of its longest word.
+        most: Characters of the whole.
+    """
+    words = (_without_middle(word, longest) for word in text.split())
+    return _without_middle(" ".join(words), most)
+
+
+def _without_middle(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-(most // 2) :]}"
 
 
 def told(name: Any) -> str:

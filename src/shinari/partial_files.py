@@ -8,6 +8,7 @@ partial file kept from before, never share one.
 import os
 from pathlib import Path
 
+from shinari import check
 from shinari.errors import FileError
 
 
@@ -15,9 +16,9 @@ def check_target(path: str | os.PathLike) -> Path:
     """Absolute path of a file to write; its folder is made when missing, links are followed.
 
     Raises:
-        FileError: The path is a folder, may not be overwritten, or its folder cannot be made.
+        FileError: The path is too long or a folder, may not be overwritten, or its folder cannot be made.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(check.path("output", "path", path)))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -310,7 +310,7 @@ def shinari(*arguments: str, **environment: str) -> tuple[dict, str]:
     """The JSON that a command prints in a process of its own, and what it says on standard error."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SHINARI_COMPILE_PROCESSES": "2", **environment}
     command = [sys.executable, "-m", "shinari.cli", *arguments]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=900)
     return json.loads(done.stdout or "null"), done.stderr
 
 

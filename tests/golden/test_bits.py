@@ -72,7 +72,7 @@ def hashes(cases: list, threads: list[int]) -> dict[str, str]:
         capture_output=True,
         text=True,
         env=environment,
-        timeout=600,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

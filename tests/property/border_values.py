@@ -64,6 +64,7 @@ TEXTS: dict[str, Any] = {
     "empty text": "",
     "text": "x",
     "text of 5,000 characters": "x" * 5000,
+    "2,500 words": "x " * 2500,
     "text of many lines": "a\nb\0c",
     "surrogate": "\ud800",
     "bytes": b"x",

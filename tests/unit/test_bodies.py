@@ -190,7 +190,7 @@ hull = sn.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))
 scene.add_rigid_body(sn.Compound([hull, (sn.Sphere(1.0), (1, 0, 0))]))
 print([name for name in ("numba", "trimesh", "scipy") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=900)
     assert done.stdout.strip() == "[]"
 
 

@@ -36,7 +36,7 @@ def run(script: str, *arguments: str, **environment: str) -> tuple[str, str]:
     paths = [str(Path(sn.__file__).parents[1]), str(Path(__file__).parent)]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     command = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

@@ -212,6 +212,6 @@ def test_what_it_takes_to_add(add, use, files, tmp_path):
     assert {next((f for f in files if path.startswith(f)), path) for path in changed} == files
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", use], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", use], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.stdout == "found\n", done.stderr

@@ -325,7 +325,7 @@ def test_bits_depend_neither_on_threads_nor_on_what_is_cached(tmp_path):
             "PYTHONPATH": os.pathsep.join([str(Path(sn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
         }
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, timeout=300
+            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, timeout=900
         )
         assert done.returncode == 0, done.stderr
         results.append(done.stdout)

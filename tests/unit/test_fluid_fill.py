@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.geometry.motion import rotation_matrix
 
 SIZES = [(0.5, 0.5, 0.5), (1.0, 0.5, 0.6), (0.31, 0.52, 0.27), (0.2, 0.9, 0.4), (0.3, 0.4, 0.3)]
+
+
+def box(size: np.ndarray, inside: bool = False) -> sn.Box:
+    return sn.Box((float(size[0]), float(size[1]), float(size[2])), inside=inside)
 
 
 def nearest(points: np.ndarray) -> np.ndarray:
@@ -57,6 +62,49 @@ def test_a_thin_box_is_a_layer_with_its_mass() -> None:
     fluid = scene.add_fluid(sn.Box((0.3, 0.045, 0.3)), spacing=0.03)
     assert (fluid.positions[:, 1] == 0.0).all()
     assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * 0.3 * 0.045 * 0.3, rel=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.3, 0.5 * np.pi, -2.0])
+@pytest.mark.parametrize("walls", [1, 5])
+@pytest.mark.parametrize("spacing", [0.03, 0.045])
+def test_a_tank_that_is_turned_about_the_vertical_has_its_mass_and_volume(
+    angle: float, walls: int, spacing: float
+) -> None:
+    size, turn = np.array((0.31, 0.52, 0.27)), (np.cos(0.5 * angle), 0.0, np.sin(0.5 * angle), 0.0)
+    axes, middle = rotation_matrix(np.array(turn)), np.array((1.0, 2.0, 3.0))
+    scene = sn.Scene()
+    if walls == 1:
+        handles = [scene.add_collider(box(size, inside=True), position=middle, rotation=turn)]
+    else:
+        handles = []
+        for at in ((0, -1, 0), (1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1)):
+            along = np.abs(np.array(at))
+            wall = box(np.where(along, 0.1, size + 0.2))
+            place = middle + axes @ (at * (0.5 * size + 0.05))
+            handles.append(scene.add_collider(wall, position=place, rotation=turn))
+    fluid = scene.add_fluid(handles, spacing=spacing, fill_to=2.1)
+    volume = size[0] * size[2] * (0.1 + 0.5 * size[1])
+    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * volume, rel=1e-9)
+    assert len(fluid) * spacing**3 == pytest.approx(volume, rel=0.005)
+    local = (fluid.positions - middle) @ axes
+    assert (np.abs(local) <= 0.5 * (size - spacing) + 1e-9).all()
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+@pytest.mark.parametrize("spacing", [0.03, 0.037, 0.045])
+def test_a_solid_in_a_tank_leaves_out_no_more_than_a_spacing_around_it(spacing: float, angle: float) -> None:
+    """Points keep half a spacing from it, and it takes those of a lattice that may begin another half away."""
+    size, block, turn = (0.5, 0.5, 0.5), np.array((0.1, 0.15, 0.1)), (np.cos(0.5 * angle), 0, np.sin(0.5 * angle), 0)
+    scene = sn.Scene()
+    tank = scene.add_collider(sn.Box(size, inside=True), rotation=turn)
+    scene.add_collider(box(block), position=(0, -0.5 * size[1] + 0.5 * block[1], 0), rotation=turn)
+    fluid = scene.add_fluid(tank, spacing=spacing, fill_to=0.1)
+    whole = size[0] * size[2] * 0.35
+    most, least = whole - np.prod(block), whole - np.prod(block + np.array((2.0, 1.0, 2.0)) * spacing)
+    assert least < scene.groups[0].masses.sum() / 1000.0 < most
+    assert least < len(fluid) * spacing**3 < most
+    local = np.abs((fluid.positions - (0, -0.175, 0)) @ rotation_matrix(np.array(turn))) - 0.5 * block
+    assert np.linalg.norm(np.maximum(local, 0.0), axis=1).min() >= 0.5 * spacing - 1e-9
 
 
 @pytest.mark.parametrize(("shape", "volume", "width"), [

@@ -13,7 +13,7 @@ HEAVY = ("numba", "llvmlite", "trimesh", "h5py", "cyclopts", "rich", "scipy", "m
 def loaded_by(statements: str) -> set[str]:
     """Which of the heavy packages a fresh process has after the statements."""
     script = f"{statements}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=900)
     return set(done.stdout.split())
 
 

@@ -78,7 +78,7 @@ def test_a_limit_on_address_space_counts():
         "try: require_memory(2**31, 'a list')\n"
         "except MemoryLimitError as error: print('refused', error)\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
     assert result.stdout.startswith("refused a list: they need 2.00 GiB"), result.stderr
 
 

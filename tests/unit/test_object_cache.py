@@ -46,7 +46,7 @@ def command(script: str, folder: Path, **environment: str) -> dict:
 
 def run(folder: Path, script: str = SCENE, **environment: str) -> tuple[str, int, int, str]:
     """How a scene ends in a process of its own, kernels compiled and loaded, and what is said on standard error."""
-    done = subprocess.run(**command(script, folder, **environment), capture_output=True, timeout=300)
+    done = subprocess.run(**command(script, folder, **environment), capture_output=True, timeout=900)
     assert done.returncode == 0, done.stderr
     end, compiled, loaded = done.stdout.split()
     return end, int(compiled), int(loaded), done.stderr
@@ -170,7 +170,7 @@ def test_processes_at_once(warm, tmp_path):
     double = SCENE.replace("substeps=2", "substeps=2, precision='float64'")
     scripts = [SCENE, double, SCENE, SCENE]
     processes = [subprocess.Popen(**command(script, tmp_path), stdout=subprocess.PIPE) for script in scripts]
-    ends = [process.communicate(timeout=300)[0].split()[0] for process in processes]
+    ends = [process.communicate(timeout=900)[0].split()[0] for process in processes]
     assert ends[0] == ends[2] == ends[3] == end
     assert ends[1] != end
     for script, expected in zip(scripts[:2], ends, strict=False):

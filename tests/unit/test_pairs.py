@@ -390,7 +390,7 @@ def hashes(cache: str) -> list[str]:
     """Hash of a run with one thread and with two, in a process of its own."""
     source = str(Path(sn.__file__).parents[1])
     environment = {**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": source, "NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, timeout=600)
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])
 

@@ -92,7 +92,7 @@ def run(script: str, *arguments: str, **environment: str) -> list[str]:
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     start = [script] if script.endswith(".py") else ["-c", script]
     done = subprocess.run(
-        [sys.executable, *start, *arguments], env=variables, capture_output=True, text=True, timeout=300
+        [sys.executable, *start, *arguments], env=variables, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()

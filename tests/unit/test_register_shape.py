@@ -303,7 +303,7 @@ def test_a_shape_of_the_package_is_one_file(tmp_path: Path):
     (tmp_path / "shinari/shapes/pebble.py").write_text(PEBBLE)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.stdout == "found\n", done.stderr
 

@@ -5,7 +5,9 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.systems.failure.tangles import BACK, TANGLED, inner_edges
+from shinari.geometry.tetrahedra.lattice import lattice
+from shinari.maths.simplex import tetrahedron_inverse
+from shinari.systems.failure.tangles import BACK, MARGIN, TANGLED, inner_edges, search_limits
 from shinari.verify.solid_recovery import SIDE, off_shape, squeezed
 
 SECTORS = 8
@@ -110,6 +112,55 @@ def test_inner_edges_are_those_with_one_closed_ring():
     assert len(inner_edges(twins, np.tile(eye, (2, 1)))[0]) == 0  # two rings
     assert len(inner_edges(np.concatenate([RING, RING]), np.tile(eye, (2, 1)))[0]) == 0  # each of them twice
     assert len(inner_edges(RING[:0], eye[:0])[0]) == 0
+
+
+def turns(x: np.ndarray, edges: np.ndarray, count: np.ndarray, around: np.ndarray) -> np.ndarray:
+    """Winding numbers of the polygons around edges by the sum of their angles, (E,)."""
+    found = np.zeros(len(edges))
+    for e, (a, b) in enumerate(edges):
+        axis = x[b] - x[a]
+        ring = x[around[count[:e].sum() : count[: e + 1].sum()]] - x[a]
+        ring = ring - np.outer(ring @ axis, axis) / (axis @ axis)
+        after = np.roll(ring, -1, axis=0)
+        sine = np.cross(ring, after) @ axis / np.linalg.norm(axis)
+        found[e] = np.arctan2(sine, np.einsum("ij,ij->i", ring, after)).sum() / (2.0 * np.pi)
+    return np.abs(found.round())
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_an_edge_that_is_wound_twice_has_a_tetrahedron_beyond_its_limit(even):
+    """Fans of many proportions; those that open evenly are the least stretched."""
+    rng, seen, least = np.random.default_rng(7), 0, np.inf
+    for _ in range(200):
+        rest, x = fan(), fan(2)
+        if not even:
+            part = np.cumsum(rng.uniform(0.3, 1.0, SECTORS))
+            angle, out = 2.0 * np.pi * part / part[-1], 0.1 * rng.uniform(0.5, 2.0, (2, SECTORS))
+            for points, turn, radius in ((rest, 1.0, out[0]), (x, 2.0, out[1])):
+                points[2:, 0], points[2:, 1] = radius * np.cos(turn * angle), radius * np.sin(turn * angle)
+        x = x @ (np.diag(rng.uniform(0.3, 3.0, 3)) + rng.choice([0.0, 0.3]) * rng.normal(size=(3, 3)))
+        x += rng.choice([0.0, 0.01]) * rng.normal(size=x.shape)
+        inverse = tetrahedron_inverse(rest[RING])
+        edges, count, around, _ = inner_edges(RING, inverse)
+        f = np.swapaxes(x[RING[:, 1:]] - x[RING[:, :1]], 1, 2) @ inverse.reshape(-1, 3, 3)
+        size = (f * f).sum(axis=(1, 2)) ** 3 / np.linalg.det(f) ** 2
+        if turns(x, edges, count, around)[0] >= 2.0:
+            seen += 1
+            least = min(least, (size * MARGIN / search_limits(inverse)).max())
+    assert seen > 100
+    assert least > 1.0
+
+
+def test_edges_of_a_body_that_is_stretched_by_half_are_not_looked_at():
+    x, tetrahedra = lattice((2, 2, 2), 0.1)
+    limits = search_limits(tetrahedron_inverse(x[tetrahedra]))
+    # corners of a cube: smallest angle arccos(1 / sqrt(3)), k = 1 + sqrt(3); the regular ones: arccos(1 / 3), k = 4
+    k = np.array([1.0 + 3.0**0.5, 4.0])
+    np.testing.assert_allclose(np.unique(limits.round(6)), MARGIN * 6.75 * (k + 1.0 / k) ** 2, rtol=1e-6)
+    stretch = np.array([1.5, 1.5**-0.5, 1.5**-0.5])
+    assert (stretch @ stretch) ** 3 < limits.min()
+    # without volume at rest there is no angle
+    np.testing.assert_array_equal(search_limits(np.zeros((1, 9))), 0.0)
 
 
 @pytest.mark.parametrize("sweep", ["gauss-seidel", "jacobi"])

@@ -143,9 +143,12 @@ def test_refused(tmp_path, name, content, message):
     assert str(tmp_path / name) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["missing.vtk", "missing.node", "bad\0name.vtk"])
-def test_missing(tmp_path, name):
-    with pytest.raises(FileError, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("missing.vtk", "cannot be read"), ("missing.node", "cannot be read"), ("bad\0name.vtk", "expected a path")],
+)
+def test_missing(tmp_path, name, message):
+    with pytest.raises(FileError, match=message):
         read_tetrahedra(f"{tmp_path}/{name}")
 
 

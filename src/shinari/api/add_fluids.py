@@ -43,8 +43,9 @@ def add_fluid(
     within 3 %. (A box less than two spacings thick, which may be one layer, keeps its mass only.)
     Of a curved shape those points are taken that lie inside, so that its volume is kept within the part spacing /
     width; their balls reach out of it by up to half a spacing. A container is filled from its bottom up to a
-    level: one whose inside is a box as that box; else with particles half a spacing or more from its walls and from
-    colliders and rigid bodies in it, which leaves out up to half a spacing along them. Each particle
+    level: one whose inside is a box as that box, also where it is turned about the vertical; else with particles half
+    a spacing or more from its walls, which leaves out up to half a spacing along them. So do colliders and rigid
+    bodies in any container. Each particle
     has the mass of a cube of the spacing, of a box an equal part of its mass, and is a ball as wide as the spacing
     for whatever it touches.
 

@@ -2,12 +2,13 @@
 
 A lattice spans the containers. Its points that are half a spacing or more away from every solid are free; those that a
 fluid could reach from beside or below the containers are outside. What is free and not outside is filled. Solids that
-stand in a container are spared.
+stand in a container are spared. The lattice follows walls that are turned about the vertical, and is stretched to an
+inside that is a box.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,10 @@ class Solid:
         """Whether its inside is a box along the axes of the world."""
         return isinstance(self.shape, Box) and self.shape.inside and np.abs(self.turn - np.eye(3)).max() < 1e-12
 
+    def turned(self, centre: Points, turn: Points) -> "Solid":
+        """It after a rotation (3, 3) about a centre (3,) [m]."""
+        return replace(self, position=turn @ (self.position - centre) + centre, turn=turn @ self.turn)
+
     def extent(self) -> tuple[Points, Points]:
         """Corners (3,) [m] of the box around it in the world; infinite where it has no end."""
         low, high = extent(self.shape)
@@ -102,6 +107,13 @@ def fill_containers(
     called = ", ".join(map(repr, names))
     walls = [solid for solid in solids if solid.name in names]
     low, high = _span(label, called, walls)
+    turn, centre = walls[0].turn, walls[0].position
+    if z is None and np.abs(turn - np.eye(3)).max() > 0.0 and _are_upright(walls, turn):
+        # in the axes of the walls
+        straight = [replace(w, turn=np.eye(3)) for w in (solid.turned(centre, turn.T) for solid in walls)]
+        others = [solid.turned(centre, turn.T) for solid in solids if solid.name not in names]
+        points, volume = fill_containers(label, [*straight, *others], names, spacing, level, None)
+        return (points - centre) @ turn.T + centre, volume
     top = high[1] if level is None else level
     if top > high[1] + ROUNDING * max(spacing, abs(high[1])):
         raise SceneError(f"{label}: fill_to: {top:g} m is above the top of {called}, y = {high[1]:.6g} m")
@@ -119,16 +131,27 @@ def fill_containers(
         raise SceneError(f"{label}: {_why_empty(called, first, solids, high[1], top)}")
     reach = np.minimum(gaps, 2.0 * spacing)[:, None]
     inner_low, inner_high = (points - reach).min(axis=0), (points + reach).max(axis=0)
-    if len(walls) == 1 and walls[0].is_upright_tank:
+    is_tank = len(walls) == 1 and walls[0].is_upright_tank
+    if is_tank:
         inner_low, inner_high = low.copy(), high.copy()
     second, _ = Grid.over(low, high, inner_low, inner_high, top, spacing, z).enclosed(solids)
     inner_high[1] = top
     if z is not None:
         inner_low[2], inner_high[2] = z - 0.5 * spacing, z + 0.5 * spacing
-    if len(second) == math.prod(cells_along(length, spacing) for length in inner_high - inner_low):
-        # nothing but a box: the lattice can be stretched to it
-        return fill_box(inner_low, inner_high, spacing, 3 if z is None else 2)
+    is_box = len(second) == math.prod(cells_along(length, spacing) for length in inner_high - inner_low)
+    if is_tank or is_box:
+        # the lattice can be stretched to the box
+        box, volume = fill_box(inner_low, inner_high, spacing, 3 if z is None else 2)
+        others = [] if is_box else [solid for solid in solids if solid is not walls[0]]
+        free = distances(others, box, spacing) >= spacing * (0.5 - ROUNDING)
+        if free.any():
+            return box[free], volume * float(free.mean())
     return (second if len(second) >= len(points) else points), None
+
+
+def _are_upright(walls: Sequence[Solid], turn: Points) -> bool:
+    """Whether all walls are turned alike (3, 3), about the vertical."""
+    return abs(turn[1, 1] - 1.0) < 1e-12 and all(np.abs(wall.turn - turn).max() < 1e-12 for wall in walls)
 
 
 def _why_empty(called: str, grid: "Grid", solids: Sequence[Solid], high: float, top: float) -> str:

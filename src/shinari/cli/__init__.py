@@ -28,13 +28,16 @@ from typing import Any, TextIO
 
 from cyclopts import App, CycloptsError
 
-from shinari import __version__, errors
+from shinari import __version__, check, errors
 from shinari.errors import DivergenceError, MissingExtraError, ShinariError
 
 OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of a stream that takes no more."""
+
+LONGEST_WORD, LONGEST_MESSAGE = 400, 4000
+"""Characters of a word in a message, such as a path, and of a message; of longer ones the middle is left out."""
 
 COMMANDS = {
     "run": "Run a scene file and write the results.",
@@ -138,7 +141,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _fail(error: BaseException, code: int, words: list[str]) -> int:
-    lines = [" ".join(str(error).split()), *getattr(error, "__notes__", ())]
+    lines = [check.plain(str(error), LONGEST_WORD, LONGEST_MESSAGE), *getattr(error, "__notes__", ())]
     if "--json" in words:
         report = {"status": "error", "exit_code": code, "error": type(error).__name__, "message": "; ".join(lines)}
         print(json.dumps(report), flush=True)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from shinari import check
 from shinari.errors import FileError, require
 from shinari.scene.body import WORLD
 
@@ -36,7 +37,7 @@ def describe(path: Path) -> dict[str, Any]:
     """
     from shinari.geometry.files.meshes import EXTENSIONS
 
-    suffix = path.suffix.lower()
+    suffix = check.path("info", "path", path).suffix.lower()
     if not path.exists():
         raise FileError(f"{path}: no such file")
     if path.is_dir():
@@ -52,7 +53,7 @@ def describe(path: Path) -> dict[str, Any]:
     if head == b"\x89HDF" or suffix in (".vtkhdf", ".hdf", ".h5", ".hdf5"):
         return _hdf5(path)
     known = ", ".join((".toml", *EXTENSIONS, ".npz", ".vtkhdf"))
-    raise FileError(f"{path}: unknown kind of file {suffix!r}, expected one of {known}")
+    raise FileError(f"{path}: unknown kind of file {check.short(suffix)}, expected one of {known}")
 
 
 def _scene(path: Path) -> dict[str, Any]:

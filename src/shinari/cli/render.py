@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from shinari.check import short
 from shinari.errors import FileError, SceneError
 
 _Flag = Parameter(negative=())
@@ -65,7 +66,7 @@ def render(  # noqa: PLR0913  options of the command
     for path in outputs:
         if path.suffix.lower() not in (*PICTURES, *VIDEOS):
             known = ", ".join((*PICTURES, *VIDEOS))
-            raise FileError(f"{path}: unknown extension {path.suffix!r}, expected one of {known}")
+            raise FileError(f"{path}: unknown extension {short(path.suffix)}, expected one of {known}")
         check_target(path)
     _check_moments(outputs, time, frame, fps, look["size"])
     for module in ("pyvista", "av"):
@@ -134,5 +135,5 @@ def _size(text: str) -> tuple[int, int]:
     try:
         width, height = (int(word) for word in text.lower().split("x"))
     except ValueError as error:
-        raise SceneError(f"render: size: {text!r} is no width and height, as in 1280x720") from error
+        raise SceneError(f"render: size: {short(text)} is no width and height, as in 1280x720") from error
     return width, height

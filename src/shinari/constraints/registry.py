@@ -181,7 +181,7 @@ def _columns(label: str, parameters: Any) -> tuple[tuple[str, int], ...]:
             raise SceneError(
                 f"{label}: parameters: {check.short(pair[0])} is no identifier, or an argument of add_constraint"
             )
-        columns.append((pair[0], check.count(label, f"parameters: width of {pair[0]!r}", pair[1])))
+        columns.append((pair[0], check.count(label, f"parameters: width of {check.short(pair[0])}", pair[1])))
     return tuple(columns)
 
 

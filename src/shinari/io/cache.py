@@ -175,4 +175,4 @@ def open_cache(path: str | os.PathLike) -> Cache:
         return Cache(path, VtkhdfFrames(path))
     if suffix == ".npy":
         return Cache(path, FrameQueueFrames(path))
-    raise FileError(f"{path}: unknown kind of run {suffix!r}, expected .npz or .vtkhdf")
+    raise FileError(f"{path}: unknown kind of run {check.short(suffix)}, expected .npz or .vtkhdf")

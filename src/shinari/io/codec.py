@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.check import short
 from shinari.geometry.embedded_surface import EmbeddedSurface
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.scene.body import Body, Drive, Joint
@@ -116,7 +117,7 @@ def decode(node: Any, arrays: list[np.ndarray]) -> Any:
         raise ValueError(f"unexpected {type(node).__name__}")
     kind = next(iter(node), "")
     if kind not in _UNPACKERS or set(node) != ({"record", "fields"} if kind == "record" else {kind}):
-        raise ValueError(f"unexpected node {sorted(node)}")
+        raise ValueError(f"unexpected node {short(sorted(node))}")
     return _UNPACKERS[kind](node, arrays)
 
 
@@ -127,7 +128,7 @@ def _float(node: dict, arrays: list[np.ndarray]) -> float:
 def _array(node: dict, arrays: list[np.ndarray]) -> np.ndarray:
     index = node["array"]
     if type(index) is not int or not 0 <= index < len(arrays):
-        raise ValueError(f"there is no array {index!r}")
+        raise ValueError(f"there is no array {short(index)}")
     return arrays[index]
 
 
@@ -146,12 +147,12 @@ def _dict(node: dict, arrays: list[np.ndarray]) -> dict:
 def _unpack_record(node: dict, arrays: list[np.ndarray]) -> Any:
     record = record_class(node["record"])
     if record is None:
-        raise ValueError(f"unknown record {node['record']!r}; a shape of your own has to be registered first")
+        raise ValueError(f"unknown record {short(node['record'])}; a shape of your own has to be registered first")
     return record(**{str(name): decode(item, arrays) for name, item in node["fields"].items()})
 
 
 def _function(node: dict, arrays: list[np.ndarray]) -> Any:
-    raise ValueError(f"holds the function {node['function']!r}")
+    raise ValueError(f"holds the function {short(node['function'])}")
 
 
 _UNPACKERS: dict[str, Callable[[dict, list[np.ndarray]], Any]] = {

@@ -52,7 +52,7 @@ def checked_body(value: Any) -> Body:
     for piece in expect(body.pieces, tuple):
         piece = expect(piece, Piece)
         if not isinstance(piece.shape, Shape):
-            raise ValueError(f"{name!r} has a {type(piece.shape).__name__} for a shape")
+            raise ValueError(f"{check.short(name)} has a {type(piece.shape).__name__} for a shape")
         check_inside(name, piece.shape)
         _pose(name, piece.position, piece.rotation)
     _pose(name, body.position, body.rotation)
@@ -95,7 +95,7 @@ def checked_joint(value: Any, bodies: int) -> Joint:
     for field in ("travel", "twist"):
         limits = getattr(joint, field)
         if limits is not None and not (np.shape(limits) == (2,) and limits[0] <= limits[1]):
-            raise ValueError(f"{field} of {name!r} is no pair of limits")
+            raise ValueError(f"{field} of {check.short(name)} is no pair of limits")
     if joint.swing is not None:
         check.number(name, "swing", joint.swing, above=0.0, most=np.pi)
     if joint.drive is not None:

@@ -25,14 +25,14 @@ def check_fluid(group: Particles) -> None:
         expect(group.material, GrainMaterial)
     if group.kind != "fluid":
         if group.sampling is not None or group.emitter is not None:
-            raise ValueError(f"{group.name!r} is sampled as a fluid and is none")
+            raise ValueError(f"{check.short(group.name)} is sampled as a fluid and is none")
         return
     material, sampling = expect(group.material, FluidMaterial), expect(group.sampling, Sampling)
     checked_sampling(group.name, **dataclasses.asdict(sampling))
     masses = np.unique(group.masses[group.masses != 0.0]) / (material.rest_density * sampling.volume)
     # those of a box are an equal part of its mass, near that of a cube
     if len(masses) > 1 or (np.abs(np.log2(masses)) > 1.0).any() or (group.radii != 0.5 * sampling.spacing).any():
-        raise ValueError(f"masses or radii of {group.name!r} are not those of its material and spacing")
+        raise ValueError(f"masses or radii of {check.short(group.name)} are not those of its material and spacing")
     if group.emitter is not None:
         _check_emitter(group.name, expect(group.emitter, Emitter), len(group.positions), sampling)
 
@@ -47,7 +47,7 @@ def checked_sink(value: Any) -> Sink:
     sink = expect(value, Sink)
     name = expect(sink.name, str)
     if not isinstance(sink.shape, Shape):
-        raise ValueError(f"{name!r} has a {type(sink.shape).__name__} for a shape")
+        raise ValueError(f"{check.short(name)} has a {type(sink.shape).__name__} for a shape")
     check.vector(name, "position", sink.position)
     check.unit_quaternion(name, "rotation", sink.rotation)
     return sink
@@ -56,14 +56,14 @@ def checked_sink(value: Any) -> Sink:
 def _check_emitter(name: str, emitter: Emitter, count: int, sampling: Sampling) -> None:
     places = check.array(name, "places", emitter.places, (None, 3), most=check.FINITE)
     if not 1 <= len(places) <= count:
-        raise ValueError(f"a layer of {name!r} has {len(places)} particles of {count}")
+        raise ValueError(f"a layer of {check.short(name)} has {len(places)} particles of {count}")
     check.vector(name, "position", emitter.position)
     length = float(np.linalg.norm(check.vector(name, "direction", emitter.direction)))
     if abs(length - 1.0) > 1e-9:
-        raise ValueError(f"direction of {name!r} has the length {length:g}")
+        raise ValueError(f"direction of {check.short(name)} has the length {length:g}")
     check.number(name, "speed", emitter.speed, above=0.0)
     if emitter.interval != sampling.spacing / emitter.speed:
-        raise ValueError(f"interval of {name!r} is not its spacing over its speed")
+        raise ValueError(f"interval of {check.short(name)} is not its spacing over its speed")
     start = check.number(name, "start", emitter.start, least=0.0)
     check.number(name, "stop", emitter.stop, above=start, infinite=True)
     check.choice(name, "recycle", emitter.recycle, (True, False))

@@ -58,15 +58,17 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     rods = _rod_segments(scene)
     for name, (kind, *place) in unpack(node["handles"]).items():
         if kind == "particles":
-            start, stop = (check.count("checkpoint", f"handle {name!r}", end, least=0) for end in place)
+            start, stop = (check.count("checkpoint", f"handle {check.short(name)}", end, least=0) for end in place)
             if not start <= stop <= count:
-                raise ValueError(f"handle {name!r} leaves the particles")
+                raise ValueError(f"handle {check.short(name)} leaves the particles")
             if name in rods:
                 scene.handles[name] = RodHandle(scene, name, range(start, stop), rods[name])
             else:
                 scene.handles[name] = Handle(scene, name, range(start, stop))
         else:
-            (index,) = check.indices("checkpoint", f"handle {name!r}", place, len(_lists(scene)[kind])).tolist()
+            (index,) = check.indices(
+                "checkpoint", f"handle {check.short(name)}", place, len(_lists(scene)[kind])
+            ).tolist()
             scene.handles[name] = _handle(scene, kind, name, index)
     for first, second in unpack(node["ignored"]):
         scene.ignore_contact(first, second)
@@ -131,9 +133,9 @@ def _rod_segments(scene: Scene) -> dict[str, range]:
 
 def _volume(volume: Any, count: int) -> Volume:
     volume = expect(volume, Volume)
-    check.index_rows(f"volume of {volume.object_name!r}", "faces", volume.faces, 3, count)
-    check.number(f"volume of {volume.object_name!r}", "volume", volume.volume, above=0.0)
-    check.number(f"volume of {volume.object_name!r}", "compliance", volume.compliance, least=0.0)
+    check.index_rows(f"volume of {check.short(volume.object_name)}", "faces", volume.faces, 3, count)
+    check.number(f"volume of {check.short(volume.object_name)}", "volume", volume.volume, above=0.0)
+    check.number(f"volume of {check.short(volume.object_name)}", "compliance", volume.compliance, least=0.0)
     return volume
 
 
@@ -156,7 +158,7 @@ def _rows(rows: Any, count: int) -> Rows:
         if field in optional and values is None:
             continue
         if np.shape(values) != (m,):
-            raise ValueError(f"{field} of {kind.name!r} rows has shape {np.shape(values)}, expected ({m},)")
+            raise ValueError(f"{field} of {check.short(kind.name)} rows has shape {np.shape(values)}, expected ({m},)")
     for name, width in kind.parameters:
         if name in rows.parameters:
             check.array(kind.name, name, rows.parameters[name], (m, width), most=check.FINITE)

@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import SceneError
 from shinari.geometry.topology import boundary_edges
 
@@ -177,8 +178,10 @@ class Layout:
             _check_part(part, self.point_count)
         for body in self.bodies:
             if np.ndim(body.vertices) != 2 or np.shape(body.vertices)[1] != 3:
-                raise SceneError(f"body {body.name!r}: vertices have shape {np.shape(body.vertices)}, expected (V, 3)")
-            _check_faces(f"body {body.name!r}", body.faces, len(body.vertices))
+                raise SceneError(
+                    f"body {short(body.name)}: vertices have shape {np.shape(body.vertices)}, expected (V, 3)"
+                )
+            _check_faces(f"body {short(body.name)}", body.faces, len(body.vertices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,21 +328,21 @@ def _check_names(what: str, names: Sequence[str]) -> None:
         if not name:
             raise SceneError(f"layout: {what} {index}: name: is empty")
         if name in names[:index]:
-            raise SceneError(f"layout: two objects have the {what} name {name!r}")
+            raise SceneError(f"layout: two objects have the {what} name {short(name)}")
 
 
 def _check_part(part: Part, point_count: int) -> None:
-    what = f"part {part.name!r}"
+    what = f"part {short(part.name)}"
     if part.kind not in KINDS:
-        raise SceneError(f"{what}: kind is {part.kind!r}, expected one of {', '.join(KINDS)}")
+        raise SceneError(f"{what}: kind is {short(part.kind)}, expected one of {', '.join(KINDS)}")
     if not 0 <= part.start <= part.stop <= point_count:
         raise SceneError(f"{what}: range {part.start}..{part.stop} leaves the {point_count} points")
     if not (np.isfinite(part.radius) and part.radius >= 0):
         raise SceneError(f"{what}: radius is {part.radius} m, expected 0 or more")
     if (part.faces is None) == (part.kind == "mesh"):
-        raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {part.kind!r}")
+        raise SceneError(f"{what}: faces belong to the kind 'mesh' and only there, the kind is {short(part.kind)}")
     if part.fluid and part.kind != "points":
-        raise SceneError(f"{what}: fluid: a fluid is made of points, the kind is {part.kind!r}")
+        raise SceneError(f"{what}: fluid: a fluid is made of points, the kind is {short(part.kind)}")
     if part.surface and not (part.fluid and part.radius > 0.0):
         raise SceneError(f"{what}: surface: only a fluid with a radius has one to be drawn")
     if part.faces is not None:

@@ -116,7 +116,7 @@ def _parse(path: Path) -> schema.SceneFile:
     try:
         return msgspec.convert(document, schema.SceneFile)
     except msgspec.ValidationError as error:
-        raise SceneError(f"{path}: {str(error).replace('`', '')}") from error
+        raise SceneError(f"{path}: {check.plain(str(error).replace('`', ''))}") from error
 
 
 def _run_options(file: schema.SceneFile) -> RunOptions:
@@ -201,7 +201,7 @@ def _add_particles(scene: Scene, table: objects.ParticlesTable) -> None:
 
 
 def _add_cloth(scene: Scene, table: objects.ClothTable, folder: Path) -> None:
-    label = f"cloth {table.name!r}" if table.name else "cloth"
+    label = f"cloth {check.short(table.name)}" if table.name else "cloth"
     if (table.mesh is None) == (table.grid is None):
         raise SceneError(f"{label}: mesh, grid: exactly one of the two must be given")
     handle = scene.add_cloth(
@@ -218,7 +218,7 @@ def _add_cloth(scene: Scene, table: objects.ClothTable, folder: Path) -> None:
 
 def _add_rope(scene: Scene, table: objects.RopeTable) -> None:
     handle = scene.add_rope(
-        _line(f"rope {table.name!r}" if table.name else "rope", table),
+        _line(f"rope {check.short(table.name)}" if table.name else "rope", table),
         material=material_of(RopeMaterial, table.material),
         self_collision=table.self_collision,
         velocity=table.velocity,
@@ -228,7 +228,7 @@ def _add_rope(scene: Scene, table: objects.RopeTable) -> None:
 
 
 def _add_soft_body(scene: Scene, table: objects.SoftBodyTable, folder: Path) -> None:
-    label = f"soft body {table.name!r}" if table.name else "soft body"
+    label = f"soft body {check.short(table.name)}" if table.name else "soft body"
     if (table.mesh is None) == (table.lattice is None):
         raise SceneError(f"{label}: mesh, lattice: exactly one of the two must be given")
     handle = scene.add_soft_body(
@@ -246,7 +246,7 @@ def _add_soft_body(scene: Scene, table: objects.SoftBodyTable, folder: Path) -> 
 
 
 def _add_rod(scene: Scene, table: objects.RodTable) -> None:
-    label = f"rod {table.name!r}" if table.name else "rod"
+    label = f"rod {check.short(table.name)}" if table.name else "rod"
     rod = scene.add_rod(
         _line(label, table),
         material=material_of(RodMaterial, table.material),
@@ -262,7 +262,7 @@ def _add_rod(scene: Scene, table: objects.RodTable) -> None:
 
 
 def _add_lump(scene: Scene, table: objects.ShapeMatchedTable, folder: Path) -> None:
-    label = f"shape matched {table.name!r}" if table.name else "shape matched"
+    label = f"shape matched {check.short(table.name)}" if table.name else "shape matched"
     if (table.mesh is None) == (table.points is None):
         raise SceneError(f"{label}: mesh, points: exactly one of the two must be given")
     handle = scene.add_shape_matched(
@@ -298,7 +298,7 @@ def _add_constraint(scene: Scene, table: schema.ConstraintTable) -> None:
     import shinari.constraints  # noqa: F401  registers the types that come with the package
     from shinari.constraints.registry import constraint_type
 
-    label = f"constraint {table.type!r}"
+    label = f"constraint {check.short(table.type)}"
     lengths = {len(row) for row in table.indices}
     if len(lengths) > 1:
         raise SceneError(f"{label}: indices: all rows must have the same length, got {sorted(lengths)}")
@@ -381,7 +381,7 @@ def _thing(scene: Scene, kind: str, field: str, name: str) -> Handle:
     handle = scene[name]
     if not isinstance(handle, Handle):
         what = "collider" if isinstance(handle, ColliderHandle) else "body or a joint"
-        raise SceneError(f"{kind}: {field}: {name!r} is a {what} and has no particles")
+        raise SceneError(f"{kind}: {field}: {check.short(name)} is a {what} and has no particles")
     return handle
 
 

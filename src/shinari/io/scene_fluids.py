@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from shinari.api.scene import Scene
+from shinari.check import short
 from shinari.errors import SceneError
 from shinari.io import schema_fluids as fluids
 from shinari.io.scene_fields import material_of, pin
@@ -20,7 +21,7 @@ _SAMPLING = ("support", "kernel", "dimensions", "boundary")
 
 def add_fluid(scene: Scene, table: fluids.FluidTable, folder: Path) -> None:
     """Add the fluid of a table; the meshes that it names are in the folder of the scene file."""
-    label = f"fluid {table.name!r}" if table.name else "fluid"
+    label = f"fluid {short(table.name)}" if table.name else "fluid"
     given = _one_of(label, table, ("shape", "mesh", "container", "points"))
     what = _containers(scene, label, table.container) if given == "container" else _filled(table, given, folder)
     sampling = {field: getattr(table, field) for field in _SAMPLING if getattr(table, field) is not None}
@@ -54,7 +55,7 @@ def add_sink(scene: Scene, table: fluids.SinkTable, folder: Path) -> None:
 
 def add_grains(scene: Scene, table: fluids.GrainsTable, folder: Path) -> None:
     """Add the grains of a table; the meshes that it names are in the folder of the scene file."""
-    label = f"grains {table.name!r}" if table.name else "grains"
+    label = f"grains {short(table.name)}" if table.name else "grains"
     handle = scene.add_grains(
         _filled(table, _one_of(label, table, ("shape", "mesh", "points")), folder),
         radius=table.radius,
@@ -90,6 +91,6 @@ def _containers(scene: Scene, label: str, names: Any) -> list[ColliderHandle | B
     for name in [names] if isinstance(names, str) else names:
         handle = scene[name]
         if not isinstance(handle, (ColliderHandle, BodyHandle)):
-            raise SceneError(f"{label}: container: {name!r} is no collider or rigid body")
+            raise SceneError(f"{label}: container: {short(name)} is no collider or rigid body")
         found.append(handle)
     return found

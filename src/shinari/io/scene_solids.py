@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from shinari.api.scene import Scene
+from shinari.check import short
 from shinari.errors import FileError
 from shinari.geometry.motion import Keyframes, Motion, Oscillation
 from shinari.io import schema_bodies as bodies
@@ -86,9 +87,9 @@ def inside(folder: Path, name: str) -> Path:
         path = folder / name
         outside = not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     except ValueError as error:
-        raise FileError(f"{name!r}: is no file name: {error}") from error
+        raise FileError(f"{short(name)}: is no file name: {error}") from error
     if outside or foreign.drive or foreign.root or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
-        raise FileError(f"{name!r}: a mesh must lie in the folder of its scene file or below, by a relative path")
+        raise FileError(f"{short(name)}: a mesh must lie in the folder of its scene file or below, by a relative path")
     return path
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import FileError
 from shinari.io.results import Layout, Part, part_color
 
@@ -74,8 +75,8 @@ def animated_meshes(path: str | os.PathLike, layout: Layout, drawn: np.ndarray |
         if part.varies and (part.kind == "points" or drawn is None):
             what = "a fluid that flows in or out" if part.fluid else "an object that can tear"
             raise FileError(
-                f"{path}: {part.name!r} is {what}, and {os.path.splitext(path)[1]} holds meshes whose faces and points "
-                "stay the same: use .usdc, .ply, .vtkhdf or .npz"
+                f"{path}: {short(part.name)} is {what}, and {os.path.splitext(path)[1]} holds meshes whose faces and "
+                "points stay the same: use .usdc, .ply, .vtkhdf or .npz"
             )
         color = part_color(index)
         if part.varies and drawn is not None:

@@ -104,7 +104,7 @@ def open_writer(path: str | os.PathLike, layout: Layout, *, title: str = "") -> 
     path = check.path("writer", "path", path)
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise FileError(f"{path}: unknown extension {suffix!r}, expected one of {', '.join(FORMATS)}")
+        raise FileError(f"{path}: unknown extension {check.short(suffix)}, expected one of {', '.join(FORMATS)}")
     chosen = FORMATS[suffix]
     if chosen.requires is not None:
         require(*chosen.requires)

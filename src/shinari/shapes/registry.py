@@ -151,9 +151,12 @@ def register_shape(
     if not (isinstance(shape, type) and issubclass(shape, Shape)):
         raise SceneError(f"register_shape: shape: expected a class derived from sn.Shape, got {check.short(shape)}")
     called = shape.__name__.lower() if name is None else name
-    if not isinstance(called, str) or not called.isidentifier():
-        raise SceneError(f"register_shape: name: expected an identifier, got {check.short(called)}")
-    label = f"register_shape {called!r}"
+    if not isinstance(called, str) or not called.isidentifier() or len(called) > check.LONGEST_TEXT:
+        raise SceneError(
+            f"register_shape: name: expected an identifier of at most {check.LONGEST_TEXT} characters, got "
+            f"{check.short(called)}"
+        )
+    label = f"register_shape {check.short(called)}"
     known = _BY_CLASS.get((shape, ""))
     if known is not None and known.kind < FIRST_FREE_CONVEX:
         raise SceneError(f"{label}: shape: {shape.__name__} comes with shinari; derive a class of your own")

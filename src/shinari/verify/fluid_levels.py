@@ -17,10 +17,11 @@ _ISSUE = "the requirement: "
 def boxes(precision: str) -> Iterator[Measurement]:
     """Boxes and tanks of sizes that are and are not multiples of the spacing, filled and come to rest."""
     for size, spacing in (((0.5, 0.3, 0.2), 0.03), ((0.4, 0.25, 0.3), 0.04), ((0.4, 0.24, 0.32), 0.04)):
-        for filled in ("box", "tank"):
+        for filled in ("box", "tank", "turned tank") if size[0] == 0.5 else ("box", "tank"):
             scene = Scene()
             width, depth, length = size
-            container = tank(scene, (width, 2.0 * depth, length))
+            turn = (np.cos(0.2), 0.0, np.sin(0.2), 0.0) if filled == "turned tank" else (1.0, 0.0, 0.0, 0.0)
+            container = tank(scene, (width, 2.0 * depth, length), rotation=turn)
             if filled == "box":
                 middle = tuple(0.5 * np.array(size))
                 fluid = scene.add_fluid(Box(size), spacing=spacing, position=middle, material=FluidMaterial())

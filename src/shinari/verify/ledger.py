@@ -11,6 +11,7 @@ from importlib import import_module
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import ShinariError
 
 PRECISIONS = ("float64", "float32")
@@ -122,7 +123,7 @@ def check(name: str, source: str, *, precisions: Sequence[str] = PRECISIONS) -> 
 
     def register(function: Check) -> Check:
         if name in CHECKS:
-            raise ValueError(f"check {name!r} is registered twice")
+            raise ValueError(f"check {short(name)} is registered twice")
         CHECKS[name] = Entry(name, source, function, tuple(precisions))
         return function
 
@@ -168,7 +169,7 @@ def select_checks(
     """
     for precision in precisions:
         if precision not in PRECISIONS:
-            raise ShinariError(f"verify: precision: got {precision!r}; expected one of {', '.join(PRECISIONS)}")
+            raise ShinariError(f"verify: precision: got {short(precision)}; expected one of {', '.join(PRECISIONS)}")
     known = all_checks()
     wanted = list(known.values()) if names is None else [entry for name in names for entry in _named(name, known)]
     # a check that is named twice is measured once
@@ -191,7 +192,7 @@ def _named(name: str, known: dict[str, Entry]) -> list[Entry]:
         return found
     near = get_close_matches(name.lower(), [*known, *SUBJECTS], n=3, cutoff=0.3)
     raise ShinariError(
-        f"verify: there is no check {name!r} and no family; nearest are {', '.join(map(repr, near)) or 'none'}; "
+        f"verify: there is no check {short(name)} and no family; nearest are {', '.join(map(repr, near)) or 'none'}; "
         f"families are {', '.join(SUBJECTS)}"
     )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
 from shinari.io.results import Frame, Layout
@@ -195,7 +196,7 @@ def parse_camera(text: str) -> str | Camera:
         position = target = ()
     if len(position) != 3 or len(target) != 3 or not np.isfinite([*position, *target]).all() or position == target:
         raise SceneError(
-            f"render: camera: {text!r} is neither one of {', '.join(DIRECTIONS)} nor a position and a target, "
+            f"render: camera: {short(text)} is neither one of {', '.join(DIRECTIONS)} nor a position and a target, "
             "as in 2,1.5,3:0,0.5,0"
         )
     return Camera(position, target)

@@ -66,7 +66,7 @@ class Colouring:
 
     def __init__(self, layout: Layout, mode: str, largest: float | None = None) -> None:
         if mode not in MODES:
-            raise SceneError(f"colouring: mode is {mode!r}, expected one of {', '.join(MODES)}")
+            raise SceneError(f"colouring: mode is {check.short(mode)}, expected one of {', '.join(MODES)}")
         self.mode = mode
         self._layout = layout
         self._grows = largest is None

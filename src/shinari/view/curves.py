@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.io.cache import Cache
 from shinari.io.results import MEASURES
@@ -37,12 +37,12 @@ def plot_run(cache: Cache, path: str | os.PathLike, what: Sequence[str] = CURVES
         SceneError: There is no such curve.
         MissingExtraError: matplotlib is not installed.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = check.path("plot", "path", path).suffix.lower()
     if suffix not in EXTENSIONS:
-        raise FileError(f"{path}: unknown extension {suffix!r}, expected one of {', '.join(EXTENSIONS)}")
+        raise FileError(f"{path}: unknown extension {check.short(suffix)}, expected one of {', '.join(EXTENSIONS)}")
     for name in what:
         if name not in CURVES:
-            raise SceneError(f"plot: what: {name!r} is none of {', '.join(CURVES)}")
+            raise SceneError(f"plot: what: {check.short(name)} is none of {', '.join(CURVES)}")
     if not what:
         raise SceneError(f"plot: what: expected some of {', '.join(CURVES)}")
     table = cache.measures()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shinari.api.simulation import Simulation
+from shinari.check import short
 from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
 from shinari.io.results import Frame
@@ -365,7 +366,7 @@ def checked(index: int | None, count: int) -> int:
         SceneError: There are not so many.
     """
     if index is None or not 0 <= index < count:
-        raise SceneError(f"viewer: instance: expected 0 to {count - 1}, got {index!r}")
+        raise SceneError(f"viewer: instance: expected 0 to {count - 1}, got {short(index)}")
     return index
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from shinari.api.scene import Scene
+from shinari.check import short
 from shinari.errors import SceneError, ShinariError
 from shinari.io.results import Frame, Layout
 from shinari.view.playback import Playback
@@ -136,7 +137,7 @@ class Page:
         """
         future: Future = Future()
         if name not in self.sources:
-            future.set_exception(SceneError(f"viewer: scene: {name!r} is not on offer"))
+            future.set_exception(SceneError(f"viewer: scene: {short(name)} is not on offer"))
             return future
         with self._lock:
             before, self._wanted = self._wanted, (name, future)

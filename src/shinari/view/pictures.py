@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import SceneError, require
 from shinari.io.results import Frame, Layout
 from shinari.view import shadows
@@ -55,7 +56,7 @@ def survey(layout: Layout, frames: Iterable[Frame], direction: str = "corner", s
         SceneError: There is no such direction.
     """
     if direction not in DIRECTIONS:
-        raise SceneError(f"render: camera: {direction!r} is none of {', '.join(DIRECTIONS)}")
+        raise SceneError(f"render: camera: {short(direction)} is none of {', '.join(DIRECTIONS)}")
     framing = Framing(layout, DIRECTIONS[direction], size)
     fluids = [part for part in layout.parts if part.fluid]
     fastest, first = 0.0, None
@@ -211,7 +212,7 @@ def parse_color(text: str) -> tuple[int, int, int]:
     try:
         return require("PIL.ImageColor", "render").getrgb(text)[:3]
     except ValueError as error:
-        raise SceneError(f"render: background: {text!r} is no colour; give a name or #rrggbb") from error
+        raise SceneError(f"render: background: {short(text)} is no colour; give a name or #rrggbb") from error
 
 
 def _gradient(background: str) -> tuple[np.ndarray, np.ndarray]:

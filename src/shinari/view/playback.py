@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import SceneError
 from shinari.io.results import Frame
 from shinari.view.player import Player
@@ -28,7 +29,7 @@ class Playback(Player):
 
     def __init__(self, cache: Any, *, playing: bool = False) -> None:
         if len(cache) == 0:
-            raise SceneError(f"viewer: cache: {cache.title!r} has no frames")
+            raise SceneError(f"viewer: cache: {short(cache.title)} has no frames")
         super().__init__(cache.layout, cache.title, playing=playing)
         self.index = 0
         self.count = len(cache)
@@ -58,7 +59,7 @@ class Playback(Player):
 
     def _go(self, index: int) -> None:
         if not 0 <= index < self.count:
-            raise SceneError(f"viewer: frame: expected 0 to {self.count - 1}, got {index!r}")
+            raise SceneError(f"viewer: frame: expected 0 to {self.count - 1}, got {short(index)}")
         self.index, self._time = int(index), float(self._times[index])
 
     def _frame(self) -> Frame:

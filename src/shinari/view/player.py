@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import DivergenceError, SceneError
 from shinari.io.results import Frame, Layout
 
@@ -60,7 +61,7 @@ class Player(ABC):
     @speed.setter
     def speed(self, value: float) -> None:
         if not SPEEDS[0] <= value <= SPEEDS[1]:
-            raise SceneError(f"viewer: speed: expected {SPEEDS[0]:g} to {SPEEDS[1]:g}, got {value!r}")
+            raise SceneError(f"viewer: speed: expected {SPEEDS[0]:g} to {SPEEDS[1]:g}, got {short(value)}")
         self._speed = float(value)
 
     def play(self) -> Future:

@@ -60,7 +60,7 @@ class View:
         if len(self.size) != 2 or not all(isinstance(n, int) and 16 <= n <= LARGEST for n in self.size):
             raise SceneError(f"render: size: expected a width and a height of 16 to {LARGEST} pixels, got {self.size}")
         if self.colour not in MODES:
-            raise SceneError(f"render: colour: is {self.colour!r}, expected one of {', '.join(MODES)}")
+            raise SceneError(f"render: colour: is {check.short(self.colour)}, expected one of {', '.join(MODES)}")
         if self.largest is not None:
             check.number("render", "largest", self.largest, above=0.0)
         parse_color(self.background)
@@ -118,7 +118,9 @@ def render(
     target = check_target(output)
     suffix = target.suffix.lower()
     if suffix not in (*PICTURES, *VIDEOS):
-        raise FileError(f"{output}: unknown extension {suffix!r}, expected one of {', '.join((*PICTURES, *VIDEOS))}")
+        raise FileError(
+            f"{output}: unknown extension {check.short(suffix)}, expected one of {', '.join((*PICTURES, *VIDEOS))}"
+        )
     if len(source) == 0:
         raise FileError(f"{source.path}: has no frames")
     chosen = _chosen(source.times, suffix in VIDEOS, time, frame)

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shinari.check import short
 from shinari.errors import SceneError, require
 from shinari.view.access import Access, access_to
 from shinari.view.guard import guarded
@@ -59,7 +60,7 @@ def start_server(host: str, port: int, access: Access | None = None) -> Any:
     """A viser server that checks who connects; see `serve`."""
     viser = require("viser", "view")
     if not isinstance(port, int) or not 0 <= port <= 65535:
-        raise SceneError(f"view: port: expected 0 to 65535, got {port!r}")
+        raise SceneError(f"view: port: expected 0 to 65535, got {short(port)}")
     _check_host(host)
 
     class Server(viser.ViserServer):
@@ -101,4 +102,4 @@ def _check_host(host: str) -> None:
         with socket.socket(family, kind, protocol) as probe:
             probe.bind(address)
     except (OSError, UnicodeError) as error:
-        raise SceneError(f"view: host: cannot listen on {host!r}: {error}") from error
+        raise SceneError(f"view: host: cannot listen on {short(host)}: {error}") from error

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from shinari import check
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.errors import FileError, SceneError
@@ -49,12 +50,12 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
         chosen = name or DEFAULT
         if chosen not in table:
             meant = "".join(f"did you mean {near!r}; " for near in get_close_matches(chosen, table, 1))
-            raise SceneError(f"view: demo: {chosen!r} is unknown; {meant}known are {', '.join(table)}")
+            raise SceneError(f"view: demo: {check.short(chosen)} is unknown; {meant}known are {', '.join(table)}")
         first = (demo_sources(playing, surface=surface) | example_sources(playing, surface=surface))[chosen]
         return table | {chosen: first}, chosen
     if name is not None:
-        raise SceneError(f"view: {name!r}: a name follows only after 'demo'")
-    path = Path(what)
+        raise SceneError(f"view: {check.short(name)}: a name follows only after 'demo'")
+    path = check.path("view", "what", what)
     if not path.is_file():
         near = get_close_matches(what, table, 1) or [DEFAULT]
         raise FileError(f"{what}: no such file; for a scene of the package: shinari view demo {near[0]}")

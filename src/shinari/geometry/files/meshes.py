@@ -115,7 +115,9 @@ def _quiet(*names: str) -> Iterator[None]:
 def _check_extension(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in EXTENSIONS:
-        raise FileError(f"{path}: unknown extension {suffix!r} for a mesh, expected one of {', '.join(EXTENSIONS)}")
+        raise FileError(
+            f"{path}: unknown extension {check.short(suffix)} for a mesh, expected one of {', '.join(EXTENSIONS)}"
+        )
     return suffix
 
 

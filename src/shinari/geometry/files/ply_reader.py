@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from shinari.check import short
+
 SCALARS = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2", "ushort": "u2",
     "uint16": "u2", "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4", "float": "f4", "float32": "f4",
@@ -82,7 +84,7 @@ def _parse_header(data: bytes) -> tuple[str, list[tuple[str, int, list[Property]
         raise ValueError("the header names no format")
     for name, count, properties in elements:
         if count and not properties:
-            raise ValueError(f"the element {name!r} has no properties")
+            raise ValueError(f"the element {short(name)} has no properties")
     return order, elements, data[newline + 1 :]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shinari import check
 from shinari.errors import FileError, MissingExtraError, require
 from shinari.geometry.tetrahedra.check import orient
 from shinari.partial_files import reason
@@ -37,10 +38,12 @@ def read_tetrahedra(path: str | os.PathLike) -> tuple[NDArray[np.float64], NDArr
             and the reason.
         MissingExtraError: meshio is not installed.
     """
-    path = Path(path)
+    path = check.path("tetrahedra", "path", path)
     suffix = path.suffix.lower()
     if suffix not in EXTENSIONS:
-        raise FileError(f"{path}: unknown extension {suffix!r} for tetrahedra, expected one of {', '.join(EXTENSIONS)}")
+        raise FileError(
+            f"{path}: unknown extension {check.short(suffix)} for tetrahedra, expected one of {', '.join(EXTENSIONS)}"
+        )
     try:
         with path.open("rb"):
             pass

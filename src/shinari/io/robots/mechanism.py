@@ -154,15 +154,17 @@ class Mechanism:
         for name, value in angles.items():
             if name not in movable:
                 known = ", ".join(movable) or "none"
-                raise SceneError(f"robot {path}: angles: {name!r} is no hinge or slide of it; known are {known}")
+                raise SceneError(
+                    f"robot {path}: angles: {check.short(name)} is no hinge or slide of it; known are {known}"
+                )
             self.qpos[model.jnt_qposadr[movable[name]]] = check.number(f"robot {path}", f"angles: {name}", value)
         for name, joint in movable.items():
             value = float(self.qpos[model.jnt_qposadr[joint]])
             low, high = model.jnt_range[joint]
             if model.jnt_limited[joint] and not low <= value <= high:
                 raise SceneError(
-                    f"robot {path}: angles: joint {name!r} starts at {value:g}, outside its limits {low:g} to "
-                    f"{high:g}; give angles={{{name!r}: {0.5 * (low + high):.3g}}}"
+                    f"robot {path}: angles: joint {check.short(name)} starts at {value:g}, outside its limits {low:g} "
+                    f"to {high:g}; give angles={{{check.short(name)}: {0.5 * (low + high):.3g}}}"
                 )
 
 

@@ -102,15 +102,17 @@ class _Files:
         if name.startswith("package://"):
             base, rest = self._package, name.removeprefix("package://").partition("/")[2]
         elif "://" in name or ":" in rest:
-            raise FileError(f"{path}: <{tag}>: cannot read {name!r}; expected a path beside the file")
+            raise FileError(f"{path}: <{tag}>: cannot read {check.short(name)}; expected a path beside the file")
         file = Path(os.path.realpath(base / posixpath.normpath(rest)))
         allowed = {Path(os.path.realpath(self._package)), Path(os.path.realpath(self._folder))}
         if posixpath.isabs(rest) or not any(file.is_relative_to(root) for root in allowed):
-            raise FileError(f"{path}: <{tag}>: names the file {name!r}, which lies outside the folder of the robot")
+            raise FileError(
+                f"{path}: <{tag}>: names the file {check.short(name)}, which lies outside the folder of the robot"
+            )
         try:
             return file.read_bytes()
         except (OSError, ValueError) as error:
-            raise FileError(f"{path}: <{tag}>: the file {name!r} cannot be read: {reason(error)}") from error
+            raise FileError(f"{path}: <{tag}>: the file {check.short(name)} cannot be read: {reason(error)}") from error
 
     def add_mesh(self, tag: str, name: str, folder: str = "") -> str:
         """Name of the asset that a mesh becomes."""
@@ -182,9 +184,8 @@ def _drop_unread_visuals(link: Element, source: Source, files: _Files) -> None:
         mesh = next(visual.iter("mesh"), None)
         if mesh is not None and not mesh.get("filename", "").lower().endswith(MESHES):
             files.read("mesh", mesh.get("filename", ""))
-            source.skipped.append(
-                f"visual mesh {mesh.get('filename')!r} of link {link.get('name', '?')!r}: not {', '.join(MESHES)}"
-            )
+            file, name = check.short(mesh.get("filename")), check.short(link.get("name", "?"))
+            source.skipped.append(f"visual mesh {file} of link {name}: not {', '.join(MESHES)}")
             link.remove(visual)
 
 
@@ -238,7 +239,9 @@ def _include(root: Element, source: Source, files: _Files, seen: set[str]) -> No
             data = files.read("include", name)
             place = os.path.realpath(source.path.parent / name)
             if place in seen or len(seen) == MOST_INCLUDES:
-                raise FileError(f"{source.path}: <include>: {name!r} is included twice, or is one of too many files")
+                raise FileError(
+                    f"{source.path}: <include>: {check.short(name)} is included twice, or is one of too many files"
+                )
             seen.add(place)
             included = _parse(source.path.parent / name, data)
             _include(included, source, files, seen)

@@ -17,9 +17,19 @@ body under pressure, whose tetrahedra may be flat as well; the winding number do
 edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. All others keep
 their law, however they are pressed.
 
-Edges are looked at before each step. A tetrahedron loses energy where it becomes compressible, and gains less than
-BACK / 2 of mu V when it has its own law again. A tangle costs more: where an edge is wound twice, a dihedral angle has
-doubled at least.
+A tetrahedron loses energy where it becomes compressible, and gains less than BACK / 2 of mu V when it has its own law
+again. A tangle costs more: where an edge is wound twice, a dihedral angle has doubled at least.
+
+**Search.** Edges are looked at before each step, but few of them. The angles around an edge are 2 pi in sum at rest and
+4 pi where it is wound twice, so one of its tetrahedra has an angle t of at least twice the angle r at rest. F maps the
+plane across the edge by a matrix whose ratio of singular values is at most that of F, k, and such a matrix opens an
+angle to tan(t/2) <= k tan(r/2). So k >= tan r / tan(r/2) = 1 + 1 / cos r. For singular values a >= b >= c, a / c = k,
+the least (a^2 + b^2 + c^2)^3 / (a b c)^2 is at b^2 = (a^2 + c^2) / 2:
+
+    |F|^6 >= 27/4 (k + 1/k)^2 J^2
+
+Only edges with both ends at a tetrahedron for which that holds (with its smallest angle at rest as r) are looked at. It
+follows from the positions alone, so it misses no tangle, however it arose: in a substep, by a user, in a file.
 """
 
 import numpy as np
@@ -27,6 +37,8 @@ import numpy as np
 from shinari.compute import Field, Program, Record, convert, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.constraints.neo_hookean import NEO_HOOKEAN, hydrostatic_scale
+from shinari.maths.mat3 import cofactors, inner
+from shinari.maths.simplex import tetrahedron_deformation
 from shinari.maths.vec3 import ZERO, cross, direction_and_length, dot, sub
 from shinari.model.model import ConstraintBlock, Model
 from shinari.model.particles import Particles
@@ -34,8 +46,9 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import Binding, SystemModel
 from shinari.systems.failure.tearing import Tetrahedra, deformation_gradient
+from shinari.systems.rows.batches import WIDTH, Batches
 from shinari.systems.rows.row_access import Broken, Cells, Layout, Parameters, set_parameter
-from shinari.systems.rows.system import BlockSolver, block_solvers
+from shinari.systems.rows.system import GRAIN, BlockSolver, block_solvers
 
 TANGLED = "solids/tangled"
 """Name of the array of the state that says which tetrahedra are tangled."""
@@ -46,6 +59,8 @@ BACK = 0.02
 SOFT = hydrostatic_scale(0.1)
 # Up to this s bodies recover by themselves: that of nu = 0.3, rounded up.
 RECOVERS = 1.00001 * hydrostatic_scale(0.3)
+# Part of the smallest |F|^6 / J^2 of a tangled tetrahedron from which on its edges are looked at, for rounding.
+MARGIN = 0.9
 SCALE = 9
 """Column of s among the parameters."""
 # The edges of a tetrahedron, each with the other two vertices so that all four are an even permutation.
@@ -66,6 +81,20 @@ class Around(Record):
 
     point = Field(np.uint32)
     row = Field(np.uint32, doc="tetrahedron between it and the next")
+
+
+class Shapes(Record):
+    """Tetrahedra that do not recover by themselves in SIMD batches, B rows."""
+
+    points = Field(np.uint32, (4, WIDTH))
+    inverse_rest = Field(real, (9, WIDTH), unit="1/m")
+    limit = Field(real, WIDTH, doc="|F|^6 / J^2 from which on its edges are looked at")
+
+
+class Stretched(Record):
+    """Particles of tetrahedra beyond their limit, N rows."""
+
+    flag = Field(np.bool_)
 
 
 class Ends(Record):
@@ -89,9 +118,10 @@ class Tangled(Record):
 
 
 class Found(Record):
-    """One row: whether an edge is wound twice or a tetrahedron is compressible."""
+    """One row."""
 
-    flag = Field(np.int64)
+    stretched = Field(np.int64, doc="whether edges have to be looked at")
+    tangled = Field(np.int64, doc="whether an edge is wound twice or a tetrahedron is compressible")
 
 
 class TangleModel(SystemModel):
@@ -117,9 +147,50 @@ class TangleModel(SystemModel):
         return [] if solver is None else [Tangles(work.state, solver, work.particles)]
 
 
+@kernel(vector=True)
+def find_stretched(batch, shapes: Shapes, particles: Particles, stretched: Stretched, found: Found):
+    """Mark the particles of tetrahedra of a batch that are beyond their limit."""
+    x = scratch((12, WIDTH), shapes.limit[batch, 0])
+    beyond = scratch(WIDTH, np.int32(0))
+    for lane in range(WIDTH):
+        for i in range(4):
+            q = particles.x[shapes.points[batch, i, lane]]
+            x[3 * i, lane], x[3 * i + 1, lane], x[3 * i + 2, lane] = q[0], q[1], q[2]
+    count = 0
+    for lane in range(WIDTH):
+        corners = (
+            (x[0, lane], x[1, lane], x[2, lane]),
+            (x[3, lane], x[4, lane], x[5, lane]),
+            (x[6, lane], x[7, lane], x[8, lane]),
+            (x[9, lane], x[10, lane], x[11, lane]),
+        )
+        b = shapes.inverse_rest
+        rest = (
+            b[batch, 0, lane], b[batch, 1, lane], b[batch, 2, lane], b[batch, 3, lane], b[batch, 4, lane],
+            b[batch, 5, lane], b[batch, 6, lane], b[batch, 7, lane], b[batch, 8, lane],
+        )  # fmt: skip
+        f = tetrahedron_deformation(corners, rest)
+        size, volume = inner(f, f), dot(f[0], cofactors(f)[0])
+        # not <: numbers that are not finite are looked at
+        over = 0 if size * size * size < shapes.limit[batch, lane] * volume * volume else 1
+        beyond[lane] = over
+        count += over
+    if count > 0:
+        found.stretched[0] = 1
+        for lane in range(WIDTH):
+            if beyond[lane] != 0:
+                for i in range(4):
+                    stretched.flag[shapes.points[batch, i, lane]] = True
+
+
 @kernel
-def find_tangles(e, edges: InnerEdges, around: Around, particles: Particles, found: Found):
+def find_tangles(
+    e, edges: InnerEdges, around: Around, particles: Particles, stretched: Stretched, found: Found
+):  # fmt: skip
     """Wind the polygon around an edge: count how often it crosses a half plane that ends on the edge."""
+    edges.twice[e] = False
+    if not (stretched.flag[edges.points[e, 0]] and stretched.flag[edges.points[e, 1]]):
+        return
     start, stop = edges.start[e], edges.stop[e]
     a = particles.x[edges.points[e, 0]]
     axis, _ = direction_and_length(sub(particles.x[edges.points[e, 1]], a))
@@ -137,15 +208,15 @@ def find_tangles(e, edges: InnerEdges, around: Around, particles: Particles, fou
         else:
             turns -= 1 if y1 >= ZERO and side > ZERO else 0
         x0, y0 = x1, y1
-    edges.twice[e] = turns >= 2
     if turns >= 2:
-        found.flag[0] = 1
+        edges.twice[e] = True
+        found.tangled[0] = 1
 
 
 @kernel
-def clear_ends(i, ends: Ends):
-    """Forget the ends of a step ago."""
-    ends.flag[i] = False
+def clear_marks(i, stretched: Stretched, ends: Ends):
+    """Forget the marks of a step."""
+    stretched.flag[i] = ends.flag[i] = False
 
 
 @kernel
@@ -191,7 +262,7 @@ def update_tangled(
                 energy += f[i, j] * f[i, j]
         now = energy > BACK
     if now:
-        found.flag[0] = 1
+        found.tangled[0] = 1
     if now != was:
         tangled.flag[place] = now
         set_parameter(r, SCALE, convert(SOFT, own) if now else own, cells, parameters, layout)
@@ -212,8 +283,10 @@ class Tangles(System):
         self._edges = InnerEdges(points=points, start=stop - count, stop=stop, twice=np.zeros(len(points), np.bool_))
         self._around = Around(point=point, row=rows[row].astype(np.uint32))
         self._stiff = StiffTetrahedra(precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows])
-        self._tangled, self._ends, self._found = Tangled(flag=flag), Ends.zeros(len(particles)), Found.zeros(1)
-        self._found.flag[0] = flag.any()
+        self._shapes = _shapes(block.indices[rows], block.parameters[rows, :9])
+        self._tangled, self._found = Tangled(flag=flag), Found.zeros(1)
+        self._stretched, self._ends = Stretched.zeros(len(particles)), Ends.zeros(len(particles))
+        self._found.stretched[0] = self._found.tangled[0] = flag.any()
         self._broken = solver.broken if block.type.name in state.broken else Broken.zeros(block.row_count)
         self._solver, self._particles = solver, particles
 
@@ -221,16 +294,46 @@ class Tangles(System):
         """Find tangles, and what is out of them."""
         if not len(self._edges):
             return
-        access, cell, edges = self._solver.access, (self._found.flag, 0), (self._edges, self._around)
+        access, edges, marks = self._solver.access, (self._edges, self._around), (self._stretched, self._ends)
+        particles, found, count = self._particles, self._found, len(self._edges)
+        search, tangled = (found.stretched, 0), (found.tangled, 0)
         tetrahedra = Tetrahedra(points=self._solver.block.indices)
-        p.launch(find_tangles, *edges, self._particles, self._found, count=len(self._edges))
-        with p.when(cell):
-            p.copy(0, cell)
-            p.launch(clear_ends, self._ends, count=len(self._ends))
-            p.launch(mark_ends, *edges, self._broken, self._ends, count=len(self._edges))
-            records = self._particles, access.cells, access.parameters, access.layout
-            tangled = self._stiff, self._tangled, self._ends, self._found, tetrahedra
-            p.launch(update_tangled, *tangled, *records, count=len(self._stiff))
+        p.launch(find_stretched, self._shapes, particles, self._stretched, found, count=len(self._shapes), grain=GRAIN)
+        with p.when(search):
+            p.launch(find_tangles, *edges, particles, self._stretched, found, count=count)
+            p.copy(0, search)
+            with p.when(tangled):
+                p.copy(0, tangled)
+                p.launch(mark_ends, *edges, self._broken, self._ends, count=count)
+                stiff = self._stiff, self._tangled, self._ends, found, tetrahedra
+                records = particles, access.cells, access.parameters, access.layout
+                p.launch(update_tangled, *stiff, *records, count=len(self._stiff))
+                # as long as tetrahedra are compressible they are looked at in each step
+                p.copy(tangled, search)
+            p.launch(clear_marks, *marks, count=len(self._ends))
+
+
+def _shapes(tetrahedra: np.ndarray, inverse_rest: np.ndarray) -> Shapes:
+    """Tetrahedra (T, 4) with the inverses of their rest edges (T, 9) in batches, with their limits."""
+    batches = Batches(tetrahedra, np.array([0, len(tetrahedra)]))
+    arranged = batches.arranged(inverse_rest), batches.arranged(search_limits(inverse_rest).astype(inverse_rest.dtype))
+    return Shapes(inverse_rest.dtype.type, points=batches.indices, inverse_rest=arranged[0], limit=arranged[1])
+
+
+def search_limits(inverse_rest: np.ndarray) -> np.ndarray:
+    """|F|^6 / J^2 that tetrahedra have at least where one of their dihedral angles has doubled, times `MARGIN`, (T,).
+
+    Args:
+        inverse_rest: Inverses of their rest edges, (T, 9); zero for one that is flat, which has the limit 0.
+    """
+    normals = inverse_rest.astype(np.float64).reshape(-1, 3, 3)
+    normals = np.concatenate([normals, -normals.sum(axis=1, keepdims=True)], axis=1)
+    length = np.linalg.norm(normals, axis=2, keepdims=True)
+    normals = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+    # largest cosine of a dihedral angle: the normals point inwards
+    cosine = -(normals @ np.swapaxes(normals, 1, 2)).min(axis=(1, 2))
+    ratio = 1.0 + 1.0 / np.maximum(cosine, 1e-6)
+    return np.where(cosine > 0.0, MARGIN * 27.0 / 4.0 * (ratio + 1.0 / ratio) ** 2, 0.0)
 
 
 def inner_edges(
