@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from shinari.geometry.topology import grid
-from shinari.io.results import Frame, Layout, Part
+from shinari.io.results import DrawnPart, Frame, Layout
 from shinari.output.writers import open_writer
 
 FRAMES, LONG, RUNS = 60, 600, 5
@@ -27,7 +27,9 @@ def sheet(suffix: str) -> tuple[np.ndarray, Layout]:
     side = 100 if suffix == ".glb" else 317
     vertices, faces = grid(shape=(side, side), size=(2.0, 2.0))
     count = len(vertices)
-    return vertices.astype(np.float32), Layout((Part("sheet", "mesh", 0, count, faces, cloth=True),), (), count, 60.0)
+    return vertices.astype(np.float32), Layout(
+        (DrawnPart("sheet", "mesh", 0, count, faces, cloth=True),), (), count, 60.0
+    )
 
 
 def write(path: Path, frames: int) -> float:

@@ -163,7 +163,7 @@ def bytes_of(case: Dam) -> tuple[float, str]:
 
     simulation = ours(case, 1)
     simulation.step(40)
-    held = {"model": simulation.model, "state": simulation.state, "workspace": simulation._work}
+    held = {"model": simulation.model, "state": simulation.state, "workspace": simulation._bound}
     count = int(np.prod(case.counts))
     sizes = {path: array.nbytes / count for path, array in arrays_of(held).items()}
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:12]

@@ -52,7 +52,7 @@ def table_of(case: Case) -> dict[str, tuple[str, float]]:
     engine = Ours(case)
     engine.step()
     simulation = engine.simulation
-    held = {"model": simulation.model, "state": simulation.state, "workspace": simulation._work}
+    held = {"model": simulation.model, "state": simulation.state, "workspace": simulation._bound}
     held["simulation"] = getattr(simulation, "_member_list", [])
     rows = simulation.model.blocks["distance"].row_count
     table = {}

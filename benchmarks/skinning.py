@@ -11,8 +11,8 @@ import numpy as np
 
 from shinari.geometry.embedding import bind
 from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.skinning import blend
 from shinari.geometry.tetrahedra.lattice import lattice
-from shinari.systems.rows.skinning import blend
 
 RUNS = 30
 

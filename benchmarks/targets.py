@@ -21,7 +21,7 @@ def _rows(name: str, build: str):
         from shinari.compute import Program
 
         simulation = _simulation(build)
-        rows = next(s for s in simulation._work.solvers if s.block.type.name == name)
+        rows = next(s for s in simulation._bound.solvers if s.block.type.name == name)
         sweep = Program()
         rows.record_project(sweep, True)
         return lambda: sweep.run(1)
@@ -132,9 +132,12 @@ def main() -> None:
     if sys.argv[1:2] == ["--work"]:
         work(sys.argv[2])
         return
-    from shinari.compute import cache
+    from shinari.compute import object_files
 
-    print(f"{'':20s}{cache.processor():>12s}{cache.llvm.get_host_cpu_name():>12s}{'ratio':>10s}   (quartiles); us CPU")
+    print(
+        f"{'':20s}{object_files.processor():>12s}{object_files.llvm.get_host_cpu_name():>12s}{'ratio':>10s}"
+        "   (quartiles); us CPU"
+    )
     for name in sys.argv[1:] or CASES:
         compare(name)
 

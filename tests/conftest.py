@@ -27,12 +27,12 @@ def check_bounds(folder: Path) -> None:
     Processes that a test starts run ordinary kernels from their ordinary cache.
     """
     os.environ["SHINARI_BOUNDS"] = "1"
-    from shinari.compute import bounds, cache
+    from shinari.compute import bounds, object_files
 
     del os.environ["SHINARI_BOUNDS"]
     assert bounds.CHECKED, "the package was imported before the option was read"
     folder.mkdir(parents=True, exist_ok=True)
-    cache.folder = lambda: folder
+    object_files.folder = lambda: folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ begun = time.perf_counter()
 import shinari
 imported = time.perf_counter() - begun
 from shinari.cli.demo import demo_scenes
-from shinari.compute import cache, compiling
+from shinari.compute import object_files, compiling
 from shinari.io.scene_file import load_scene_file
 from dataclasses import asdict
 scene, options = load_scene_file(demo_scenes()[sys.argv[1]])
@@ -25,7 +25,7 @@ simulation.step(4)
 bits = hashlib.sha256(simulation.state.positions.tobytes() + simulation.state.body_positions.tobytes()).hexdigest()
 print(json.dumps({
     "package": shinari.__file__, "import": imported, "first": first, "cpu": time.process_time(),
-    "compiled": sorted(symbol[:-21] for symbol in compiling.compiled), "loaded": len(cache.loaded), "bits": bits,
+    "compiled": sorted(symbol[:-21] for symbol in compiling.compiled), "loaded": len(object_files.loaded), "bits": bits,
 }))
 """
 SCENES = ("flag", "dominoes")

@@ -37,7 +37,7 @@ class CppSheet:
             np.array(block.offsets, np.int64),
             np.array(block.indices, np.uint32),
             np.array(block.parameters, np.float32),
-            np.array(block.softness, np.float32),
+            np.array(block.coefficient, np.float32),
             np.zeros(block.row_count, np.float32),
             state.x.copy(),
             np.zeros((len(state.x), 3), np.float32),

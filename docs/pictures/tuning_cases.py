@@ -139,7 +139,7 @@ def folded(mode: bool | str) -> tuple[sn.Simulation, object]:
 def crossings(sim: sn.Simulation, handle) -> int:
     """Pairs of an edge and a triangle of a sheet that pierce each other."""
     x = sim.positions(handle).astype(np.float64)
-    faces = next(group.faces for group in sim.scene.groups if group.name == handle.name)
+    faces = next(group.faces for group in sim.scene.particle_objects if group.name == handle.name)
     edges = np.unique(np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
     a, b, c = (x[faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
@@ -228,7 +228,7 @@ def inverts() -> Iterator[Shot]:
         x = sim.positions(cube)
         x[:] = x.mean(axis=0) + np.random.default_rng(0).normal(0.0, 0.1, x.shape)
         sim.step(120)
-        tetrahedra = scene.groups[0].tetrahedra
+        tetrahedra = scene.particle_objects[0].tetrahedra
         inverted = int((volumes(sim.positions(cube).astype(np.float64), tetrahedra) < 0.0).sum())
         yield Shot(sim, f"model='{model}'", f"{inverted} of {len(tetrahedra)} inverted")
 

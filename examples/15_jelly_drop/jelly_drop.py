@@ -75,7 +75,7 @@ def build(path: Path) -> tuple[sn.Scene, float]:
         position=(0.0, height - vertices[:, 1].min(), 0.0),
         name="jelly",
     )
-    tetrahedra = scene.groups[0].tetrahedra
+    tetrahedra = scene.particle_objects[0].tetrahedra
     print(f"{path.name}: {len(vertices)} vertices, filled with {measure_quality(body.positions, tetrahedra)}")
     return scene, height
 
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
         make_pudding(path)
 
     scene, height = build(path)
-    body = scene.groups[0]
+    body = scene.particle_objects[0]
     weight = body.masses.sum() * GRAVITY
     simulation = sn.Simulation(scene, substeps=SUBSTEPS)
     _, faces = simulation.surface("jelly")

@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     scene, body = build()
-    tetrahedra = scene.groups[0].tetrahedra
+    tetrahedra = scene.particle_objects[0].tetrahedra
     given = volumes(body.positions, tetrahedra)
     simulation = sn.Simulation(scene, substeps=30, iterations=5)
     outputs = [options.out / "squash_and_recover.html", options.out / "squash_and_recover.npz"]
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
             least.append((now / given).min())
             forces.append([simulation.forces(scene[name])[1] for name in ("floor", "plate")])
     pressed = slice(80, 90)
-    weight = float(scene.groups[0].masses.sum()) * 9.81
+    weight = float(scene.particle_objects[0].masses.sum()) * 9.81
     below, above = -np.mean(forces[pressed], axis=0) * [1.0, -1.0]
     print(f"pressed to {100 * min(height):.0f} % of its height with {above:.0f} N, and {below:.0f} N on the floor")
     print(f"volume then {100 * np.mean(kept[pressed]):.1f} %, smallest tetrahedron {100 * min(least):.0f} %")

@@ -58,7 +58,7 @@ def tension(simulation: sn.Simulation, balloon: Handle) -> tuple[float, float]:
     lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
     vertices, faces = simulation.surface(balloon)
     area = float(face_normals_areas(vertices, faces)[1].sum())
-    pulls = float((simulation.forces("distance")[block.places] * lengths).sum())
+    pulls = float((simulation.forces("distance")[block.added_index] * lengths).sum())
     return pulls / (2.0 * area), 3.0 * simulation.volume(balloon) / area
 
 

@@ -54,7 +54,7 @@ def check_rows(simulation: sn.Simulation) -> int:
     vertices = vertices.astype(float)
     given = simulation.scene["weak"].positions
     kept = edges(left)
-    every = edges(simulation.scene.groups[0].faces)
+    every = edges(simulation.scene.particle_objects[0].faces)
     lengths = np.linalg.norm(vertices[kept[:, 0]] - vertices[kept[:, 1]], axis=1)
     rest = np.linalg.norm(given[kept[:, 0]] - given[kept[:, 1]], axis=1)
     strain = (lengths / rest - 1.0).max()

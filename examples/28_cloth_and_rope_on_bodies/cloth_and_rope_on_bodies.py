@@ -71,7 +71,7 @@ def build() -> tuple[sn.Scene, dict[str, RowsHandle]]:
 
 def check_levers(simulation: sn.Simulation, pulls: dict[str, list[float]]) -> None:
     """Pulls of the attachments at rest [N] against the laws of the lever."""
-    mass = {group.name: float(group.masses.sum()) for group in simulation.scene.groups}
+    mass = {group.name: float(group.masses.sum()) for group in simulation.scene.particle_objects}
     middle = RAIL + HEM + mass["curtain"]
     end = LANTERN + mass["rope_lantern"]
     exact = {
@@ -90,7 +90,7 @@ def check_levers(simulation: sn.Simulation, pulls: dict[str, list[float]]) -> No
 def apart(simulation: sn.Simulation) -> float:
     """How far the edges of the curtain are from where they were sewn on [m]."""
     scene, worst = simulation.scene, 0.0
-    now, sewn = simulation.positions("curtain").astype(float), scene.groups[0].positions
+    now, sewn = simulation.positions("curtain").astype(float), scene.particle_objects[0].positions
     for name, edge in (("rail", slice(-COLUMNS, None)), ("hem", slice(0, COLUMNS))):
         position, rotation = simulation.pose(name)
         start = next(body.position for body in scene.bodies if body.name == name)

@@ -52,7 +52,7 @@ def welded(x: np.ndarray) -> np.ndarray:
 
 def moment(simulation: sn.Simulation) -> float:
     """Moment of all weights about the hinge [N m], with everything where it is now."""
-    group = simulation.scene.groups[0]
+    group = simulation.scene.particle_objects[0]
     soft = (group.masses * simulation.positions("jelly")[:, 0]).sum()
     return GRAVITY * float(MASS * simulation.pose("plate")[0][0] + soft)
 

@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
                 carried.append(-simulation.forces(scene["tank"])[1])
                 levels.append(level(x))
     surface = float(np.mean(levels))
-    mass = float(scene.groups[0].masses.sum())
+    mass = float(scene.particle_objects[0].masses.sum())
     cubes = np.array(list(DENSITIES.values())) * EDGE**3
     expected = (mass + cubes.sum()) / (WATER.rest_density * TANK[0] * TANK[2])
     print(f"the water stands at {surface:.4f} m; with what the cubes push aside {expected:.4f} m")

@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
                 # the particles of the uppermost layer are a twelfth of all
                 levels.append(float(np.median(np.sort(x[:, 1])[-len(x) // 12 :])) + 0.5 * SPACING)
                 rooms.append(room(bag, faces, levels[-1]))
-    masses = {group.name: float(group.masses.sum()) for group in scene.groups}
+    masses = {group.name: float(group.masses.sum()) for group in scene.particle_objects}
     weight, all_weight = GRAVITY * masses["water"], GRAVITY * sum(masses.values())
     volume = masses["water"] / WATER.rest_density
     density = simulation.densities("water")

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from shinari.geometry.tetrahedra.fill import tetrahedralize
     from shinari.geometry.tetrahedra.lattice import lattice
     from shinari.geometry.topology import grid
-    from shinari.io.cache import open_cache
     from shinari.io.robots.load import Robot, load_robot
+    from shinari.io.run_reader import open_cache
     from shinari.io.scene_file import load_scene
     from shinari.maths.function import function
     from shinari.view.notebook import show
@@ -67,7 +67,7 @@ _LAZY = {
     "lattice": "shinari.geometry.tetrahedra.lattice",
     "load_robot": "shinari.io.robots.load",
     "load_scene": "shinari.io.scene_file",
-    "open_cache": "shinari.io.cache",
+    "open_cache": "shinari.io.run_reader",
     "register": "shinari.constraints.registry",
     "show": "shinari.view.notebook",
     "tetrahedralize": "shinari.geometry.tetrahedra.fill",

@@ -12,14 +12,14 @@ import pytest
 
 from shinari.cli import BAD_INPUT, OK, main
 from shinari.errors import FileError, SceneError
-from shinari.io.cache import open_cache
-from shinari.io.results import MEASURES, Frame, Layout, Part
+from shinari.io.results import MEASURES, DrawnPart, Frame, Layout
+from shinari.io.run_reader import open_cache
 from shinari.output.writers import open_writer
 from shinari.view.curves import CURVES, _figure, plot_run
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-LAYOUT = Layout((Part("point", "points", 0, 1),), (), 1, 10.0, measured=True)
+LAYOUT = Layout((DrawnPart("point", "points", 0, 1),), (), 1, 10.0, measured=True)
 COUNT = 60
 
 

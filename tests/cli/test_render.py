@@ -8,7 +8,7 @@ import pytest
 
 from shinari import cli
 from shinari.errors import MissingExtraError
-from shinari.io.cache import open_cache
+from shinari.io.run_reader import open_cache
 from shinari.view import offscreen
 
 pytest.importorskip("pyvista", reason="pyvista (extra [render]) is not installed")

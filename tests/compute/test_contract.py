@@ -26,7 +26,7 @@ import shinari
 from shinari.compute.kernels import Kernel, global_names
 
 SOURCE = Path(shinari.__file__).parent
-COMPILER = {"compute/backend.py", "compute/cache.py"}
+COMPILER = {"compute/backend.py", "compute/object_files.py"}
 """The files that may import Numba and llvmlite."""
 MOST = 12
 """Parameters of a kernel, its item included."""

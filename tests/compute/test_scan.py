@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from shinari.compute import Field, Program, Record, kernel
-from shinari.compute.scan import BLOCK, Offsets, Scan
+from shinari.compute.scan import CHUNK, Offsets, Scan
 
-SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 17]
+SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 17]
 
 
 class Count(Record):
@@ -19,7 +19,7 @@ class Count(Record):
 @pytest.mark.parametrize("from_cell", [False, True])
 def test_a_scan_is_the_cumulative_sum(items, from_cell):
     counts = np.random.default_rng(items).integers(0, 9, items)
-    offsets, number = Offsets.zeros(6 * BLOCK), Count.zeros(1)
+    offsets, number = Offsets.zeros(6 * CHUNK), Count.zeros(1)
     offsets.start[:items] = counts
     scan, p = Scan(offsets), Program()
     number.items[0] = items

@@ -34,7 +34,7 @@ def test_a_soft_cube_floats_or_sinks_by_its_density(density):
         if frame >= 80:
             lifts.append(simulation.forces(scene["cube"])[1])
             middles.append(simulation.positions("cube")[:, 1].mean())
-    weight = GRAVITY * next(group.masses.sum() for group in scene.groups if group.name == "cube")
+    weight = GRAVITY * next(obj.masses.sum() for obj in scene.particle_objects if obj.name == "cube")
     # whether water or floor carries it, at rest it is its weight
     assert np.mean(lifts) == pytest.approx(weight, rel=0.03)
     surface = 0.14 + min(density / 1000.0, 1.0) * 0.08**3 / 0.2**2

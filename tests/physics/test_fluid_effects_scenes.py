@@ -13,7 +13,7 @@ from shinari.systems.fluid.effects import Forces, tension, viscosity
 from shinari.systems.fluid.effects.tension import Tension
 from shinari.systems.fluid.records import FluidParticles
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.system import Bodies
+from shinari.systems.rigid.system import RigidBodySystem
 from shinari.verify.ledger import run_checks
 
 
@@ -116,13 +116,13 @@ def test_adhesion_gives_bodies_the_opposite_push(monkeypatch):
     right, log, row = Forces.record, Watch.zeros(20), Row.zeros(1)
 
     def watched(self, p, fluid):
-        records = fluid.particles, sim._work.bound(Bodies).frames, log, row
+        records = fluid.particles, sim._bound.get(RigidBodySystem).frames, log, row
         p.serial(watch, *records, -1.0)
         right(self, p, fluid)
         p.serial(watch, *records, 1.0)
 
     monkeypatch.setattr(Forces, "record", watched)
-    sim._work.arrange()  # the step is recorded anew
+    sim._bound.arrange()  # the step is recorded anew
     sim.step(4)
     assert row.number[0] == 20
     drop, box = log.drop, log.box

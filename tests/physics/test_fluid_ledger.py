@@ -5,8 +5,8 @@ import pytest
 
 from shinari.api.scene import Scene
 from shinari.compute import kernel, real
-from shinari.scene.objects import Particles
-from shinari.systems.fluid import kernels
+from shinari.scene.objects import ParticleObject
+from shinari.systems.fluid import smoothing as kernels
 from shinari.systems.fluid import system as part
 from shinari.systems.fluid.records import FluidParticles
 from shinari.verify import dam_break, fluids
@@ -74,10 +74,10 @@ def test_wrong_gravity_fails(monkeypatch, one_case):
 
 
 def test_particles_of_the_wrong_mass_fail(monkeypatch, one_case):
-    inside = Scene._add_group
+    inside = Scene._add_particle_object
 
     def wrong(self, group):
-        if isinstance(group, Particles):
+        if isinstance(group, ParticleObject):
             group.masses[:] *= 0.75
         return inside(self, group)
 

@@ -25,7 +25,7 @@ from border_values import VALUES, mutations
 
 import shinari as sn
 from shinari import check
-from shinari.io.cache import Cache
+from shinari.io.run_reader import Cache
 from shinari.model.state import State
 from shinari.output.recorder import Recorder
 from shinari.scene.handle import BodyHandle, Handle, JointHandle
@@ -57,7 +57,17 @@ class Fault(BaseException):
 def fingerprint(subject: Any) -> Any:
     """What a refused call must not change."""
     if isinstance(subject, sn.Scene):
-        lists = ("groups", "rows", "body_rows", "volumes", "colliders", "force_fields", "bodies", "joints", "sinks")
+        lists = (
+            "particle_objects",
+            "rows",
+            "body_rows",
+            "volumes",
+            "colliders",
+            "force_fields",
+            "bodies",
+            "joints",
+            "sinks",
+        )
         counts = [len(getattr(subject, name)) for name in (*lists, "pinned", "clamped", "ignored", "handles")]
         world = subject.gravity.tobytes(), id(subject.wind), subject.air_density, subject.damping
         return subject.revision, subject.particle_count, counts, world

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, DrawnPart, Frame, Layout
 
 SIZE = (320, 180)
 SQUARE = np.array([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.5, 1.0, 0.0], [-0.5, 1.0, 0.0]])
@@ -11,7 +11,7 @@ CUBE = Body("cube", *(np.array(a) for a in ([
     [-.2, .2, .2]], [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7], [0, 1, 5], [0, 5, 4], [2, 3, 7], [2, 7, 6],
     [1, 2, 6], [1, 6, 5], [0, 4, 7], [0, 7, 3]])), rigid=True)  # fmt: skip
 FLOOR = Body("floor", np.array([[-3.0, 0, -3], [-3, 0, 3], [3, 0, 3], [3, 0, -3]]), np.array([[0, 1, 2], [0, 2, 3]]))
-CLOTH = Layout((Part("cloth", "mesh", 0, 4, faces=np.array([[0, 1, 2], [0, 2, 3]])),), (), 4, 30.0)
+CLOTH = Layout((DrawnPart("cloth", "mesh", 0, 4, faces=np.array([[0, 1, 2], [0, 2, 3]])),), (), 4, 30.0)
 
 
 def frame_at(time, positions, bodies=(), velocities=None, drawn=(), rotations=None):

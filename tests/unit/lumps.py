@@ -25,7 +25,7 @@ def simulation(add, precision="float64", gravity=(0, 0, 0), **settings):
 
 
 def matching(sim):
-    return sim._work.bound(ShapeMatchingSystem)
+    return sim._bound.get(ShapeMatchingSystem)
 
 
 def ball(levels=3, radius=0.5, stretch=(1.0, 1.0, 1.0)):

@@ -10,7 +10,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
-from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
 from shinari.collision.narrow.rows import mirror
 from shinari.compute import Field, Program, Record, kernel, scratch

@@ -23,7 +23,7 @@ def sweep(
     offsets,
     indices,
     parameters,
-    softness,
+    coefficient,
     multipliers,
     x,
     scale,
@@ -36,8 +36,8 @@ def sweep(
 
     Damped rows need the fields damping, predicted and velocities, gathered ones corrections and weights.
     """
-    real, sides = x.dtype.type, softness.shape[1]
-    tables = {"softness": softness}
+    real, sides = x.dtype.type, coefficient.shape[1]
+    tables = {"coefficient": coefficient}
     tables |= {"parameters": parameters} if kind.width else {}
     tables |= {"damping": fields["damping"]} if variant.damped else {}
     if variant.batched:

@@ -31,7 +31,7 @@ class Block:
         rest = rest if isinstance(rest, tuple) else (rest,)
         columns = [np.asarray(value).reshape(len(self.indices), -1) for value in rest]
         self.parameters = np.concatenate(columns, axis=1).astype(real)
-        self.softness = rng.uniform(1e-3, 1e-1, (len(self.indices), 1)).astype(real)
+        self.coefficient = rng.uniform(1e-3, 1e-1, (len(self.indices), 1)).astype(real)
         self.damping = rng.uniform(0.0, 1.0, len(self.indices)).astype(real)
         self.x = np.zeros((len(points), 4), real)
         self.x[:, :3] = points + rng.normal(scale=0.01, size=points.shape)
@@ -47,7 +47,7 @@ class Block:
         x, multipliers = self.x.copy(), self.multipliers.copy()
         motion = {"damping": self.damping, "predicted": self.predicted, "velocities": self.velocities}
         sweep(
-            kind, variant, self.offsets, self.indices, self.parameters, self.softness, multipliers, x, 1.0 / H**2,
+            kind, variant, self.offsets, self.indices, self.parameters, self.coefficient, multipliers, x, 1.0 / H**2,
             h=H, threads=threads, **(motion if variant.damped else {}),
         )  # fmt: skip
         return x, multipliers

@@ -9,7 +9,7 @@ from test_files_writers import LAYOUT, frame, write
 
 from shinari import blender_import as addon
 from shinari.geometry.motion import rotation_matrix
-from shinari.io.results import COLLIDER_COLOR, COLORS, Layout, Part
+from shinari.io.results import COLLIDER_COLOR, COLORS, DrawnPart, Layout
 from shinari.output.writers import open_writer
 
 UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -106,8 +106,8 @@ def test_blender_shows_the_run(blender, tmp_path):
 
 
 def test_blender_is_told_what_is_left_out(blender, tmp_path):
-    torn = Part("torn", "curve", 0, 4, varies=True)
-    layout = Layout((torn, Part("rope", "curve", 4, 7)), (), 10, 25.0)
+    torn = DrawnPart("torn", "curve", 0, 4, varies=True)
+    layout = Layout((torn, DrawnPart("rope", "curve", 4, 7)), (), 10, 25.0)
     with open_writer(tmp_path / "run.npz", layout) as writer:
         writer.write(replace(frame(0, layout), drawn=np.ones(3, bool)))
     objects, left_out = addon.import_run(tmp_path / "run.npz")

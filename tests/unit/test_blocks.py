@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shinari.collision.broad.blocks import BlockColours, Blocks, Claims, Turn, rows_of_block
+from shinari.collision.broad.blocks import BlockColours, Blocks, Claims, CurrentColour, rows_of_block
 from shinari.compute import Field, Program, Record, kernel
 
 BLOCK = 64
@@ -18,10 +18,10 @@ class Links(Record):
 
 
 @kernel
-def solve_block(k, blocks: Blocks, turn: Turn, links: Links, log: Claims):
-    begin, end = rows_of_block(k, blocks, turn)
+def solve_block(k, blocks: Blocks, current: CurrentColour, links: Links, log: Claims):
+    begin, end = rows_of_block(k, blocks, current)
     for r in range(begin, end):
-        links.solved[r] += 1 + turn.colour[0]
+        links.solved[r] += 1 + current.colour[0]
 
 
 def coloured(points: np.ndarray, free: np.ndarray) -> tuple[BlockColours, Links]:
@@ -42,8 +42,8 @@ def test_blocks_of_a_colour_share_no_free_point_and_all_are_there():
     rows = np.sort(rng.integers(0, 4000, (9000, 1)), axis=0) + rng.integers(1, 40, (9000, 2))
     free = rng.random(4100) > 0.1
     colours, links = coloured(rows, free)
-    count = int(colours.turn.colours[0])
-    order, offsets = colours.blocks.order[: colours.turn.blocks[0]], colours.starts.first[: count + 1]
+    count = int(colours.current.colours[0])
+    order, offsets = colours.blocks.order[: colours.current.blocks[0]], colours.starts.first[: count + 1]
     assert sorted(order) == list(range(-(-len(rows) // BLOCK)))
     assert offsets[-1] == len(order)
     for colour, (begin, end) in enumerate(itertools.pairwise(offsets)):
@@ -60,6 +60,6 @@ def test_blocks_of_a_colour_share_no_free_point_and_all_are_there():
 def test_blocks_that_find_no_colour_are_one_each(blocks):
     """All rows share a point; more blocks than there are bits in a word."""
     colours, links = coloured(np.tile([0, 1], (BLOCK * blocks, 1)), np.ones(2, bool))
-    assert colours.turn.colours[0] == blocks
+    assert colours.current.colours[0] == blocks
     assert (np.diff(colours.starts.first[: blocks + 1]) == 1).all()
     assert sorted(links.solved) == sorted(np.repeat(np.arange(blocks) + 1, BLOCK))

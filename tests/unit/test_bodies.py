@@ -12,8 +12,8 @@ from shinari.geometry.files.meshes import write_mesh
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.scene.body import Body
 from shinari.shapes.base import shape_mesh
+from shinari.shapes.combined_mass import compound_properties
 from shinari.shapes.compound import Piece
-from shinari.shapes.mass_properties import compound_properties
 
 BOX = sn.Box((1.0, 2.0, 3.0))
 BOX_MESH = shape_mesh(BOX)

@@ -224,7 +224,7 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
 
 
 def kernels_of(simulation):
-    return {native.source.name for _, native in simulation._work.prepare(record_step)._natives}
+    return {native.source.name for _, native in simulation._bound.prepare(record_step)._natives}
 
 
 def stack(count, restitution=0.0, **settings):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.systems.rigid.system import Bodies
+from shinari.systems.rigid.system import RigidBodySystem
 
 G = 9.81
 
@@ -22,7 +22,7 @@ def pyramid(rows, size=1.0, **settings):
 
 
 def bodies_of(simulation):
-    return next(b for b in gc.get_objects() if isinstance(b, Bodies) and b._state is simulation.state)
+    return next(b for b in gc.get_objects() if isinstance(b, RigidBodySystem) and b._state is simulation.state)
 
 
 @pytest.mark.parametrize(("rows", "size", "substeps"), [(12, 1.0, 4), (20, 1.0, 4), (20, 0.05, 10)])
@@ -36,7 +36,7 @@ def test_a_pyramid_stands_with_one_factor_a_step(rows, size, substeps):
     sunk = 1e-5 * G * h * h * rows * rows * rows
     assert -moved[:, 1].min() <= sunk
     assert np.abs(moved[:, [0, 2]]).max() <= sunk
-    parts = bodies_of(sim).system._graph.components
+    parts = bodies_of(sim).equations._graph.components
     assert parts.factorings[0] == 1
     assert parts.iterations[0] <= 2 * (substeps - 1)
 

@@ -11,11 +11,11 @@ from shinari.cli.info import describe
 from shinari.geometry.motion import rotation_matrix
 from shinari.io.frame_queue import frame_dtype
 from shinari.io.npz import read_npz
-from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, DrawnPart, Frame, Layout
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
 from shinari.scene import body as scene_body
-from shinari.scene.surface import Surface
+from shinari.scene.contact_material import ContactMaterial
 from shinari.shapes.base import shape_mesh
 from shinari.shapes.compound import Piece
 from shinari.systems.rigid.surface import body_surface
@@ -25,7 +25,7 @@ from shinari.view.html import moving_box
 def body_of(*pieces: Piece, **changes) -> scene_body.Body:
     zero, turn = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     values = {"mass": 1.0, "centre": zero, "moments": np.ones(3), "axes": turn, "position": zero, "rotation": turn}
-    values |= {"velocity": zero, "angular_velocity": zero, "surface": Surface()}
+    values |= {"velocity": zero, "angular_velocity": zero, "surface": ContactMaterial()}
     return scene_body.Body(**{"name": "body", "pieces": pieces} | values | changes)
 
 
@@ -52,7 +52,7 @@ def test_a_body_without_shapes_has_an_empty_surface_and_a_visual_takes_the_place
 
 CUBE = shape_mesh(sn.Box((0.2, 0.4, 0.6)))
 LAYOUT = Layout(
-    parts=(Part("grains", "points", 0, 2),),
+    parts=(DrawnPart("grains", "points", 0, 2),),
     bodies=(Body("cube", *CUBE, rigid=True), Body("ground", *shape_mesh(sn.Plane())), Body("dot", *CUBE, rigid=True)),
     particle_count=2,
     frames_per_second=10.0,

@@ -15,11 +15,11 @@ import pytest
 import shinari as sn
 from shinari.cli.info import describe
 from shinari.errors import FileError
-from shinari.io.cache import open_cache
 from shinari.io.frame_queue import frame_dtype
 from shinari.io.frames import frame_of, layout_of, measures_of
 from shinari.io.npz import read_npz
-from shinari.io.results import MEASURES, Body, Frame, Layout, Part, check_frame, frame_shapes
+from shinari.io.results import MEASURES, Body, DrawnPart, Frame, Layout, check_frame, frame_shapes
+from shinari.io.run_reader import open_cache
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
 
@@ -28,11 +28,11 @@ CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], flo
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 EVERYTHING = Layout(
     parts=(
-        Part("my/cloth", "mesh", 0, 4, np.array([[0, 1, 2], [1, 3, 2]]), varies=True, cloth=True),
-        Part("rope", "curve", 4, 8, radius=0.012345678901234, varies=True),
-        Part("water", "points", 8, 13, radius=0.1, varies=True, fluid=True, surface=True),
-        Part("oil", "points", 13, 15, radius=0.1, fluid=True),
-        Part("jelly", "mesh", 17, 21, TETRAHEDRON),
+        DrawnPart("my/cloth", "mesh", 0, 4, np.array([[0, 1, 2], [1, 3, 2]]), varies=True, cloth=True),
+        DrawnPart("rope", "curve", 4, 8, radius=0.012345678901234, varies=True),
+        DrawnPart("water", "points", 8, 13, radius=0.1, varies=True, fluid=True, surface=True),
+        DrawnPart("oil", "points", 13, 15, radius=0.1, fluid=True),
+        DrawnPart("jelly", "mesh", 17, 21, TETRAHEDRON),
     ),
     bodies=(
         Body("box", CUBE[:4].astype(np.float32), TETRAHEDRON, rigid=True),
@@ -46,7 +46,7 @@ EVERYTHING = Layout(
 LAYOUTS = {
     "everything": EVERYTHING,
     "not measured": replace(EVERYTHING, measured=False),
-    "points only": Layout((Part("grains", "points", 0, 3),), (), 3, 30.0, measured=True),
+    "points only": Layout((DrawnPart("grains", "points", 0, 3),), (), 3, 30.0, measured=True),
     "bodies only": Layout((), EVERYTHING.bodies, 0, 30.0, measured=True),
 }
 
@@ -262,14 +262,14 @@ def test_tables_that_disagree_are_refused(tmp_path: Path) -> None:
 
 def test_frames_are_read_from_the_file_and_not_kept(tmp_path: Path) -> None:
     """A run of 60 MB is read frame by frame with a few MB more of memory."""
-    layout = Layout((Part("grains", "points", 0, 25_000),), (), 25_000, 30.0, measured=True)
+    layout = Layout((DrawnPart("grains", "points", 0, 25_000),), (), 25_000, 30.0, measured=True)
     frame = random_frame(layout, 0)
     with open_writer(tmp_path / "run.vtkhdf", layout) as writer:
         for index in range(75):
             writer.write(replace(frame, time=float(index)))
     script = """
         import resource, sys
-        from shinari.io.cache import open_cache
+        from shinari.io.run_reader import open_cache
         cache = open_cache(sys.argv[1])
         cache.frame(0)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -7,7 +7,7 @@ import pytest
 from drawn import CUBE, FLOOR, SIZE, frame_at
 
 from shinari.errors import SceneError
-from shinari.io.results import Body, Layout, Part
+from shinari.io.results import Body, DrawnPart, Layout
 from shinari.view.camera import DIRECTIONS, MARGIN, Camera, Framing, body_vertices, parse_camera
 from shinari.view.geometry import icosphere
 
@@ -16,7 +16,7 @@ from shinari.view.geometry import icosphere
 @pytest.mark.parametrize("size", [(1280, 720), (400, 400), (300, 900)])
 def test_the_camera_sees_the_whole_motion_and_no_more(direction, size):
     random = np.random.default_rng(len(direction) + size[0])
-    layout = Layout((Part("dust", "points", 0, 40, radius=0.05),), (CUBE,), 40, 30.0)
+    layout = Layout((DrawnPart("dust", "points", 0, 40, radius=0.05),), (CUBE,), 40, 30.0)
     frames = [
         frame_at(k, random.normal(size=(40, 3)) * (0.3, 1.0, 0.5) + (0.3 * k, 0, 0), [[0.5 * k, 1.0, 0.2]])
         for k in range(5)
@@ -44,7 +44,7 @@ def test_a_floor_is_not_fitted_but_a_ball_is():
     ball = Body("ball", 0.2 * icosphere(2)[0], icosphere(2)[1])
     small_floor = replace(FLOOR, name="small floor", vertices=0.1 * FLOOR.vertices)
     wide = replace(CUBE, name="wide", vertices=20.0 * CUBE.vertices, rigid=False)
-    layout = Layout((Part("dust", "points", 0, 2),), (FLOOR, ball, small_floor, wide), 2, 30.0)
+    layout = Layout((DrawnPart("dust", "points", 0, 2),), (FLOOR, ball, small_floor, wide), 2, 30.0)
     framing = Framing(layout, DIRECTIONS["front"], SIZE)
     framing.add(frame_at(0.0, [[0, 1, 0], [1, 1, 0]], [[0, 0, 0], [-1, 0.2, 0], [0, 0, 0], [0, -4, 0]]))
     bounds = framing.bounds()
@@ -53,7 +53,7 @@ def test_a_floor_is_not_fitted_but_a_ball_is():
 
 
 def test_waiting_particles_do_not_count():
-    layout = Layout((Part("water", "points", 0, 3, radius=0.1, varies=True, fluid=True),), (), 3, 30.0)
+    layout = Layout((DrawnPart("water", "points", 0, 3, radius=0.1, varies=True, fluid=True),), (), 3, 30.0)
     framing = Framing(layout, DIRECTIONS["front"], SIZE)
     framing.add(frame_at(0.0, [[0, 0, 0], [1, 0, 0], [99, 99, 99]], drawn=[True, True, False]))
     assert framing.bounds().high == pytest.approx([1.1, 0.1, 0.1])

@@ -11,7 +11,7 @@ import shinari as sn
 from shinari.errors import SceneError
 from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.io.checkpoint import model_digest
-from shinari.systems.particle_contact.build import PairModel
+from shinari.systems.particle_contact.model import PairModel
 
 
 def hung_sheet(fields: dict, **world) -> sn.Scene:
@@ -231,14 +231,14 @@ def test_what_is_torn_and_what_is_pinned_stays_so_when_the_sweep_changes():
     sim = sn.Simulation(torn_sheet(UNBENT), substeps=5)
     sim.step(20)
     sim.pin("it", [3])
-    torn = {name: values[np.argsort(sim.model.blocks[name].places)] for name, values in sim.state.broken.items()}
+    torn = {name: values[np.argsort(sim.model.blocks[name].added_index)] for name, values in sim.state.broken.items()}
     forces = sim.forces("distance")
     assert 0 < torn["distance"].sum() < len(torn["distance"])
     before = sim.state.copy()
     for sweep in ("jacobi", "gauss-seidel", "jacobi"):
         sim.change(sweep=sweep)
         for name, values in torn.items():
-            assert np.array_equal(sim.state.broken[name][np.argsort(sim.model.blocks[name].places)], values)
+            assert np.array_equal(sim.state.broken[name][np.argsort(sim.model.blocks[name].added_index)], values)
         assert np.array_equal(sim.forces("distance"), forces)
     fresh = sn.Simulation(torn_sheet(UNBENT), substeps=5, sweep="jacobi")
     fresh.restore(before)

@@ -18,7 +18,7 @@ from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import shape_mesh
-from shinari.solver.schedule import SystemList
+from shinari.solver.bound_systems import BoundSystems
 
 
 def rich_scene(**changes: object) -> sn.Scene:
@@ -106,11 +106,11 @@ def test_solids_and_their_parts_go_on_bit_by_bit(tmp_path: Path, precision: str)
     straight, first = (sn.Simulation(solids_scene(), precision=precision, substeps=8, threads=1) for _ in range(2))
     straight.step(16)
     first.step(8)
-    assert len(first.state.parts) >= 4
+    assert len(first.state.system_arrays) >= 4
     first.save(tmp_path / "c.vtkhdf")
     second = sn.Simulation.load(tmp_path / "c.vtkhdf")
     assert second.state == first.state
-    for mine, theirs in zip(first.scene.groups, second.scene.groups, strict=True):
+    for mine, theirs in zip(first.scene.particle_objects, second.scene.particle_objects, strict=True):
         assert type(mine.visual) is type(theirs.visual)
         assert mine.material == theirs.material
     second.step(8)
@@ -169,7 +169,7 @@ def test_restore_makes_broken_rows_whole_again() -> None:
     simulation.restore(before)
     simulation.step(3)
     assert simulation.state == after
-    assert isinstance(simulation._work, SystemList)
+    assert isinstance(simulation._bound, BoundSystems)
 
 
 def test_paraview_opens_it(saved: Path) -> None:

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from shinari.errors import SceneError
-from shinari.io.results import Frame, Layout, Part
+from shinari.io.results import DrawnPart, Frame, Layout
 from shinari.view.colours import ANCHORS, MODES, Colouring, colours_of, modes_of
 
 LAYOUT = Layout(
-    (Part("first", "points", 0, 2), Part("second", "points", 2, 5), Part("tap", "points", 5, 8, varies=True)),
-    (), 9, 30.0, measured=True,
-)  # fmt: skip
+    (
+        DrawnPart("first", "points", 0, 2),
+        DrawnPart("second", "points", 2, 5),
+        DrawnPart("tap", "points", 5, 8, varies=True),
+    ),
+    (),
+    9,
+    30.0,
+    measured=True,
+)
 NONE = np.zeros((0, 3))
 
 

@@ -21,13 +21,13 @@ LATE = """
 import json, sys, warnings
 import shinari as sn
 from late_contact_scenes import SCENES
-from shinari.compute import cache
+from shinari.compute import object_files
 warnings.simplefilter("ignore")
 scene, settings = SCENES[sys.argv[1]]()
 simulation = sn.Simulation(scene, threads=2, **settings)
-built = set(cache.loaded)
+built = set(object_files.loaded)
 simulation.step(40)
-print(json.dumps([len(built), sorted(set(cache.loaded) - built)]))
+print(json.dumps([len(built), sorted(set(object_files.loaded) - built)]))
 """
 
 

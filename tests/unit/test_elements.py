@@ -167,7 +167,7 @@ def test_a_triangle_on_a_pin_presses_with_its_weight_through_weights_that_sum_to
     pin = scene.add_collider(sn.Sphere(0.2), friction=1.0)
     sim = sn.Simulation(scene, precision="float64", threads=1)
     sim.step(5)
-    touches = sim._work.bound(ColliderContacts).contact_impulses()
+    touches = sim._bound.get(ColliderContacts).contact_impulses()
     assert len(touches.weights) == 1
     np.testing.assert_allclose(touches.weights.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(touches.weights[0, :3], 1 / 3, atol=1e-3)

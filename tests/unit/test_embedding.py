@@ -8,9 +8,9 @@ import pytest
 import shinari as sn
 from shinari.errors import EmbeddingWarning, SceneError
 from shinari.geometry.embedding import bind
+from shinari.geometry.skinning import blend
 from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.scene.handle import Handle
-from shinari.systems.rows.skinning import blend
 
 TRIANGLE = np.array([[0, 1, 2]])
 
@@ -188,7 +188,7 @@ def jelly(real: str = "float32", at: float = 0.0) -> tuple[sn.Simulation, Handle
 @pytest.mark.parametrize("real", ["float32", "float64"])
 def test_the_surface_of_a_body_moves_with_its_tetrahedra(real: str) -> None:
     simulation, body, points = jelly(real)
-    visual = simulation.scene.groups[1].visual
+    visual = simulation.scene.particle_objects[1].visual
     vertices, faces = simulation.surface(body)
     eps = np.finfo(real).eps
     assert np.abs(vertices - visual.vertices).max() < 16 * eps

@@ -37,7 +37,7 @@ def test_layers_follow_each_other_at_the_spacing(dt: float, substeps: int, speed
     # the last step let out what was due when it began, and moved it on by dt
     begun = (simulation.state.frame - 1) * dt
     layers = math.floor(begun * speed / S + 1e-9) + 1
-    per_layer = len(scene.groups[0].emitter.places)
+    per_layer = len(scene.particle_objects[0].emitter.places)
     assert len(x) == layers * per_layer
     expected = speed * (begun + dt) - np.repeat(np.arange(layers), per_layer) * S
     assert np.abs(np.sort(x[:, 0])[::-1] - expected).max() < 0.02 * S
@@ -48,7 +48,7 @@ def test_layers_follow_each_other_at_the_spacing(dt: float, substeps: int, speed
 @pytest.mark.parametrize("rate", [2e-4, 1e-3])
 def test_the_rate_is_the_volume_that_leaves(rate: float, precision: str) -> None:
     scene, handle = faucet(gravity=0.0, speed=None, rate=rate, size=(3 * S, 4 * S), radius=None, limit=4000)
-    assert len(scene.groups[0].emitter.places) == 12
+    assert len(scene.particle_objects[0].emitter.places) == 12
     simulation = sn.Simulation(scene, substeps=1, precision=precision)
     simulation.step(40)
     volume = simulation.active(handle).sum() * S**3
@@ -63,7 +63,9 @@ def test_a_jet_falls_freely(dt: float, substeps: int, precision: str) -> None:
     simulation = sn.Simulation(scene, dt=dt, substeps=substeps, precision=precision)
     simulation.step(round(0.3 / dt))
     there = simulation.active(handle)
-    layers = (simulation.state.parts["fluid/births"][there] - 1) // len(scene.groups[0].emitter.places)
+    layers = (simulation.state.system_arrays["fluid/births"][there] - 1) // len(
+        scene.particle_objects[0].emitter.places
+    )
     ages = simulation.time - 0.05 - layers * S / 1.5
     expected = 1.0 - 1.5 * ages - 0.5 * 9.81 * ages**2
     # an explicit step of h falls g h t / 2 too far; what falls is drawn out and has no pressure
@@ -78,7 +80,7 @@ def test_a_jet_falls_freely(dt: float, substeps: int, precision: str) -> None:
 )  # fmt: skip
 def test_layers_lie_across_the_direction(radius: object, size: object, direction: tuple, count: int) -> None:
     scene, _ = faucet(radius=radius, size=size, direction=direction)
-    places, unit = scene.groups[0].emitter.places, scene.groups[0].emitter.direction
+    places, unit = scene.particle_objects[0].emitter.places, scene.particle_objects[0].emitter.direction
     assert abs(len(places) - count) <= (2 if count == 79 else 0)
     assert np.abs(places @ unit).max() < 1e-12
     assert np.abs(places.mean(axis=0)).max() < 1e-12
@@ -88,7 +90,7 @@ def test_layers_lie_across_the_direction(radius: object, size: object, direction
 
 def test_the_width_of_a_nozzle_is_level() -> None:
     scene, _ = faucet(radius=None, size=(4 * S, S), direction=(1, -1, 0))
-    assert np.ptp(scene.groups[0].emitter.places[:, 1]) < 1e-12
+    assert np.ptp(scene.particle_objects[0].emitter.places[:, 1]) < 1e-12
 
 
 def test_two_dimensions() -> None:
@@ -131,17 +133,17 @@ def test_particles_that_wait_touch_and_weigh_nothing(precision: str) -> None:
     simulation.step(20)
     assert not simulation.active(emitter).any()
     assert np.array_equal(simulation.state.positions[emitter.particles.start : emitter.particles.stop],
-                          scene.groups[0].positions.astype(simulation.model.real))  # fmt: skip
+                          scene.particle_objects[0].positions.astype(simulation.model.real))  # fmt: skip
     h, t = 1 / 240, 20 / 60
     fallen = 0.5 * 9.81 * t * (t + h)
     assert np.abs(simulation.positions(cloth)[:, 1] - (1.1 - fallen)).max() < 1e-4
     assert abs(simulation.state.body_positions[body.index, 1] - (1.3 - fallen)) < 1e-6
     assert len(simulation.contacts().forces) == 0
-    mass = scene.groups[1].masses.sum() + scene.bodies[0].mass
+    mass = scene.particle_objects[1].masses.sum() + scene.bodies[0].mass
     assert abs(simulation.momentum()[1] + mass * 9.81 * t) < 1e-4 * mass
     energy = simulation.energy()
     assert abs(energy.kinetic - 0.5 * mass * (9.81 * t) ** 2) < 1e-3 * energy.kinetic
-    heights = scene.groups[1].masses.sum() * (1.1 - fallen) + scene.bodies[0].mass * (1.3 - fallen)
+    heights = scene.particle_objects[1].masses.sum() * (1.1 - fallen) + scene.bodies[0].mass * (1.3 - fallen)
     assert abs(energy.gravitational - 9.81 * heights) < 1e-3 * abs(energy.gravitational)
 
 
@@ -162,10 +164,10 @@ def test_the_oldest_come_again() -> None:
         simulation.step(60)
     assert simulation.active(handle).all()
     # the newest sixty: layers of 12 or 13, so that none is farther than so many layers
-    layer = len(scene.groups[0].emitter.places)
+    layer = len(scene.particle_objects[0].emitter.places)
     depth = 1.0 - simulation.positions(handle)[:, 1]
     assert depth.max() < (math.ceil(60 / layer) + 1) * S
-    births = simulation.state.parts["fluid/births"]
+    births = simulation.state.system_arrays["fluid/births"]
     assert len(np.unique(births)) == 60
     assert np.ptp(births) == 59
 
@@ -184,7 +186,7 @@ def test_stop_and_start() -> None:
     simulation.step(6)
     assert not simulation.active(handle).any()
     simulation.step(30)
-    assert simulation.active(handle).sum() == 6 * len(scene.groups[0].emitter.places)
+    assert simulation.active(handle).sum() == 6 * len(scene.particle_objects[0].emitter.places)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -202,7 +204,7 @@ def test_a_sink_takes_what_comes(shape: object, at: tuple, turn: tuple, precisio
         simulation.step(60)
     out, fill = simulation.active(handle), simulation.active(drop)
     assert fill.tolist() == [False, True]
-    emitted = simulation.state.parts["fluid/births"].max()
+    emitted = simulation.state.system_arrays["fluid/births"].max()
     assert emitted > 300
     assert simulation.sunk(sink) == emitted - out.sum() + 1  # and one of the drop
     assert simulation.positions(handle)[out][:, 1].min() > 0.5
@@ -280,7 +282,7 @@ def test_a_step_that_fails_takes_nothing_with_it() -> None:
     assert np.array_equal(state.positions, before.positions)
     assert np.array_equal(state.velocities, before.velocities)
     assert np.array_equal(state.x[:, 3], before.x[:, 3])
-    assert all(np.array_equal(values, before.parts[name]) for name, values in state.parts.items())
+    assert all(np.array_equal(values, before.system_arrays[name]) for name, values in state.system_arrays.items())
 
 
 def test_a_nozzle_inside_a_solid_is_refused() -> None:
@@ -353,9 +355,9 @@ def test_what_flows_is_the_fluid_given() -> None:
     material = sn.FluidMaterial(rest_density=800.0)
     tank = scene.add_fluid(np.zeros((1, 3)), spacing=S, material=material, support=2.2, kernel="cubic-spline")
     scene.add_emitter(tank, limit=50, radius=S, speed=1.0, position=(0, 1, 0))
-    assert scene.groups[1].material is material
-    assert scene.groups[1].sampling == scene.groups[0].sampling
-    assert np.allclose(scene.groups[1].masses, 800.0 * S**3)
+    assert scene.particle_objects[1].material is material
+    assert scene.particle_objects[1].sampling == scene.particle_objects[0].sampling
+    assert np.allclose(scene.particle_objects[1].masses, 800.0 * S**3)
 
 
 def test_what_flows_cannot_be_held() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.io.cache import open_cache
 from shinari.io.results import MEASURES, MEASURES_0_1
+from shinari.io.run_reader import open_cache
 from shinari.output.recorder import Recorder
 
 G = 9.81

@@ -22,7 +22,7 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.geometry.topology import face_normals_areas, grid
 from shinari.geometry.vertex_normals import vertex_normals
 from shinari.io import gltf, mapped_frames
-from shinari.io.results import MEASURES, Body, Frame, Layout, Part
+from shinari.io.results import MEASURES, Body, DrawnPart, Frame, Layout
 from shinari.io.usd_parts import SURFACE_DEFORMABLE
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
@@ -80,20 +80,20 @@ def test_point_caches_hold_every_part(tmp_path, suffix, count):
 
 @pytest.mark.parametrize("suffix", [".pc2", ".mdd"])
 def test_a_single_part_has_the_name_of_the_run(tmp_path, suffix):
-    layout = Layout((Part("a b", "curve", 0, 4),), (), 4, 25.0)
+    layout = Layout((DrawnPart("a b", "curve", 0, 4),), (), 4, 25.0)
     write(tmp_path / f"run{suffix}", 2, layout)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"run{suffix}", f"run{suffix}.obj"]
 
 
 def test_names_make_files_that_no_file_system_confuses(tmp_path):
     names = ["flag", "Flag", "a/b", "布 1"]
-    write(tmp_path / "run.pc2", 1, Layout(tuple(Part(name, "points", 0, 1) for name in names), (), 1, 25.0))
+    write(tmp_path / "run.pc2", 1, Layout(tuple(DrawnPart(name, "points", 0, 1) for name in names), (), 1, 25.0))
     found = sorted(path.name for path in tmp_path.glob("*.pc2"))
     assert found == sorted(["run_flag.pc2", "run_Flag_2.pc2", "run_a_b.pc2", "run_布_1.pc2"])
 
 
 def test_the_particles_inside_of_a_soft_body_are_left_out(tmp_path):
-    layout = Layout((Part("soft", "mesh", 1, 8, faces=np.array([[1, 3, 4], [4, 3, 6]])),), (), 8, 25.0)
+    layout = Layout((DrawnPart("soft", "mesh", 1, 8, faces=np.array([[1, 3, 4], [4, 3, 6]])),), (), 8, 25.0)
     write(tmp_path / "run.pc2", 2, layout)
     outside = [2, 4, 5, 7]
     assert np.array_equal(read_pc2(tmp_path / "run.pc2")[1], np.float32(frame(1, layout).positions[outside]))
@@ -107,10 +107,10 @@ def test_the_particles_inside_of_a_soft_body_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "part", "what"),
     [
-        (".pc2", Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 2]]), varies=True), "an object that can tear"),
-        (".mdd", Part("a", "curve", 0, 3, varies=True), "an object that can tear"),
-        (".pc2", Part("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
-        (".glb", Part("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
+        (".pc2", DrawnPart("a", "mesh", 0, 3, faces=np.array([[0, 1, 2]]), varies=True), "an object that can tear"),
+        (".mdd", DrawnPart("a", "curve", 0, 3, varies=True), "an object that can tear"),
+        (".pc2", DrawnPart("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
+        (".glb", DrawnPart("a", "points", 0, 3, varies=True, fluid=True), "a fluid that flows"),
     ],
 )
 def test_what_tears_or_flows_is_refused_when_opened(tmp_path, suffix, part, what):
@@ -288,7 +288,10 @@ def test_normals_of_a_sphere_point_outwards():
 
 
 CLOTH = Layout(
-    (Part("sheet", "mesh", 0, 4, faces=LAYOUT.parts[0].faces, cloth=True), *LAYOUT.parts[1:]), LAYOUT.bodies, 10, 50.0
+    (DrawnPart("sheet", "mesh", 0, 4, faces=LAYOUT.parts[0].faces, cloth=True), *LAYOUT.parts[1:]),
+    LAYOUT.bodies,
+    10,
+    50.0,
 )
 
 
@@ -318,7 +321,7 @@ def test_usd_samples_lie_on_whole_frames(tmp_path):
     """Steps of 0.01 s, a frame each third: 9 x 0.03 / 0.03 is not 9."""
     Usd = pytest.importorskip("pxr.Usd")
     stride, step, none, still = 3, 0.01, np.zeros((0, 3)), np.zeros((1, 3))
-    layout = Layout((Part("a", "points", 0, 1),), (), 1, 1.0 / (stride * step))
+    layout = Layout((DrawnPart("a", "points", 0, 1),), (), 1, 1.0 / (stride * step))
     with open_writer(tmp_path / "run.usdc", layout) as writer:
         for index in range(100):
             time = index * stride * step

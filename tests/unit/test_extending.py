@@ -126,8 +126,8 @@ def stop(i, particles: Particles):
 class FreezeModel(SystemModel):
     """Everything stands still."""
 
-    def bind(self, work):
-        return [Freeze(work.particles)]
+    def bind(self, bound):
+        return [Freeze(bound.particles)]
 
 
 class Freeze(System):
@@ -183,7 +183,7 @@ def add_system(package: Path) -> None:
     (package / "systems/freeze").mkdir()
     (package / "systems/freeze/__init__.py").write_text('"""Freeze."""\n')
     (package / "systems/freeze/system.py").write_text(SYSTEM)
-    last = "        ImpactModel(),\n"
+    last = "        LumpImpactModel(),\n"
     line = '        __import__("shinari.systems.freeze.system").systems.freeze.system.FreezeModel(),\n'
     replaced(package, "solver/build.py", last, last + line)
 

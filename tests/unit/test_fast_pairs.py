@@ -44,7 +44,7 @@ def fast_pairs(begin, ways, reaches, fast, threads):
     on_paths = PathSearch(search, MemberPoints(at=points.at), control)
     paths = on_paths.paths
     paths.end[...], paths.displacement[...], paths.reach[...], paths.fast[...] = begin + ways, ways, reaches, fast
-    control.bodies[0] = len(begin)
+    control.balls[0] = len(begin)
     p = Program()
     on_paths.record_find(p)
     p.run(threads)
@@ -88,7 +88,7 @@ def test_rows_do_not_grow_with_the_speed(kind):
         sim = burst(kind, speed, 8)
         sim.step(1)
         # the list never shrinks
-        most = len(sim._work.bound(Pairs).detection.rows) / (1.0 + SPARE)
+        most = len(sim._bound.get(Pairs).detection.rows) / (1.0 + SPARE)
         assert 0 < most < 80 * len(sim.state.positions)
         assert np.isfinite(sim.state.positions).all()
 

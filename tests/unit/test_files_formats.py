@@ -12,17 +12,17 @@ from test_files_writers import LAYOUT, frame, read_vtkhdf, write
 from shinari.errors import FileError
 from shinari.geometry.motion import rotation_matrix
 from shinari.io import vtkhdf
-from shinari.io.cache import open_cache
 from shinari.io.frame_queue import frame_dtype
 from shinari.io.npz import read_npz
-from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, DrawnPart, Frame, Layout
+from shinari.io.run_reader import open_cache
 from shinari.io.usd import prim_names
 from shinari.output.writers import open_writer
 from shinari.view.html import moving_box
 from shinari.view.stage import frame_camera
 
 COUNT = 3
-CURVES_ONLY = Layout((Part("rope", "curve", 0, 4),), (), 4, 25.0)
+CURVES_ONLY = Layout((DrawnPart("rope", "curve", 0, 4),), (), 4, 25.0)
 EMPTY = Layout((), (), 0, 25.0)
 
 
@@ -143,7 +143,7 @@ def test_usd_names_are_valid_and_different(tmp_path):
     valid = prim_names(names)
     assert all(Sdf.Path.IsValidIdentifier(name) for name in valid)
     assert len({*valid}) == len(names)
-    layout = Layout((Part("my cloth", "points", 0, 1), Part("my_cloth", "points", 0, 1)), (), 1, 1.0)
+    layout = Layout((DrawnPart("my cloth", "points", 0, 1), DrawnPart("my_cloth", "points", 0, 1)), (), 1, 1.0)
     write(tmp_path / "run.usda", 1, layout)
     stage = Usd.Stage.Open(str(tmp_path / "run.usda"))
     prims = stage.GetDefaultPrim().GetChildren()
@@ -351,7 +351,7 @@ def test_the_spool_header_keeps_its_length(tmp_path):
 def test_names_with_odd_characters_pass_every_format(tmp_path):
     faces = np.array([[0, 1, 2]])
     layout = Layout(
-        (Part("a/b ü", "mesh", 0, 3, faces=faces), Part("..", "curve", 3, 5)),
+        (DrawnPart("a/b ü", "mesh", 0, 3, faces=faces), DrawnPart("..", "curve", 3, 5)),
         (Body("a/b ü", np.eye(3), faces),),
         5,
         60.0,

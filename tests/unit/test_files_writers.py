@@ -16,7 +16,7 @@ import pytest
 from shinari.errors import FileError, MissingExtraError, SceneError
 from shinari.io.frame_queue import FrameQueue
 from shinari.io.npz import read_npz
-from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, DrawnPart, Frame, Layout
 from shinari.io.vtkhdf_reader import VtkhdfFrames
 from shinari.output.writers import FORMATS, open_writer
 
@@ -27,9 +27,9 @@ POINT_CACHES = (".pc2", ".mdd")
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 LAYOUT = Layout(
     parts=(
-        Part("cloth", "mesh", 0, 4, faces=np.array([[0, 1, 2], [1, 3, 2]])),
-        Part("rope", "curve", 4, 7, radius=0.01),
-        Part("grains", "points", 7, 9),
+        DrawnPart("cloth", "mesh", 0, 4, faces=np.array([[0, 1, 2], [1, 3, 2]])),
+        DrawnPart("rope", "curve", 4, 7, radius=0.01),
+        DrawnPart("grains", "points", 7, 9),
     ),
     bodies=(Body("ball", np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), TETRAHEDRON),),
     particle_count=10,
@@ -205,7 +205,7 @@ def file_size_limit(size):
 
 @pytest.mark.parametrize("suffix", FAST)
 def test_a_disk_that_refuses_a_frame_is_named_and_no_half_file_takes_the_place(tmp_path, suffix):
-    large = Layout((Part("grains", "points", 0, 20_000),), (), 20_000, 60.0)
+    large = Layout((DrawnPart("grains", "points", 0, 20_000),), (), 20_000, 60.0)
     write(tmp_path / f"run{suffix}", 1, large)
     before = contents(tmp_path)
 
@@ -306,13 +306,13 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parts": (Part("a", "sheet", 0, 1),)}, "kind is 'sheet'"),
-        ({"parts": (Part("a", "points", 0, 11),)}, "leaves the 10 points"),
-        ({"parts": (Part("a", "mesh", 0, 3),)}, "faces belong"),
-        ({"parts": (Part("a", "mesh", 0, 3, faces=np.array([[0, 1, 3]])),)}, "there are 3"),
-        ({"parts": (Part("a", "points", 0, 1), Part("a", "points", 1, 2))}, "'a'"),
-        ({"parts": (Part("", "points", 0, 1),)}, "part 0: name: is empty"),
-        ({"parts": (Part("a", "points", 0, 1, radius=-1.0),)}, "radius"),
+        ({"parts": (DrawnPart("a", "sheet", 0, 1),)}, "kind is 'sheet'"),
+        ({"parts": (DrawnPart("a", "points", 0, 11),)}, "leaves the 10 points"),
+        ({"parts": (DrawnPart("a", "mesh", 0, 3),)}, "faces belong"),
+        ({"parts": (DrawnPart("a", "mesh", 0, 3, faces=np.array([[0, 1, 3]])),)}, "there are 3"),
+        ({"parts": (DrawnPart("a", "points", 0, 1), DrawnPart("a", "points", 1, 2))}, "'a'"),
+        ({"parts": (DrawnPart("", "points", 0, 1),)}, "part 0: name: is empty"),
+        ({"parts": (DrawnPart("a", "points", 0, 1, radius=-1.0),)}, "radius"),
         ({"bodies": (Body("b", np.zeros((2, 2)), np.zeros((0, 3), int)),)}, "vertices"),
         ({"frames_per_second": 0.0}, "frames_per_second"),
         ({"particle_count": -1}, "particle_count"),

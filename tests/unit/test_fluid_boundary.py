@@ -7,11 +7,11 @@ import pytest
 
 import shinari as sn
 from shinari.compute import Program
-from shinari.scene.fluid_material import KERNELS
+from shinari.scene.fluid_material import SMOOTHING_KERNELS
 from shinari.systems.fluid.boundary_carriers import layer_volumes, plane_sum
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, PointLists
-from shinari.systems.fluid.kernels import Smoothing, weight
 from shinari.systems.fluid.records import FluidParticles, Solve
+from shinari.systems.fluid.smoothing import Smoothing, weight
 from shinari.systems.fluid.system import Fluid
 
 SPACING = 0.05
@@ -74,7 +74,7 @@ def test_lists_hold_every_pair_once_from_both_sides(real: type, threads: int) ->
 
 
 @pytest.mark.parametrize("support", [1.5, 2.0, 2.5, 3.0])
-@pytest.mark.parametrize("kernel", range(len(KERNELS)))
+@pytest.mark.parametrize("kernel", range(len(SMOOTHING_KERNELS)))
 def test_one_plane_layer_stands_for_the_half_space_beyond(kernel: int, support: float) -> None:
     smoothing = Smoothing(kernel, 3, SPACING, support * SPACING)
     steps = SPACING * np.arange(-8, 9)
@@ -89,7 +89,7 @@ def test_one_plane_layer_stands_for_the_half_space_beyond(kernel: int, support: 
     assert volumes[middle] == pytest.approx(sum(layers[1:]) / layers[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", SMOOTHING_KERNELS)
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_lattice_in_a_box_of_points_has_its_rest_density(kernel: str, precision: str) -> None:
     scene, counts = sn.Scene(), (8, 6, 7)
@@ -111,11 +111,11 @@ def test_sums_and_pushes_are_those_of_all_pairs() -> None:
     others = rng.uniform(0.0, 0.25, (30, 3))
     scene.add_particles(others, mass=0.1, radius=0.02)
     sim = sn.Simulation(scene, precision="float64")
-    smoothing = sim._work.bound(Fluid).model.smoothing
+    smoothing = sim._bound.get(Fluid).model.smoothing
 
     def total(points: np.ndarray, volume: float) -> np.ndarray:
         q2 = ((cloud[:, None] - points[None]) ** 2).sum(axis=2) / smoothing.support**2
-        return volume * np.vectorize(lambda q: float(weight.py_func(smoothing.kernel, q)))(q2).sum(axis=1)
+        return volume * np.vectorize(lambda q: float(weight.py_func(smoothing.kernel_id, q)))(q2).sum(axis=1)
 
     expected = (total(cloud, 1.0) + total(others, (0.04 / SPACING) ** 3)) * smoothing.weight_scale
     assert sim.densities(fluid) / 1000.0 == pytest.approx(expected, rel=1e-9)

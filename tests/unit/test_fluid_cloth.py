@@ -22,7 +22,7 @@ def block(shape, at=(0.0, 0.0, 0.0)):
 
 def fluid_of(simulation):
     """The fluids of a simulation."""
-    return simulation._work.bound(Fluid)
+    return simulation._bound.get(Fluid)
 
 
 def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0):
@@ -122,7 +122,7 @@ def test_a_bag_holds_water_and_carries_its_weight(cells):
     water, bag = simulation.positions("water"), simulation.positions("bag")
     assert water[:, 1].min() > bag[:, 1].min(), "through the bottom"
     assert (np.abs(water[:, [0, 2]]) < np.abs(bag[:, [0, 2]]).max()).all(), "through the sides"
-    masses = {group.name: group.masses.sum() for group in scene.groups}
+    masses = {obj.name: obj.masses.sum() for obj in scene.particle_objects}
     assert np.mean(pushes) == pytest.approx(9.81 * masses["water"], rel=0.02)
     assert np.mean(pulls) == pytest.approx(9.81 * sum(masses.values()), rel=0.02)
 

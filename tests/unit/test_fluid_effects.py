@@ -27,7 +27,7 @@ from shinari.systems.fluid.effects.tension import (
 )
 from shinari.systems.fluid.effects.viscosity import Viscosity, Xsph, lattice_viscosity
 from shinari.systems.fluid.effects.vorticity import Vorticity
-from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.smoothing import Smoothing, slope, weight
 from shinari.systems.fluid.system import Fluid
 from shinari.systems.fluid.wall_table import POINTS, PUSH, wall_table
 
@@ -59,7 +59,7 @@ def fluid_of(*groups: np.ndarray, materials=(PLAIN,), precision="float64", wind=
         scene.add_fluid(points, spacing=S, material=material, **sampling)
     settings = {"dt": 0.01, "substeps": 1} | settings
     simulation = Simulation(scene, precision=precision, threads=1, **settings)
-    fluid = simulation._work.bound(Fluid)
+    fluid = simulation._bound.get(Fluid)
     fluid.measured(1)
     fluid.rows.v[:] = 0.0
     fluid.rows.gradient[:] = 0.0
@@ -137,7 +137,7 @@ def test_xsph_is_the_mean_over_neighbours(kernel):
     fluid.rows.v[:] = np.random.default_rng(2).normal(size=fluid.rows.v.shape)
     i, j, d = pairs_of(fluid)
     smoothing, v = fluid.model.smoothing, fluid.rows.v.copy()
-    w = np.array([weight.py_func(smoothing.kernel, q) for q in (d**2).sum(1) / smoothing.support**2])
+    w = np.array([weight.py_func(smoothing.kernel_id, q) for q in (d**2).sum(1) / smoothing.support**2])
     expected = v.copy()
     np.add.at(expected, i, 0.2 * smoothing.weight_scale * w[:, None] * (v[j] - v[i]))
     apply(effect_of(fluid, Xsph), fluid)
@@ -383,14 +383,14 @@ def test_tensile_correction_is_the_sum_of_its_formula(precision):
     points = shaken(5)
     fluid = fluid_of(points[::2], points[1::2], materials=materials, precision=precision)
     pressures = np.random.default_rng(8).normal(0.0, 100.0, len(points))
-    fluid.state.parts["fluid/pressures"][:] = pressures
+    fluid.state.system_arrays["fluid/pressures"][:] = pressures
     before, smoothing = fluid.rows.x[:, :3].astype(float), fluid.model.smoothing
     i, j, d = pairs_of(fluid)
     q2 = (d**2).sum(axis=1) / smoothing.support**2
-    w = np.array([weight.py_func(smoothing.kernel, q) for q in q2])
+    w = np.array([weight.py_func(smoothing.kernel_id, q) for q in q2])
     of = [np.array([getattr(m, f"tensile_{f}") for m in materials])[fluid.rows.phase]
           for f in ("correction", "power", "distance")]  # fmt: skip
-    near = np.array([weight.py_func(smoothing.kernel, q) for q in of[2] ** 2])
+    near = np.array([weight.py_func(smoothing.kernel_id, q) for q in of[2] ** 2])
     sizes = of[0] * np.abs(pressures[fluid.rows.member]) / fluid.pressure_scale
     gradients = smoothing.slope_scale * np.array([slope.py_func(0, q) for q in q2])[:, None] * d
     terms = sizes[i] * (w / near[i]) ** of[1][i] + sizes[j] * (w / near[j]) ** of[1][j]

@@ -31,7 +31,7 @@ def test_a_box_of_any_size_has_its_mass_and_volume(
         fluid = scene.add_fluid(handle, spacing=spacing, fill_to=2.0 + 0.2 * size[1])
     else:
         fluid = scene.add_fluid(sn.Box(size), spacing=spacing, position=(1, 2, 3))
-    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * volume, rel=1e-9)
+    assert scene.particle_objects[0].masses.sum() == pytest.approx(1000.0 * volume, rel=1e-9)
     assert len(fluid) * spacing**3 == pytest.approx(volume, rel=0.005)
     local = fluid.positions - (1, 2, 3)
     assert (np.abs(local) <= 0.5 * (np.array(size) - spacing) + 1e-9).all()
@@ -43,7 +43,7 @@ def test_in_two_dimensions_too(spacing: float) -> None:
     scene = sn.Scene()
     fluid = scene.add_fluid(sn.Box((0.5, 0.3, 0.1)), spacing=spacing, dimensions=2, position=(0, 0, 0.2))
     assert (fluid.positions[:, 2] == 0.2).all()
-    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * 0.15 * spacing, rel=1e-9)
+    assert scene.particle_objects[0].masses.sum() == pytest.approx(1000.0 * 0.15 * spacing, rel=1e-9)
     assert len(fluid) * spacing**2 == pytest.approx(0.15, rel=0.01)
 
 
@@ -51,8 +51,8 @@ def test_a_box_is_filled_to_a_level_that_is_no_multiple() -> None:
     scene = sn.Scene()
     turn = (np.cos(0.3), 0.0, np.sin(0.3), 0.0)
     scene.add_fluid(sn.Box((0.5, 0.5, 0.4)), spacing=0.03, position=(0, 1, 0), rotation=turn, fill_to=1.1)
-    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * 0.5 * 0.4 * 0.35, rel=1e-9)
-    assert scene.groups[0].positions[:, 1].max() == pytest.approx(1.1 - 0.015)
+    assert scene.particle_objects[0].masses.sum() == pytest.approx(1000.0 * 0.5 * 0.4 * 0.35, rel=1e-9)
+    assert scene.particle_objects[0].positions[:, 1].max() == pytest.approx(1.1 - 0.015)
     with pytest.raises(sn.SceneError, match=r"fill_to: 0\.76 m is less than a spacing above the bottom"):
         scene.add_fluid(sn.Box((0.5, 0.5, 0.4)), spacing=0.03, position=(0, 1, 0), fill_to=0.76)
 
@@ -61,7 +61,7 @@ def test_a_thin_box_is_a_layer_with_its_mass() -> None:
     scene = sn.Scene()
     fluid = scene.add_fluid(sn.Box((0.3, 0.045, 0.3)), spacing=0.03)
     assert (fluid.positions[:, 1] == 0.0).all()
-    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * 0.3 * 0.045 * 0.3, rel=1e-9)
+    assert scene.particle_objects[0].masses.sum() == pytest.approx(1000.0 * 0.3 * 0.045 * 0.3, rel=1e-9)
 
 
 @pytest.mark.parametrize("angle", [0.3, 0.5 * np.pi, -2.0])

@@ -11,7 +11,7 @@ from test_files_writers import read_vtkhdf
 import shinari as sn
 from shinari.io.frames import frame_of, layout_of
 from shinari.io.npz import read_npz
-from shinari.systems.fluid.surface import reconstruct
+from shinari.systems.fluid.surface_mesh import reconstruct
 
 S = 0.02
 STEPS = 12
@@ -187,7 +187,7 @@ def test_the_surface_of_a_simulation() -> None:
     scene.add_collider(tank, position=(0.0, 0.5, 0.0))
     pool = scene.add_fluid(sn.Box((10 * S, 8 * S, 8 * S)), spacing=S, kernel="cubic-spline", position=(0.0, 0.08, 0.0))
     simulation = sn.Simulation(scene, substeps=4)
-    volume = scene.groups[0].masses.sum() / 1000.0
+    volume = scene.particle_objects[0].masses.sum() / 1000.0
     for steps in (0, 30):  # where it was put, and settled
         quiet(simulation, steps)
         vertices, faces = simulation.fluid_surface(pool)

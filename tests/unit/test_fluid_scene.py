@@ -31,14 +31,14 @@ def test_a_box_takes_as_many_particles_as_it_is_spacings_long(counts: tuple[int,
     fluid = scene.add_fluid(sn.Box(size), spacing=spacing, position=(1, 2, 3), rotation=TURN)
     assert len(fluid) == np.prod(counts)
     # half a spacing from the sides, in the axes of the box
-    (group,) = scene.groups
+    (obj,) = scene.particle_objects
     w, *axis = TURN * [1, -1, -1, -1]
-    turn = 2.0 * np.cross(axis, group.positions - [1, 2, 3])
-    local = group.positions - [1, 2, 3] + w * turn + np.cross(axis, turn)
+    turn = 2.0 * np.cross(axis, obj.positions - [1, 2, 3])
+    local = obj.positions - [1, 2, 3] + w * turn + np.cross(axis, turn)
     np.testing.assert_allclose(local.min(axis=0), 0.5 * (spacing - size), atol=1e-9 * spacing)
     np.testing.assert_allclose(local.max(axis=0), 0.5 * (size - spacing), atol=1e-9 * spacing)
-    np.testing.assert_allclose(group.masses, 1000.0 * spacing**3)
-    np.testing.assert_allclose(group.radii, 0.5 * spacing)
+    np.testing.assert_allclose(obj.masses, 1000.0 * spacing**3)
+    np.testing.assert_allclose(obj.radii, 0.5 * spacing)
 
 
 SHAPES: list[tuple[sn.Sphere | sn.Cylinder | sn.Capsule | sn.Cone | sn.ConvexHull, Callable, float]] = [
@@ -103,10 +103,10 @@ def test_points_are_taken_as_they_are() -> None:
     scene = sn.Scene()
     fluid = scene.add_fluid(points, spacing=0.1, velocity=(1, 0, 0), material=sn.FluidMaterial.preset("honey"))
     np.testing.assert_array_equal(fluid.positions, points)
-    (group,) = scene.groups
-    assert (group.kind, group.sampling) == ("fluid", Sampling(0.1))
-    np.testing.assert_allclose(group.masses, 1.42)
-    assert (group.velocities == [1, 0, 0]).all()
+    (obj,) = scene.particle_objects
+    assert (obj.kind, obj.sampling) == ("fluid", Sampling(0.1))
+    np.testing.assert_allclose(obj.masses, 1.42)
+    assert (obj.velocities == [1, 0, 0]).all()
     fluid.pin([1])
     assert scene.pinned == {1}
 
@@ -271,7 +271,7 @@ def test_what_is_refused(given: object, changes: dict, message: str) -> None:
     scene = sn.Scene()
     with pytest.raises(sn.SceneError, match=message):
         scene.add_fluid(given, **({"spacing": 0.1, "name": "f"} | changes))
-    assert not scene.groups
+    assert not scene.particle_objects
 
 
 def test_an_open_mesh_is_refused_with_its_holes() -> None:

@@ -10,7 +10,7 @@ import shinari as sn
 from shinari.compute import Program
 from shinari.compute.threads import processors
 from shinari.systems.fluid import boundary_points, walls
-from shinari.systems.fluid.kernels import POLY6, SPIKY, SPLINE, Smoothing
+from shinari.systems.fluid.smoothing import POLY6, SPIKY, SPLINE, Smoothing
 from shinari.systems.fluid.system import Fluid
 from shinari.systems.fluid.wall_kernels import Clearances
 from shinari.systems.fluid.wall_table import PUSH, SHARE, missing, overlap_factor, wall_table
@@ -134,7 +134,7 @@ def test_pulls_are_the_gradient_of_the_density(shape):
         scene.add_collider(sn.Box((0.2, 0.2, 0.2)))
     scene.add_fluid(point[None], spacing=SPACING)
     sim = sn.Simulation(scene, precision="float64", threads=1)
-    fluid = sim._work.bound(Fluid)
+    fluid = sim._bound.get(Fluid)
     assert fluid is not None
     fluid.measured(1)
     gather = Program()
@@ -243,7 +243,7 @@ def test_what_is_remembered_of_meshes_changes_no_bit():
         scene.add_fluid(lattice(10, 14, 10), spacing=SPACING, velocity=(0.5, 0.0, 0.2))
         scene.add_collider(hollow_box(0.3, 0.6))
         sim = sn.Simulation(scene, dt=1 / 120, substeps=2, threads=1)
-        fluid = sim._work.bound(Fluid)
+        fluid = sim._bound.get(Fluid)
         assert fluid is not None
         walls: Any = fluid.boundaries[0]
         assert len(walls.clearances) == 1400

@@ -242,7 +242,7 @@ def test_a_body_that_sleeps_wakes() -> None:
     body = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.0, 0.1, 0.0), name="box")
     simulation = sn.Simulation(scene, substeps=8, sleeping=True)
     simulation.step(60)
-    assert simulation.state.parts["bodies/idle"][0] > 0.5
+    assert simulation.state.system_arrays["bodies/idle"][0] > 0.5
     grab = simulation.grab(body, point=(0.0, 0.2, 0.0))
     # slower than what keeps a body awake
     for _ in range(60):

@@ -12,7 +12,7 @@ PRECISIONS = ("float32", "float64")
 
 
 def family(simulation: sn.Simulation) -> GrainPairs:
-    return simulation._work.bound(GrainPairs)
+    return simulation._bound.get(GrainPairs)
 
 
 def column(count: int, precision: str, substeps: int = 4, radius: float = 0.01, **material) -> sn.Simulation:
@@ -45,13 +45,13 @@ def cloud(count: int, radius: float, seed: int) -> np.ndarray:
 def test_a_shape_is_filled(shape, volume, packing):
     scene = sn.Scene()
     h = scene.add_grains(shape, radius=0.005, spread=0.3, packing=packing, position=(1.0, 2.0, 3.0))
-    group = scene.groups[0]
-    points, radii = group.positions - (1.0, 2.0, 3.0), group.radii
+    obj = scene.particle_objects[0]
+    points, radii = obj.positions - (1.0, 2.0, 3.0), obj.radii
     assert len(h.particles) == len(points)
     assert radii.min() < 0.0036
     assert radii.max() > 0.0064
     assert np.abs(radii / 0.005 - 1.0).max() <= 0.3
-    np.testing.assert_allclose(group.masses, 2650.0 * 4.0 / 3.0 * np.pi * radii**3)
+    np.testing.assert_allclose(obj.masses, 2650.0 * 4.0 / 3.0 * np.pi * radii**3)
     from shinari.shapes.kernels.encode import signed_distance
 
     assert (signed_distance(shape, points) < -radii + 1e-5 * 0.1).all(), "a grain sticks out"
@@ -70,7 +70,7 @@ def test_the_same_filling_again():
     for scene in (one, other):
         scene.add_grains(sn.Sphere(0.05), radius=0.005, spread=0.2)
     assert np.array_equal(one.positions, other.positions)
-    assert np.array_equal(one.groups[0].radii, other.groups[0].radii)
+    assert np.array_equal(one.particle_objects[0].radii, other.particle_objects[0].radii)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_bits_do_not_depend_on_threads_or_on_a_pause(tmp_path):
     two.state.restore(kept)
     two.step(4)
     assert two.state == one.state
-    assert len(one.state.parts["grains/pairs"]) > 1000
+    assert len(one.state.system_arrays["grains/pairs"]) > 1000
 
 
 def test_the_order_of_the_memory_does_not_matter():
@@ -288,7 +288,7 @@ def test_the_order_of_the_memory_does_not_matter():
     one, two = column(8, "float32"), column(8, "float32")
     for simulation in (one, two):
         simulation.step(20)
-    parts = two.state.parts
+    parts = two.state.system_arrays
     assert len(parts["grains/pairs"]) == 7
     order = np.random.default_rng(0).permutation(7)
     for name in ("grains/pairs", "grains/pushes"):

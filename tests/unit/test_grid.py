@@ -16,7 +16,7 @@ PRECISIONS = (np.float32, np.float64)
 def wake_threads_early(monkeypatch):
     """Few points suffice for a second thread, so that small clouds test it."""
     for module in ("grid",):
-        monkeypatch.setattr(f"shinari.collision.broad.{module}.SHARE", 64)
+        monkeypatch.setattr(f"shinari.collision.broad.{module}.CHUNK", 64)
 
 
 def all_pairs(points, radii, margin):

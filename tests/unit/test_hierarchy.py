@@ -102,7 +102,7 @@ def test_a_coarse_correction_keeps_momentum(method, precision):
     scene, cloth = sheet(30)
     sim = sn.Simulation(scene, precision=precision, method=method, hierarchy=True, threads=1)
     settings = Settings(precision=precision, method=method, hierarchy=True)
-    coarse = Hierarchy(scene, sim.model, sim._work.particles, settings, sim._work.clock)
+    coarse = Hierarchy(scene, sim.model, sim._bound.particles, settings, sim._bound.clock)
     x = sim.state.x
     rng = np.random.default_rng(1)
     x[:, :3] *= 1.3

@@ -9,9 +9,9 @@ import trimesh
 import shinari as sn
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.shapes.base import shape_mesh
+from shinari.shapes.combined_mass import check_inertia, compound_properties, principal_axes
 from shinari.shapes.compound import Piece
 from shinari.shapes.mass import MassProperties, mesh_properties
-from shinari.shapes.mass_properties import check_inertia, compound_properties, principal_axes
 
 EXACT = 1e-12
 SIZES = (1e-3, 0.7, 40.0)

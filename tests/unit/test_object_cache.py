@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.compute import files
+from shinari.compute import cached_files
 from shinari.compute.array_cache import load_arrays, store_arrays
 
 DAMAGES = {
@@ -29,12 +29,12 @@ DAMAGES = {
 SCENE = """
 import hashlib
 import shinari as sn
-from shinari.compute import cache, compiling
+from shinari.compute import object_files, compiling
 scene = sn.Scene()
 scene.add_particles([[1, 2, 3], [1, 3, 3]], velocity=(0, 1, 0))
 sim = sn.Simulation(scene, threads=1, substeps=2)
 sim.step(3)
-print(hashlib.sha256(sim.state.positions.tobytes()).hexdigest(), len(compiling.compiled), len(cache.loaded))
+print(hashlib.sha256(sim.state.positions.tobytes()).hexdigest(), len(compiling.compiled), len(object_files.loaded))
 """
 
 
@@ -108,7 +108,10 @@ def test_all_files_deleted_while_it_runs(filled):
 
 def test_the_folder_is_deleted_between_import_and_first_use(filled):
     folder, end, count = filled
-    script = f"import shutil\nfrom shinari.compute import cache\ncache.folder()\nshutil.rmtree({str(folder)!r})\n"
+    script = (
+        "import shutil\nfrom shinari.compute import object_files\nobject_files.folder()\n"
+        f"shutil.rmtree({str(folder)!r})\n"
+    )
     same, compiled, _, told = run(folder, script + SCENE)
     assert (same, compiled) == (end, count)
     assert len(files_of(folder)) == count
@@ -153,10 +156,10 @@ def test_kernels_of_a_folder_that_became_read_only(filled):
     gone.unlink()
     script = """
 import errno
-from shinari.compute import files
+from shinari.compute import cached_files
 def refuse(path, content):
     raise OSError(errno.EROFS, "Read-only file system")
-files.write_whole = refuse
+cached_files.write_whole = refuse
 """
     same, compiled, _, told = run(folder, script + SCENE, SHINARI_COMPILE_PROCESSES="1")
     assert (same, compiled) == (end, 1)
@@ -182,7 +185,7 @@ def test_processes_at_once(warm, tmp_path):
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_damaged_arrays_are_made_anew(tmp_path, monkeypatch, damage):
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(files, "_warned", type(files._warned)())
+    monkeypatch.setattr(cached_files, "_warned", type(cached_files._warned)())
     parts, arrays = [np.arange(3.0)], [np.ones((2, 2)), np.arange(5)]
     store_arrays("tests", parts, "code", arrays)
     (path,) = (tmp_path / "tests").iterdir()
@@ -198,17 +201,17 @@ def test_damaged_arrays_are_made_anew(tmp_path, monkeypatch, damage):
 
 
 def test_every_byte_of_a_file_can_be_missing_or_wrong(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "warn_of_cache", lambda folder, problem: None)
+    monkeypatch.setattr(cached_files, "warn_of_cache", lambda folder, problem: None)
     path = tmp_path / "file"
-    assert files.write_verified(path, b"some data")
+    assert cached_files.write_verified(path, b"some data")
     good = path.read_bytes()
     for k in range(len(good)):
         for damaged in (good[:k], good[:k] + bytes([good[k] ^ 0x10]) + good[k + 1 :]):
             path.write_bytes(damaged)
-            assert files.read_verified(path) is None
+            assert cached_files.read_verified(path) is None
             assert not path.exists()
     path.write_bytes(good)
-    assert files.read_verified(path) == b"some data"
+    assert cached_files.read_verified(path) == b"some data"
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO])
@@ -217,10 +220,10 @@ def test_a_disk_that_refuses(tmp_path, monkeypatch, code):
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
-    monkeypatch.setattr(files, "_warned", type(files._warned)())
+    monkeypatch.setattr(cached_files, "_warned", type(cached_files._warned)())
     with pytest.warns(sn.CacheWarning, match=os.strerror(code)):
-        assert not files.write_verified(tmp_path / "file", b"data")
+        assert not cached_files.write_verified(tmp_path / "file", b"data")
     store_arrays("tests", [np.zeros(1)], "refuse", [np.ones(1)])
     with pytest.raises(OSError, match=os.strerror(code)):
-        files.write_whole(tmp_path / "other", b"data")
+        cached_files.write_whole(tmp_path / "other", b"data")
     assert not list(tmp_path.iterdir())

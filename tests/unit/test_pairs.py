@@ -13,7 +13,7 @@ import pytest
 import shinari as sn
 from shinari.compute.program import run_recorded
 from shinari.errors import ContactWarning
-from shinari.systems.particle_contact.build import PairModel
+from shinari.systems.particle_contact.model import PairModel
 from shinari.systems.particle_contact.system import Pairs
 
 precisions = pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -22,7 +22,7 @@ SMALL = {"float32": 64 * np.finfo(np.float32).eps, "float64": 64 * np.finfo(np.f
 
 
 def family(sim: sn.Simulation) -> Pairs:
-    return sim._work.bound(Pairs)
+    return sim._bound.get(Pairs)
 
 
 def closest(sim: sn.Simulation, keep: np.ndarray) -> float:
@@ -242,8 +242,8 @@ def test_detection_misses_no_pair_at_high_speed(precision):
         apart = np.linalg.norm(x0[:, None] - x0[None], axis=2) < keep
         # every pair that overlaps is a row
         at = np.empty(len(x0), int)
-        at[pairs.detection.bodies.particle] = np.arange(len(x0))
-        rows = {tuple(sorted(r)) for r in pairs.detection.row_bodies.points[: pairs.row_count].tolist()}
+        at[pairs.detection.balls.particle] = np.arange(len(x0))
+        rows = {tuple(sorted(r)) for r in pairs.detection.row_balls.points[: pairs.row_count].tolist()}
         for i, j in np.argwhere(apart & np.isfinite(keep)):
             a, b = at[sim.model.slots[i]], at[sim.model.slots[j]]
             assert (min(a, b), max(a, b)) in rows
@@ -263,11 +263,11 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
     pairs = family(sim)
     pairs.begin(0.0, np.zeros(0))
     run_recorded(pairs.record_detect)
-    bodies = pairs.detection.bodies
+    bodies = pairs.detection.balls
     at = sim.state.x[bodies.particle, :3].astype(float)
     gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - 0.04 - bodies.margin[:, None] - bodies.margin[None]
     expected = {tuple(p) for p in np.argwhere(np.triu(gaps < 0, 1)).tolist()}
-    rows = {tuple(sorted(r)) for r in pairs.detection.row_bodies.points[: pairs.row_count].tolist()}
+    rows = {tuple(sorted(r)) for r in pairs.detection.row_balls.points[: pairs.row_count].tolist()}
     assert len(rows) == pairs.row_count
     assert expected <= rows
     assert len(rows - expected) <= 0.01 * len(rows) + 1
@@ -317,7 +317,7 @@ def test_what_can_never_meet_has_no_family():
     scene.add_particles([[0, 2, 0]])
     a = scene.add_particles([[0, 5, 0]], radius=0.1)
     scene.ignore_contact(a, "particles")
-    assert sn.Simulation(scene)._work.find(Pairs) is None
+    assert sn.Simulation(scene)._bound.find(Pairs) is None
 
 
 def test_things_that_are_far_apart_are_not_searched_until_they_come_near():
@@ -356,7 +356,7 @@ def test_two_things_far_from_the_origin_meet_as_near_it(precision):
         sim.step(40)
         return sim.state.velocities.copy()
 
-    # float32 keeps positions relative to their groups: 1 m there, whatever the distance from the origin
+    # float32 keeps positions relative to their origins: 1 m there, whatever the distance from the origin
     np.testing.assert_allclose(run(1000.0), run(0.0), atol=1e-3 if precision == "float32" else 1e-9)
 
 
@@ -364,7 +364,7 @@ SCRIPT = """
 import hashlib, json, sys, warnings
 import numpy as np
 import shinari as sn
-from shinari.systems.particle_contact.build import PairModel
+from shinari.systems.particle_contact.model import PairModel
 warnings.simplefilter("ignore")
 def build():
     rng = np.random.default_rng(4)

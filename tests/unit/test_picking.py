@@ -12,11 +12,11 @@ import pytest
 import shinari as sn
 from browser_help import PATIENCE, until
 from shinari.io.frames import frame_of, layout_of
-from shinari.io.results import Frame, Layout, Part
+from shinari.io.results import DrawnPart, Frame, Layout
 from shinari.view.picking import hit_point, nearest_particle
 
 
-def seen(parts: tuple[Part, ...], points: np.ndarray, drawn: tuple[bool, ...] = ()) -> tuple[Layout, Frame]:
+def seen(parts: tuple[DrawnPart, ...], points: np.ndarray, drawn: tuple[bool, ...] = ()) -> tuple[Layout, Frame]:
     none = np.zeros((0, 3))
     frame = Frame(0.0, points, 0.0 * points, none, np.zeros((0, 4)), none, none, np.array(drawn, bool))
     return Layout(parts, (), len(points), 60.0), frame
@@ -27,7 +27,7 @@ def test_a_ray_meets_the_sheet_in_front() -> None:
     square = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], float)
     points = np.concatenate([square, square - (0, 0, 2)])
     faces = np.array([[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]])
-    layout, frame = seen((Part("sheets", "mesh", 0, 8, faces, varies=True),), points, (True,) * 4)
+    layout, frame = seen((DrawnPart("sheets", "mesh", 0, 8, faces, varies=True),), points, (True,) * 4)
     eye, target = np.array((0.3, 0.4, 5.0)), np.array((0.7, 0.6, 0.0))
     hit = hit_point(layout, frame, 0, eye, 3.0 * (target - eye))
     assert hit == pytest.approx(target, abs=1e-12)
@@ -43,7 +43,7 @@ def test_a_ray_meets_the_sheet_in_front() -> None:
 
 def test_of_points_that_are_nearly_hit_the_one_in_front() -> None:
     points = np.array([(0.0, 0.01, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 2.0)])
-    layout, frame = seen((Part("balls", "points", 0, 3, radius=0.05),), points)
+    layout, frame = seen((DrawnPart("balls", "points", 0, 3, radius=0.05),), points)
     eye, ahead = np.array((0.0, 0.005, 4.0)), np.array((0.0, 0.0, -1.0))
     assert hit_point(layout, frame, 0, eye, ahead) == pytest.approx(points[1])
     assert nearest_particle(frame, range(3), points[1]) == 1
@@ -52,7 +52,7 @@ def test_of_points_that_are_nearly_hit_the_one_in_front() -> None:
 
 def test_what_is_not_there_is_not_hit() -> None:
     points = np.array([(0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 2.0)])
-    layout, frame = seen((Part("water", "points", 0, 3, radius=0.05, varies=True),), points, (True, False, True))
+    layout, frame = seen((DrawnPart("water", "points", 0, 3, radius=0.05, varies=True),), points, (True, False, True))
     assert hit_point(layout, frame, 0, np.array((0.0, 0.0, 4.0)), np.array((0.0, 0.0, -1.0))) == pytest.approx(
         points[0]
     )

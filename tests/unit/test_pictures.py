@@ -11,7 +11,7 @@ from drawn import CLOTH, CUBE, FLOOR, SIZE, SQUARE, frame_at
 
 from shinari.errors import FileError, MissingExtraError, SceneError
 from shinari.io.frame_queue import frame_dtype
-from shinari.io.results import COLORS, Body, Layout, Part
+from shinari.io.results import COLORS, Body, DrawnPart, Layout
 from shinari.view import offscreen
 from shinari.view.camera import Camera
 from shinari.view.geometry import icosphere
@@ -84,7 +84,7 @@ def test_cloth_is_seen_where_it_projects_and_nowhere_else(drawing):
 
 @pytest.mark.parametrize("radius", [0.1, 0.3])
 def test_a_particle_is_a_ball_of_its_radius(drawing, radius):
-    layout = Layout((Part("bead", "points", 0, 1, radius=radius),), (), 1, 30.0)
+    layout = Layout((DrawnPart("bead", "points", 0, 1, radius=radius),), (), 1, 30.0)
     camera = Camera((0.0, 0.0, 4.0), (0.0, 0.0, 0.0))
     image, _ = painted(layout, [frame_at(0.0, [[0, 0, 0]])], camera=camera)
     # the outline of a sphere is a cone: sin = r/d
@@ -100,12 +100,12 @@ def test_what_is_torn_or_waits_is_left_out(drawing):
     whole = colourful(painted(torn, [frame_at(0.0, SQUARE, drawn=[True, True])])[0]).sum()
     half = colourful(painted(torn, [frame_at(0.0, SQUARE, drawn=[True, False])])[0]).sum()
     assert half == pytest.approx(0.5 * whole, rel=0.1)
-    water = Layout((Part("water", "points", 0, 2, radius=0.2, varies=True, fluid=True),), (), 2, 30.0)
+    water = Layout((DrawnPart("water", "points", 0, 2, radius=0.2, varies=True, fluid=True),), (), 2, 30.0)
     both, one = ([True, True], [True, False])
     frames = [frame_at(0.0, [[-0.5, 0, 0], [0.5, 0, 0]], drawn=there) for there in (both, one)]
     many, few = (colourful(painted(water, frames, k, direction="front")[0]).sum() for k in (0, 1))
     assert few == pytest.approx(0.5 * many, rel=0.15)
-    rope = Layout((Part("rope", "curve", 0, 3, radius=0.05, varies=True),), (), 3, 30.0)
+    rope = Layout((DrawnPart("rope", "curve", 0, 3, radius=0.05, varies=True),), (), 3, 30.0)
     frames = [frame_at(0.0, [[-1, 0, 0], [0, 0, 0], [1, 0, 0]], drawn=there) for there in (both, one)]
     many, few = (colourful(painted(rope, frames, k, direction="front")[0]).sum() for k in (0, 1))
     assert few == pytest.approx(0.5 * many, rel=0.15)
@@ -142,7 +142,7 @@ def test_bodies_turn_and_keep_their_edges(drawing):
 def test_a_container_is_seen_into(drawing):
     tank = Body("tank", 2.0 * CUBE.vertices, CUBE.faces[:, ::-1])
     assert tank.hollow
-    layout = Layout((Part("bead", "points", 0, 1, radius=0.2),), (tank,), 1, 30.0)
+    layout = Layout((DrawnPart("bead", "points", 0, 1, radius=0.2),), (tank,), 1, 30.0)
     image, camera = painted(layout, [frame_at(0.0, [[0, 0, 0]], [[0, 0, 0]])])
     column, row, _ = camera.project(np.zeros((1, 3)), SIZE)[0]
     assert like(image, COLORS[0])[int(row), int(column)]
@@ -153,7 +153,7 @@ def test_a_container_is_seen_into(drawing):
 def test_colours_tell_speeds(drawing):
     from shinari.view.colours import ANCHORS, Colouring
 
-    layout = Layout((Part("beads", "points", 0, 2, radius=0.2),), (), 2, 30.0)
+    layout = Layout((DrawnPart("beads", "points", 0, 2, radius=0.2),), (), 2, 30.0)
     frame = frame_at(0.0, [[-0.5, 0, 0], [0.5, 0, 0]], velocities=[[0, 0, 0], [3, 0, 0]])
     image, camera = painted(layout, [frame], colouring=Colouring(layout, "speed", 3.0), direction="front")
     for point, color in zip(frame.positions, (ANCHORS[0], ANCHORS[-1]), strict=True):
@@ -163,7 +163,7 @@ def test_colours_tell_speeds(drawing):
 
 
 def test_the_ground_is_dark_where_a_thing_stands_between_it_and_the_lamp(drawing):
-    layout = Layout((Part("plate", "mesh", 0, 4, faces=np.array([[0, 2, 1], [0, 3, 2]])),), (FLOOR,), 4, 30.0)
+    layout = Layout((DrawnPart("plate", "mesh", 0, 4, faces=np.array([[0, 2, 1], [0, 3, 2]])),), (FLOOR,), 4, 30.0)
     plate = np.array([[-0.3, 0.5, -0.3], [0.3, 0.5, -0.3], [0.3, 0.5, 0.3], [-0.3, 0.5, 0.3]])
     from shinari.view.shadows import LAMP_DEPTH, LAMP_DIRECTION
 
@@ -215,7 +215,7 @@ def test_pictures_without_things_and_with_odd_options(drawing):
 
 
 def test_a_single_point_is_seen(drawing):
-    point = Layout((Part("dot", "points", 0, 1),), (), 1, 30.0)
+    point = Layout((DrawnPart("dot", "points", 0, 1),), (), 1, 30.0)
     image, camera = painted(point, [frame_at(0.0, [[2.0, 1.0, -3.0]])])
     rows, columns = np.nonzero(colourful(image))
     across, down, _ = camera.project(np.array([[2.0, 1.0, -3.0]]), SIZE)[0]
@@ -342,7 +342,7 @@ def test_a_title_that_fits_is_written_as_it_is():
 
 
 def test_a_fluid_is_the_whiter_the_faster_it_is(drawing):
-    water = Layout((Part("water", "points", 0, 2, radius=0.2, fluid=True),), (), 2, 30.0)
+    water = Layout((DrawnPart("water", "points", 0, 2, radius=0.2, fluid=True),), (), 2, 30.0)
     places = [[-0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
     frame = replace(frame_at(0.0, places, velocities=[[0, 0, 0], [0, 3, 0]]), densities=np.full(2, 1000.0))
     image, camera = painted(water, [frame])

@@ -205,5 +205,5 @@ def test_an_attachment_to_a_body_pulls_at_its_particle() -> None:
 def test_no_vertex_of_a_surface_leaves_the_range_of_its_particles() -> None:
     """The mean of those with a positive weight: the first pulls a vertex that lies behind it."""
     visual = SimpleNamespace(weights=np.array([[-0.5, 0.75, 0.75, 0.0]]), corners=np.array([[0, 1, 2, 3]]))
-    scene: Any = SimpleNamespace(groups=[SimpleNamespace(positions=np.zeros((4, 3)), visual=visual)])
+    scene: Any = SimpleNamespace(particle_objects=[SimpleNamespace(positions=np.zeros((4, 3)), visual=visual)])
     assert _at_points(scene, np.array([8.0, 1.0, 3.0, 5.0])).tolist() == [8.0, 1.0, 3.0, 5.0, 2.0]

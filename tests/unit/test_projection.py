@@ -73,11 +73,11 @@ class Case:
         self.parameters = self.rest_values(rest).astype(real)
         columns = 2 if variant.two_sided else 1
         if variant.method == "pbd":
-            self.softness = rng.uniform(0.1, 1.0, (ROWS, columns)).astype(real)
-            self.softness[ABSENT, -1] = 0.0
+            self.coefficient = rng.uniform(0.1, 1.0, (ROWS, columns)).astype(real)
+            self.coefficient[ABSENT, -1] = 0.0
         else:
-            self.softness = (H**2 * rng.uniform(0.1, 3.0, (ROWS, columns))).astype(real)
-            self.softness[STIFF], self.softness[SOFT], self.softness[ABSENT, -1] = 0.0, 1e3 * H**2, np.inf
+            self.coefficient = (H**2 * rng.uniform(0.1, 3.0, (ROWS, columns))).astype(real)
+            self.coefficient[STIFF], self.coefficient[SOFT], self.coefficient[ABSENT, -1] = 0.0, 1e3 * H**2, np.inf
         self.damping = (rng.uniform(0.0, 1.0, ROWS) / H).astype(real)
         self.damping[0] = 0.0
         self.velocities = rng.normal(scale=0.05 / H, size=(ROWS * n, 3)).astype(real)
@@ -108,7 +108,7 @@ class Case:
         damped = {"damping": self.damping, "predicted": self.predicted, "velocities": self.velocities}
         gathers = {"corrections": self.corrections, "weights": self.weights}
         sweep(
-            self.kind, variant, [0, ROWS], self.indices, self.parameters, self.softness, self.multipliers, self.x,
+            self.kind, variant, [0, ROWS], self.indices, self.parameters, self.coefficient, self.multipliers, self.x,
             self.scale, h=H, **(damped if variant.damped else {}), **(gathers if variant.gathers else {}),
         )  # fmt: skip
 
@@ -122,12 +122,12 @@ class Case:
         matrix = np.einsum("ani,n,bni->ab", g, w, g)
         rounding = np.abs(c) + np.abs(g).sum(axis=(1, 2)) * np.abs(x).max() + np.abs(parameters).max(initial=0.0)
         if self.variant.method == "pbd":
-            k = float(self.softness[r, 1 if self.variant.two_sided and c[0] <= 0.0 else 0])
+            k = float(self.coefficient[r, 1 if self.variant.two_sided and c[0] <= 0.0 else 0])
             change = -k * np.linalg.solve(matrix, c) if w.any() else np.zeros_like(c)
             bound = k * rounding.max() / max(np.linalg.eigvalsh(matrix)[0], 1e-30) if w.any() else 0.0
             return old + change, np.einsum("a,ani->ni", change, g), w, bound + np.abs(old).max()
         load = matrix @ old - c
-        alpha = float(self.softness[r, 0 if not self.variant.two_sided or load[0] < 0.0 else 1])
+        alpha = float(self.coefficient[r, 0 if not self.variant.two_sided or load[0] < 0.0 else 1])
         stiffening, drift = 1.0, np.zeros_like(c)
         if self.variant.damped and np.isfinite(alpha):
             gamma = alpha * float(self.damping[r]) / H
@@ -183,7 +183,7 @@ def test_projection_is_the_formula(kind, variant, real):
 def test_absent_rows_have_no_force_at_all(kind, real):
     for variant in (Variant("xpbd", kind.rows == 1, False, False), Variant("xpbd", False, True, False)):
         case = Case(kind, variant, real)
-        case.softness[:] = np.inf
+        case.coefficient[:] = np.inf
         before = case.x.copy()
         for first in (True, False):
             case.project(first=first)
@@ -210,7 +210,7 @@ def test_fixed_rows_stay_without_a_nan(kind, method, real):
     """Rigid rows between fixed points have no mass to divide by."""
     case = Case(kind, Variant(method, False, False, False), real)
     case.x[:, 3] = 0.0
-    case.softness[:] = 1.0 if method == "pbd" else 0.0
+    case.coefficient[:] = 1.0 if method == "pbd" else 0.0
     before = case.x.copy()
     case.project(first=True)
     case.project(first=False)
@@ -223,8 +223,8 @@ def test_tension_only_and_compression_only_rows_act_on_their_side_alone():
     for column, (stretched, compressed) in enumerate(((False, True), (True, False))):
         case = Case(kind, Variant("xpbd", True, False, False), np.float64)
         case.x[:, 3] = 1.0
-        case.softness[:] = 0.0
-        case.softness[:, column] = np.inf
+        case.coefficient[:] = 0.0
+        case.coefficient[:, column] = np.inf
         c = np.linalg.norm(case.x[case.indices[:, 0], :3] - case.x[case.indices[:, 1], :3], axis=1)
         c -= case.parameters[:, 0]
         assert (c > 0).any()
@@ -236,7 +236,7 @@ def test_tension_only_and_compression_only_rows_act_on_their_side_alone():
 def test_a_row_chooses_its_side_by_where_it_ends():
     """Pulled past its rest length by another row, a tension-only row gives back what it took, and not more."""
     case = Case(constraint_type("distance"), Variant("xpbd", True, False, False), np.float64)
-    case.x[:, 3], case.softness[:] = 1.0, (0.0, np.inf)
+    case.x[:, 3], case.coefficient[:] = 1.0, (0.0, np.inf)
     i, j = case.indices.T
     direction = np.array([1.0, 0.0, 0.0])
     case.x[i, :3], case.x[j, :3] = 1.5 * direction, 0.0
@@ -286,7 +286,7 @@ def test_rows_of_one_colour_follow_each_other_colour_by_colour(method, real):
     order = np.concatenate([np.arange(0, 11, 2), np.arange(1, 11, 2)])
     indices, offsets = rows[order].astype(np.uint32), np.array([0, 6, 11])
     rest = rng.uniform(0.5, 1.5, (11, 1)).astype(real)
-    softness = np.full((11, 1), 0.7, real)
+    coefficient = np.full((11, 1), 0.7, real)
     expected = x.astype(float)
     for r, (i, j) in enumerate(indices):
         arm = expected[i, :3] - expected[j, :3]
@@ -297,7 +297,7 @@ def test_rows_of_one_colour_follow_each_other_colour_by_colour(method, real):
         expected[i, :3] += expected[i, 3] * step * arm / length
         expected[j, :3] -= expected[j, 3] * step * arm / length
     variant = Variant(method, False, False, False)
-    sweep(kind, variant, offsets, indices, rest, softness, np.zeros(11, real), x, 1.0)
+    sweep(kind, variant, offsets, indices, rest, coefficient, np.zeros(11, real), x, 1.0)
     np.testing.assert_allclose(x, expected, atol=OPERATIONS * 11 * np.finfo(real).eps)
 
 
@@ -311,9 +311,9 @@ def test_threads_split_a_colour_without_gap_or_overlap():
         x[:, :3] = np.random.default_rng(2).normal(size=(2 * m, 3))
         multipliers = np.full(m, np.nan)
         indices = np.arange(2 * m, dtype=np.uint32).reshape(m, 2)
-        rest, softness = np.full((m, 1), 0.5), np.zeros((m, 1))
+        rest, coefficient = np.full((m, 1), 0.5), np.zeros((m, 1))
         variant = Variant("xpbd", False, False, False)
-        sweep(kind, variant, [0, m], indices, rest, softness, multipliers, x, 1.0, threads=threads)
+        sweep(kind, variant, [0, m], indices, rest, coefficient, multipliers, x, 1.0, threads=threads)
         assert np.isfinite(multipliers).all()
         np.testing.assert_allclose(np.linalg.norm(x[::2, :3] - x[1::2, :3], axis=1), 0.5, atol=1e-13)
         results.append((x, multipliers))

@@ -132,7 +132,7 @@ def test_cloth_does_not_enter_between_its_vertices():
     simulation = sn.Simulation(scene, substeps=8)
     simulation.step(45)
     x = simulation.positions(cloth)
-    middles = x[scene.groups[0].faces].mean(axis=1)
+    middles = x[scene.particle_objects[0].faces].mean(axis=1)
     assert signed_distance(ELLIPSOID, np.concatenate([x, middles])).min() > -1e-3
 
 

@@ -5,7 +5,8 @@ import pytest
 
 import shinari as sn
 from shinari.compute.program import run_recorded
-from shinari.systems.rods.model import RodModel, RodSystem
+from shinari.systems.rods.model import RodModel
+from shinari.systems.rods.system import RodSystem
 
 LINE = np.linspace(0.0, 1.0, 5)[:, None] * [1.0, 0.0, 0.0]
 
@@ -96,7 +97,7 @@ def disturb(sim, rod, rng, size):
     _, chosen, slots, _ = table(sim, rod)
     free = sim.state.x[slots, 3:] > 0.0
     sim.state.x[slots, :3] += size * rng.uniform(-0.1, 0.1, (len(slots), 3)) * free
-    frames = sim.state.parts["rods/frames"][chosen]
+    frames = sim.state.system_arrays["rods/frames"][chosen]
     for q in frames:
         q[...] = turned(q.astype(float), size * rng.uniform(-1, 1, 3))
 
@@ -110,11 +111,11 @@ def test_direct_step_is_that_of_a_dense_solution(ring, segments, first):
         sim, rod, rng = random_rod(seed, ring=ring, segments=segments)
         disturb(sim, rod, rng, 0.003)
         model, chosen, slots, shape = table(sim, rod)
-        x, q = sim.state.x[slots, :3].copy(), sim.state.parts["rods/frames"][chosen].copy()
+        x, q = sim.state.x[slots, :3].copy(), sim.state.system_arrays["rods/frames"][chosen].copy()
         lam = rng.normal(0.0, 1e-7, (len(q), 6)) * (not first)
         jointed = np.repeat(shape[1] != np.arange(len(q)), 3).reshape(-1, 3)
         lam[:, 3:] *= jointed
-        sim.state.parts["rods/multipliers"][chosen] = lam
+        sim.state.system_arrays["rods/multipliers"][chosen] = lam
 
         g = gradient(x, q, *shape)
         weights = model.weights[chosen][:, [0, 0, 1]]
@@ -127,16 +128,18 @@ def test_direct_step_is_that_of_a_dense_solution(ring, segments, first):
         x_new = x + moved[: x.size].reshape(-1, 3)
         q_new = np.array([turned(a, v) for a, v in zip(q, moved[x.size :].reshape(-1, 3), strict=True)])
 
-        run_recorded(sim._work.bound(RodSystem).record_project, first)
+        run_recorded(sim._bound.get(RodSystem).record_project, first)
         scale = np.abs(moved).max()
         assert np.abs(sim.state.x[slots, :3] - x_new).max() < 1e-6 * scale
-        assert np.abs(sim.state.parts["rods/frames"][chosen] - q_new).max() < 1e-6 * scale
+        assert np.abs(sim.state.system_arrays["rods/frames"][chosen] - q_new).max() < 1e-6 * scale
         lam_new = lam + change.reshape(-1, 6)
-        assert np.abs(sim.state.parts["rods/multipliers"][chosen] - lam_new).max() < 1e-6 * np.abs(lam_new).max()
+        assert (
+            np.abs(sim.state.system_arrays["rods/multipliers"][chosen] - lam_new).max() < 1e-6 * np.abs(lam_new).max()
+        )
         pinned = sim.state.x[slots, 3] == 0.0
         assert pinned.sum() == 1
         assert np.array_equal(sim.state.x[slots[pinned], :3], x[pinned])
-        assert np.array_equal(sim.state.parts["rods/frames"][chosen][2], q[2])
+        assert np.array_equal(sim.state.system_arrays["rods/frames"][chosen][2], q[2])
 
 
 @pytest.mark.parametrize("ring", [False, True])
@@ -146,12 +149,12 @@ def test_sweeps_converge_to_the_equations_of_all_rows(ring, segments):
     sim, rod, rng = random_rod(1, ring=ring, segments=segments, solver="iterative")
     disturb(sim, rod, rng, 0.02)
     model, chosen, slots, shape = table(sim, rod)
-    part = sim._work.bound(RodSystem)
+    part = sim._bound.get(RodSystem)
     run_recorded(part.record_project, True)
 
     def residual():
-        c = strains(sim.state.x[slots, :3], sim.state.parts["rods/frames"][chosen], *shape)
-        return np.abs(c + model.softness[chosen] * 600.0**2 * sim.state.parts["rods/multipliers"][chosen]).max()
+        c = strains(sim.state.x[slots, :3], sim.state.system_arrays["rods/frames"][chosen], *shape)
+        return np.abs(c + model.softness[chosen] * 600.0**2 * sim.state.system_arrays["rods/multipliers"][chosen]).max()
 
     before = residual()
     for _ in range(2000):
@@ -244,11 +247,11 @@ def test_clamped_frames_go_where_they_are_put():
     sim.frames(rod)[-1] = 3.0 * goal  # of any length
     sim.step()
     assert np.allclose(sim.frames(rod)[-1], goal, atol=1e-12)
-    spin = sim.state.parts["rods/spins"][-1]
+    spin = sim.state.system_arrays["rods/spins"][-1]
     assert np.allclose(spin, [1.2 / 0.02, 0.0, 0.0], rtol=1e-9)
     sim.frames(rod)[-1] = -goal  # the same rotation
     sim.step()
-    assert np.allclose(sim.state.parts["rods/spins"][-1], 0.0, atol=1e-9)
+    assert np.allclose(sim.state.system_arrays["rods/spins"][-1], 0.0, atol=1e-9)
     sim.step(400)
     # twist is even along the rod: 1.2 rad between the middles of the end segments
     stiffness = sn.RodMaterial(youngs_modulus=1e7).stiffness[3]
@@ -360,12 +363,12 @@ def test_a_step_that_fails_leaves_frames_as_they_were():
     rod.pin(0)
     sim = sn.Simulation(scene, substeps=5)
     sim.step(3)
-    frames, spins = sim.frames(rod).copy(), sim.state.parts["rods/spins"].copy()
+    frames, spins = sim.frames(rod).copy(), sim.state.system_arrays["rods/spins"].copy()
     sim.velocities(rod)[3] = np.inf
     with pytest.raises(sn.DivergenceError, match="'rod'"):
         sim.step()
     assert np.array_equal(sim.frames(rod), frames)
-    assert np.array_equal(sim.state.parts["rods/spins"], spins)
+    assert np.array_equal(sim.state.system_arrays["rods/spins"], spins)
     sim.velocities(rod)[3] = 0.0
     sim.step()
     assert np.isfinite(sim.frames(rod)).all()

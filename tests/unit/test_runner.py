@@ -9,10 +9,10 @@ import pytest
 import shinari as sn
 from browser_help import until
 from shinari.errors import FileError, SceneError
-from shinari.io.results import Frame, Layout, Part
+from shinari.io.results import DrawnPart, Frame, Layout
+from shinari.view.live_player import Runner
 from shinari.view.playback import Playback
 from shinari.view.player import FRAME_PERIOD
-from shinari.view.runner import Runner
 
 PATIENCE = 60.0
 
@@ -221,7 +221,7 @@ class Cache:
     """A point that is at (k, 0, 0) in frame k of 0.02 s; those of `lost` cannot be read."""
 
     def __init__(self, count: int) -> None:
-        self.layout = Layout((Part("point", "points", 0, 1),), (), 1, 50.0)
+        self.layout = Layout((DrawnPart("point", "points", 0, 1),), (), 1, 50.0)
         self.title, self.times = "a run", 0.02 * np.arange(count)
         self.lost: set[int] = set()
         self.closed = False

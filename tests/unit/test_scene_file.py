@@ -16,7 +16,7 @@ from shinari.io.json_schema import json_schema
 from shinari.io.scene_file import demo_scenes, load_scene_file
 from shinari.model.settings import Settings
 from shinari.scene.lump_material import LumpMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.wind import Gusts
 
@@ -126,8 +126,8 @@ def test_every_table_makes_its_thing(folder: Path) -> None:
     assert scene.air_density == 1.0
     assert scene.damping == 0.1
 
-    dust, flag, silk, rope, other = scene.groups
-    assert isinstance(flag, Particles)
+    dust, flag, silk, rope, other = scene.particle_objects
+    assert isinstance(flag, ParticleObject)
     assert dust.masses.tolist() == [1, 0]
     assert flag.material == sn.ClothMaterial(density=0.15, compression_compliance=np.inf, bend_model="dihedral")
     # a quarter turn about X takes +Z to -Y
@@ -242,7 +242,7 @@ def contact_scene() -> sn.Scene:
 
 def same_contact(first: sn.Scene, second: sn.Scene) -> bool:
     """Whether all that belongs to contact is the same in two scenes."""
-    pairs = list(zip(first.groups, second.groups, strict=True))
+    pairs = list(zip(first.particle_objects, second.particle_objects, strict=True))
     return (
         all(a.surface == b.surface and a.self_collision == b.self_collision for a, b in pairs)
         and all((a.radii == b.radii).all() and a.material == b.material for a, b in pairs)
@@ -256,7 +256,13 @@ def test_a_file_says_all_about_contact_that_the_python_interface_does(tmp_path: 
     scene, options = load_scene_file(tmp_path / "scene.toml")
     assert options.settings == Settings(contact_detection="substep")
     assert same_contact(scene, contact_scene())
-    assert [group.self_collision for group in scene.groups] == ["particles", "triangles", "particles", None, "segments"]
+    assert [obj.self_collision for obj in scene.particle_objects] == [
+        "particles",
+        "triangles",
+        "particles",
+        None,
+        "segments",
+    ]
     assert scene.ignored == {("flag", "line"), ("ball", "dust")}
 
 
@@ -318,7 +324,7 @@ def test_every_field_of_a_material_can_be_given(tmp_path: Path, kind: type) -> N
     }
     text = ", ".join(f"{name} = {json.dumps(value)}" for name, value in given.items())
     (tmp_path / "scene.toml").write_text(f"{MATERIALS[kind]}\nmaterial = {{ {text} }}\npin = [0]\n")
-    (thing,) = sn.load_scene(tmp_path / "scene.toml").groups
+    (thing,) = sn.load_scene(tmp_path / "scene.toml").particle_objects
     assert thing.material == kind(**given)
 
 
@@ -347,7 +353,7 @@ def test_scenes_of_the_package_load(name: str, path: Path) -> None:
 
 
 def test_the_kerchief_is_an_irregular_mesh_of_about_two_thousand_vertices() -> None:
-    (cloth,) = sn.load_scene(demo_scenes()["kerchief"]).groups
+    (cloth,) = sn.load_scene(demo_scenes()["kerchief"]).particle_objects
     assert 1500 < len(cloth.positions) < 2500
 
 

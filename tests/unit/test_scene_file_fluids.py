@@ -129,9 +129,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_table_makes_its_thing(folder: Path) -> None:
     scene = sn.load_scene(folder / "full.toml")
-    water, drop, block, pair, faucet, nozzle, sand, gravel = scene.groups
-    assert [group.kind for group in scene.groups] == ["fluid"] * 6 + ["grains"] * 2
-    assert {group.sampling for group in scene.groups[:6]} == {Sampling(0.05, 2.5, "cubic-spline", 3, "particles")}
+    water, drop, block, pair, faucet, nozzle, sand, gravel = scene.particle_objects
+    assert [obj.kind for obj in scene.particle_objects] == ["fluid"] * 6 + ["grains"] * 2
+    assert {obj.sampling for obj in scene.particle_objects[:6]} == {Sampling(0.05, 2.5, "cubic-spline", 3, "particles")}
     # 12 x 4 x 8 particles, but for those in the block or nearer to it than half a spacing
     assert len(water.positions) == 384 - 2 * 2 * 2
     assert water.material == sn.FluidMaterial.preset("water")
@@ -217,14 +217,14 @@ def test_a_checkpoint_keeps_all_of_it(full: sn.Scene) -> None:
     back = scene_of(node, lambda inner: decode(inner, packed.arrays))
     assert json.loads(json.dumps(scene_node(back, again))) == node
     assert all(np.array_equal(a, b) for a, b in zip(packed.arrays, again.arrays, strict=True))
-    assert [group.sampling for group in back.groups] == [group.sampling for group in full.groups]
-    assert [group.material for group in back.groups] == [group.material for group in full.groups]
+    assert [group.sampling for group in back.particle_objects] == [group.sampling for group in full.particle_objects]
+    assert [group.material for group in back.particle_objects] == [group.material for group in full.particle_objects]
     for name, handle in full.handles.items():
         assert repr(back[name]) == repr(handle)
 
 
 def named(full: sn.Scene, name: str) -> int:
-    return [group.name for group in full.groups].index(name)
+    return [group.name for group in full.particle_objects].index(name)
 
 
 @pytest.mark.parametrize(

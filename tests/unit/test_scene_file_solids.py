@@ -121,8 +121,8 @@ def folder(tmp_path: Path) -> Path:
 def test_every_table_makes_its_thing(folder: Path) -> None:
     (folder / "full.toml").write_text(FULL)
     scene = sn.load_scene(folder / "full.toml")
-    beam, ball, shown, wire, ring, stone, clay = scene.groups
-    assert [group.kind for group in scene.groups] == ["soft", "soft", "soft", "rod", "rod", "lump", "lump"]
+    beam, ball, shown, wire, ring, stone, clay = scene.particle_objects
+    assert [obj.kind for obj in scene.particle_objects] == ["soft", "soft", "soft", "rod", "rod", "lump", "lump"]
     assert len(beam.tetrahedra) == 20
     assert beam.material == sn.SoftMaterial.preset("rubber", youngs_modulus=1e5, poissons_ratio=0.3, damping=0.01)
     assert beam.visual is None

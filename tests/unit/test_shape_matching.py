@@ -176,7 +176,7 @@ def test_an_elastic_lump_goes_back():
 def test_what_is_beyond_the_yield_creeps_into_the_shape(substeps):
     yields = 0.05
     stretch, sim = squeezed(sn.LumpMaterial(stiffness=0.5, yield_strain=yields, creep=50.0), substeps=substeps)
-    plastic = sim.state.parts["lumps/plastic"].reshape(3, 3)
+    plastic = sim.state.system_arrays["lumps/plastic"].reshape(3, 3)
     assert np.linalg.det(plastic) == pytest.approx(1.0, abs=1e-12)
     assert stretch == pytest.approx(plastic[0, 0], abs=1e-3)
     assert 1.2 < stretch < 1.5
@@ -190,7 +190,7 @@ def test_the_plastic_strain_is_limited():
         sim.state.positions = points * [1.5, 1.0, 1.0]
         sim.state.velocities = np.zeros_like(points)
         sim.step()
-    plastic = sim.state.parts["lumps/plastic"].reshape(3, 3)
+    plastic = sim.state.system_arrays["lumps/plastic"].reshape(3, 3)
     assert np.linalg.det(plastic) == pytest.approx(1.0, abs=1e-12)
     # limited to 0.1 before the volume is restored
     assert 1.05 < plastic[0, 0] < 1.1
@@ -213,7 +213,7 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path, precision):
     pytest.importorskip("h5py")
     sim = sn.Simulation(busy_scene(), precision=precision, substeps=5)
     sim.step(20)
-    assert not np.allclose(sim.state.parts["lumps/plastic"], np.eye(3).ravel())
+    assert not np.allclose(sim.state.system_arrays["lumps/plastic"], np.eye(3).ravel())
     sim.save(tmp_path / "lumps.h5")
     other = sn.Simulation.load(tmp_path / "lumps.h5")
     assert other.state == sim.state or np.array_equal(other.state.x, sim.state.x)
@@ -221,8 +221,8 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path, precision):
     other.step(10)
     assert np.array_equal(sim.state.positions, other.state.positions)
     assert np.array_equal(sim.state.velocities, other.state.velocities)
-    for name, values in sim.state.parts.items():
-        assert np.array_equal(values, other.state.parts[name]), name
+    for name, values in sim.state.system_arrays.items():
+        assert np.array_equal(values, other.state.system_arrays[name]), name
 
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):

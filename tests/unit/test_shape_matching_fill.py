@@ -6,8 +6,8 @@ from lumps import ball, box, simulation
 from small_scenes import precisions
 
 import shinari as sn
+from shinari.geometry.k_nearest import nearest
 from shinari.geometry.motion import rotation_matrix
-from shinari.geometry.nearest_points import nearest
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.sampling.fill_mesh import moments_of
 from shinari.systems.shape_matching.build import lattice_clusters
@@ -19,9 +19,9 @@ def test_a_filled_mesh_has_its_mass_centre_and_inertia(mesh, spacing):
     scene = sn.Scene()
     shift, quaternion = np.array([3.0, -1.0, 2.0]), np.array([0.5, 0.5, 0.5, 0.5])
     scene.add_shape_matched(mesh, density=700.0, spacing=spacing, position=shift, rotation=quaternion)
-    group = scene.groups[0]
+    obj = scene.particle_objects[0]
     _, volume, centre, second = moments_of(Mesh(mesh[0][:, [2, 0, 1]] + shift, mesh[1]))
-    m, x = group.masses, group.positions
+    m, x = obj.masses, obj.positions
     assert m.min() > 0.0
     assert m.sum() == pytest.approx(700.0 * volume, rel=1e-12)
     np.testing.assert_allclose(m @ x / m.sum(), centre, atol=1e-9)
@@ -39,7 +39,7 @@ def test_moments_of_a_box():
 def test_balls_of_a_filled_box_touch_its_faces_from_inside():
     scene = sn.Scene()
     scene.add_shape_matched(box(1.0, 0.6, 0.3), spacing=0.07)
-    x, half = scene.groups[0].positions, 0.5 * np.array([1.0, 0.6, 0.3])
+    x, half = scene.particle_objects[0].positions, 0.5 * np.array([1.0, 0.6, 0.3])
     gap = half - np.abs(x).max(axis=0)
     assert (gap >= 0.035 - 1e-9).all()
     assert (gap < 0.035 + 0.036).all()
@@ -50,7 +50,7 @@ def test_points_in_a_mesh_with_a_hole_through_it():
     torus = trimesh.creation.torus(0.5, 0.15)
     scene = sn.Scene()
     scene.add_shape_matched(torus, spacing=0.06)
-    x = scene.groups[0].positions
+    x = scene.particle_objects[0].positions
     assert (np.hypot(np.hypot(x[:, 0], x[:, 1]) - 0.5, x[:, 2]) <= 0.15 - 0.02).all()
     assert len(x) * 0.06**3 == pytest.approx(torus.volume, rel=0.2)
 

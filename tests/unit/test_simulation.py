@@ -10,7 +10,7 @@ import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.model.particles import Clock, Particles
 from shinari.model.system import System
-from shinari.solver.schedule import SystemList
+from shinari.solver.bound_systems import BoundSystems
 
 # --- the state -------------------------------------------------------------------------------------------------------
 
@@ -60,11 +60,11 @@ def look(_, seen: Seen, particles: Particles, clock: Clock, slot: int):
 class Watcher(System):
     """Writes down where a particle is at the end of each substep."""
 
-    def __init__(self, work: SystemList, seen: Seen, slot: int) -> None:
-        self.work, self.seen, self.slot = work, seen, slot
+    def __init__(self, bound: BoundSystems, seen: Seen, slot: int) -> None:
+        self.bound, self.seen, self.slot = bound, seen, slot
 
     def record_finish(self, p: Program) -> None:
-        p.serial(look, self.seen, self.work.particles, self.work.clock, self.slot)
+        p.serial(look, self.seen, self.bound.particles, self.bound.clock, self.slot)
 
 
 @precisions
@@ -73,13 +73,13 @@ def test_pinned_particles_go_evenly_where_they_are_written(precision, monkeypatc
     scene = sn.Scene(gravity=(0, 0, 0))
     h = scene.add_particles([[0, 0, 0], [1, 0, 0]])
     h.pin([0])
-    seen, arrange = Seen.zeros(4, np.dtype(precision).type), SystemList.arrange
+    seen, arrange = Seen.zeros(4, np.dtype(precision).type), BoundSystems.arrange
 
-    def watched(work: SystemList) -> None:
-        arrange(work)
-        work.systems.append(Watcher(work, seen, int(work.model.slots[0])))
+    def watched(bound: BoundSystems) -> None:
+        arrange(bound)
+        bound.systems.append(Watcher(bound, seen, int(bound.model.slots[0])))
 
-    monkeypatch.setattr(SystemList, "arrange", watched)
+    monkeypatch.setattr(BoundSystems, "arrange", watched)
     sim = sn.Simulation(scene, substeps=4, precision=precision, threads=1)
     target = np.array([0.6, 0.3, -0.9], sim.state.positions.dtype)
     sim.positions(h)[0] = target
@@ -94,7 +94,7 @@ def test_pinned_particles_go_evenly_where_they_are_written(precision, monkeypatc
 
 @precisions
 def test_a_resting_pin_reports_no_velocity(precision):
-    """Far from the origin of its group a written place is not a number of the solver, and rests all the same."""
+    """Far from its origin a written place is not a number of the solver, and rests all the same."""
     scene = sn.Scene()
     h = scene.add_particles(np.array([[-7.3, 0.1, 0.7], [19.0, 3.3, 30.1]]))
     h.pin([0, 1])
@@ -145,7 +145,7 @@ def test_forces_and_strains_are_in_the_order_in_which_rows_were_added():
     second = scene.add_constraint("distance", pairs[200:], rest_length=rest[200:], compliance=1e-3)
     rope_ = scene.add_rope([[0, 9, 0], [0, 8, 0]], material=sn.RopeMaterial(stretch_compliance=1.0))
     sim = sn.Simulation(scene, precision="float64", threads=1)
-    assert (sim.model.blocks["distance"].places != np.arange(501)).any()
+    assert (sim.model.blocks["distance"].added_index != np.arange(501)).any()
     np.testing.assert_allclose(sim.strains()[:500], length / rest - 1.0, atol=1e-12)
     sim.step()
     np.testing.assert_allclose(sim.forces("distance")[:500], (length - rest) / 1e-3, rtol=1e-6)

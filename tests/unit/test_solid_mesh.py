@@ -31,12 +31,12 @@ def test_a_surface_is_filled_and_shown(tmp_path: Path) -> None:
     given = {"arrays": SURFACE, "object": BALL, "path": tmp_path / "ball.obj", "text": str(tmp_path / "ball.obj")}
     for name, mesh in given.items():
         scene.add_soft_body(mesh, cell=0.2, position=(0.0, 2.0, 0.0), name=name)
-    for group in scene.groups:
-        assert np.array_equal(group.tetrahedra, scene.groups[0].tetrahedra)
-        assert np.allclose(group.visual.vertices, SURFACE[0] + (0.0, 2.0, 0.0), atol=1e-12)
-        assert np.array_equal(group.visual.faces, SURFACE[1])
-        bound = (group.visual.weights[..., None] * group.positions[group.visual.corners]).sum(axis=1)
-        assert np.allclose(bound, group.visual.vertices, atol=1e-12)
+    for obj in scene.particle_objects:
+        assert np.array_equal(obj.tetrahedra, scene.particle_objects[0].tetrahedra)
+        assert np.allclose(obj.visual.vertices, SURFACE[0] + (0.0, 2.0, 0.0), atol=1e-12)
+        assert np.array_equal(obj.visual.faces, SURFACE[1])
+        bound = (obj.visual.weights[..., None] * obj.positions[obj.visual.corners]).sum(axis=1)
+        assert np.allclose(bound, obj.visual.vertices, atol=1e-12)
 
 
 def test_tetrahedra_that_were_made_before_are_taken_as_they_are() -> None:
@@ -44,7 +44,7 @@ def test_tetrahedra_that_were_made_before_are_taken_as_they_are() -> None:
     scene = sn.Scene()
     scene.add_soft_body(filled, visual=BALL)
     scene.add_soft_body((filled.vertices, filled.tetrahedra))
-    one, two = scene.groups
+    one, two = scene.particle_objects
     assert np.array_equal(one.tetrahedra, filled.tetrahedra)
     assert len(one.visual.vertices) == len(SURFACE[0])
     assert two.visual is None
@@ -55,10 +55,10 @@ def test_tetrahedra_come_from_files_too(tmp_path: Path) -> None:
     scene = sn.Scene()
     scene.add_soft_body(write_tetgen(tmp_path))
     (tmp_path / "scene.toml").write_text('[[soft_body]]\nmesh = "box.ele"\n')
-    for group in (scene.groups[0], sn.load_scene(tmp_path / "scene.toml").groups[0]):
-        assert np.array_equal(group.positions, vertices)
-        assert np.array_equal(group.tetrahedra, tetrahedra)
-        assert group.visual is None
+    for obj in (scene.particle_objects[0], sn.load_scene(tmp_path / "scene.toml").particle_objects[0]):
+        assert np.array_equal(obj.positions, vertices)
+        assert np.array_equal(obj.tetrahedra, tetrahedra)
+        assert obj.visual is None
 
 
 def test_the_second_file_of_tetgen_must_lie_in_the_folder_too(tmp_path: Path) -> None:

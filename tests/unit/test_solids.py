@@ -9,7 +9,7 @@ from shinari.compute import kernel, real
 from shinari.model.particles import Particles
 from shinari.systems.colliders import detection as near
 from shinari.systems.colliders import system as solids
-from shinari.systems.colliders.records import Margins, Search
+from shinari.systems.colliders.records import ContactParticles, Search
 from shinari.systems.colliders.system import ColliderContacts
 
 G = 9.81
@@ -223,7 +223,7 @@ def test_a_ball_comes_to_rest():
 
 
 @kernel
-def ask_always(i, margins: Margins, particles: Particles, search: Search, h: real):
+def ask_always(i, margins: ContactParticles, particles: Particles, search: Search, h: real):
     search.stale[0] = 1
 
 
@@ -248,7 +248,7 @@ def test_nothing_is_missed_by_the_lists(moving, precision, monkeypatch):
         again = 0
         for _ in range(40):
             sim.step()
-            again += sim._work.bound(ColliderContacts).detections > 1
+            again += sim._bound.get(ColliderContacts).detections > 1
         return sim.state.positions, sim.contacts().particle_forces, again
 
     monkeypatch.setattr(solids, "AHEAD", 0.1)
@@ -268,7 +268,7 @@ def state_bytes(threads: int) -> bytes:
     scene.add_collider(sn.Box((0.3, 0.3, 0.3)), position=(0.2, -0.1, 0.2), rotation=(0.8, 0.36, 0.48, 0))
     sim = sn.Simulation(scene, substeps=5, threads=threads)
     sim.step(30)
-    touches = sim._work.bound(ColliderContacts).contact_impulses()
+    touches = sim._bound.get(ColliderContacts).contact_impulses()
     return sim.state.positions.tobytes() + touches.impulses.tobytes() + touches.particles.tobytes()
 
 

@@ -39,11 +39,11 @@ def test_no_python_runs_between_substeps(name, monkeypatch):
     monkeypatch.setattr(Program, "_replay", counted)
     for _ in range(STEPS):
         entered.clear()
-        program = simulation._work._program
+        program = simulation._bound._program
         grown = 0 if program is None else program.grown
         simulation.step()
-        whole = [p for p in entered if p is simulation._work._program]
-        assert len(whole) == 1 + simulation._work._program.grown - (grown if program is whole[0] else 0)
+        whole = [p for p in entered if p is simulation._bound._program]
+        assert len(whole) == 1 + simulation._bound._program.grown - (grown if program is whole[0] else 0)
     assert {code.co_name for code in calls if "shinari" in code.co_filename} <= {"_replay"}
 
 

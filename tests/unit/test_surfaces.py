@@ -20,7 +20,7 @@ from shinari.maths.vec3 import sub
 from shinari.systems.surface_contact.build import participants
 from shinari.systems.surface_contact.crossing import impact
 from shinari.systems.surface_contact.records import Candidates
-from shinari.systems.surface_contact.system import Surfaces
+from shinari.systems.surface_contact.system import SurfaceContacts
 from shinari.verify.clearance import point_triangle_distances, segment_distances
 
 
@@ -212,10 +212,10 @@ def candidates_of(scene: sn.Scene, precision: str = "float64"):
     sim = sn.Simulation(scene, precision=precision, threads=1)
     who = participants(scene, sim.model)
     assert who is not None
-    return sim, who, sim._work.bound(Surfaces)
+    return sim, who, sim._bound.get(SurfaceContacts)
 
 
-def found_between(surfaces: Surfaces, begin: np.ndarray, ends: np.ndarray, stray: float) -> Candidates:
+def found_between(surfaces: SurfaceContacts, begin: np.ndarray, ends: np.ndarray, stray: float) -> Candidates:
     """Candidates of particles that go from one place to another and may stray by so much, (N, 3)."""
     paths, look, table = surfaces._paths, surfaces._detection.detection, surfaces.rows
     surfaces.begin(0.0, np.zeros(0))
@@ -245,7 +245,7 @@ def test_candidates_are_all_pairs_that_can_come_within_the_gap(precision):
     scene.add_rope(points, material=sn.RopeMaterial(radius=0.005))
     scene.add_particles(rng.uniform(-0.2, 0.2, (20, 3)) * [1, 0.3, 1], radius=0.02)
     sim, who, surfaces = candidates_of(scene, precision)
-    begin = (sim.state.x[:, :3] + sim.state.origins[sim.model.groups]).astype(precision)
+    begin = (sim.state.x[:, :3] + sim.state.origins[sim.model.origin_index]).astype(precision)
     ends = (begin + 0.01 * rng.normal(size=begin.shape)).astype(precision)
     found = found_between(surfaces, begin, ends, 0.001)
     rows = {(bool(e), *row) for e, row in zip(found.edges.tolist(), found.points.tolist(), strict=True)}
@@ -399,14 +399,14 @@ def test_far_from_the_origin_sheets_meet_as_near_it(precision):
         assert np.abs(sim.state.origins[:, 0]).max() > 900
     # positions as they were given differ by a rounding of a kilometre in float64
     tolerance = 1e-5 if precision == "float32" else 1e-8
-    x = far[:, :3] + sim.state.origins[sim.model.groups] - [1000.0, 0, 0]
-    np.testing.assert_allclose(x, near[:, :3] + results[0][2].state.origins[sim.model.groups], atol=tolerance)
+    x = far[:, :3] + sim.state.origins[sim.model.origin_index] - [1000.0, 0, 0]
+    np.testing.assert_allclose(x, near[:, :3] + results[0][2].state.origins[sim.model.origin_index], atol=tolerance)
     np.testing.assert_allclose(far_force, near_force, rtol=0.02, atol=0.02 * np.abs(near_force).max())
 
 
 @precisions
 def test_things_in_groups_of_different_origins_meet(precision):
-    """The second sheet was built 300 m away, so that its group has another origin, and is put above the first."""
+    """The second sheet was built 300 m away, so that it has another origin, and is put above the first."""
     scene = sn.Scene(gravity=(0, 0, 0))
     material = sn.ClothMaterial(thickness=0.004)
     mesh = sn.grid(shape=(9, 9), size=(0.2, 0.2))
@@ -416,7 +416,7 @@ def test_things_in_groups_of_different_origins_meet(precision):
     sim = sn.Simulation(scene, precision=precision, threads=1)
     sim.positions(above)[:] = mesh[0] + [300.013, 0.02, 0.007]
     sim.velocities(above)[:] = [0, -1.0, 0]
-    origins = sim.state.origins[sim.model.groups[sim.model.slots[[below.particles.start, above.particles.start]]]]
+    origins = sim.state.origins[sim.model.origin_index[sim.model.slots[[below.particles.start, above.particles.start]]]]
     sim.step(4)
     assert np.abs(np.diff(origins[:, 0])).max() > 100 or precision == "float64"
     y = sim.positions(above)[:, 1]

@@ -165,7 +165,7 @@ def test_a_function_that_fails_in_the_middle_of_a_step_leaves_the_state_before_i
     with pytest.raises(RuntimeError, match="sensor lost"):
         sim.step(10)
     frame, before = sim.state.frame, sim.positions(handle).copy()
-    x = sim.state.origins[sim.model.groups] + sim.state.x[:, :3]
+    x = sim.state.origins[sim.model.origin_index] + sim.state.x[:, :3]
     np.testing.assert_allclose(x[sim.model.slots], before, atol=1e-6)
     calls.clear()
     sim.step()

@@ -37,7 +37,7 @@ def tangled_at(sim: sn.Simulation, *states: np.ndarray) -> list[int]:
     for state in states:
         sim.state.positions = state
         sim.step(2)
-        found.append(int(sim.state.parts[TANGLED].sum()))
+        found.append(int(sim.state.system_arrays[TANGLED].sum()))
     return found
 
 
@@ -172,13 +172,13 @@ def test_a_tangled_body_goes_on_bit_by_bit(tmp_path, sweep):
     sim = sn.Simulation(scene, threads=1, substeps=4, sweep=sweep)
     sim.state.positions = fan(2)
     sim.step(1)
-    assert sim.state.parts[TANGLED].any()
+    assert sim.state.system_arrays[TANGLED].any()
     sim.save(tmp_path / "half.vtkhdf")
     again = sn.Simulation.load(tmp_path / "half.vtkhdf")
     sim.step(20)
     again.step(20)
     np.testing.assert_array_equal(sim.state.positions, again.state.positions)
-    np.testing.assert_array_equal(sim.state.parts[TANGLED], again.state.parts[TANGLED])
+    np.testing.assert_array_equal(sim.state.system_arrays[TANGLED], again.state.system_arrays[TANGLED])
 
 
 @precisions
@@ -187,4 +187,4 @@ def test_a_body_is_not_released_into_a_tangle(ratio, height, friction, precision
     """Where tetrahedra keep their law they end with all volumes positive, 0.8 and 1.0 of an edge off their shape."""
     sim, rest, _ = squeezed(precision, 1e4, ratio, height, friction)
     assert off_shape(sim.state.positions, rest) < 0.01 * SIDE
-    assert not sim.state.parts[TANGLED].any()
+    assert not sim.state.system_arrays[TANGLED].any()

@@ -53,7 +53,7 @@ def test_what_has_lost_its_triangles_lets_go(bend_model, precision):
     cloth, end = pulled_sheet(scene, material)
     sim = sn.Simulation(scene, precision=precision)
     pull(sim, cloth, end, 30)
-    faces = scene.groups[0].faces
+    faces = scene.particle_objects[0].faces
     torn = set()
     for name, broken in sim.state.broken.items():
         block = sim.model.blocks[name]
@@ -102,7 +102,7 @@ def test_a_rope_tears_at_its_strain_and_bending_rows_with_it(bend, precision):
         # the force at break is the stiffness times the strain, but for the steps of the pull
         assert forces[-1] == pytest.approx(0.1 / 1e-2, rel=0.02)
         assert sim.positions(rope)[10, 0] - 1.0 == pytest.approx(0.1, rel=0.02)
-    first = np.flatnonzero(sim.state.broken["distance"][np.argsort(sim.model.blocks["distance"].places)])
+    first = np.flatnonzero(sim.state.broken["distance"][np.argsort(sim.model.blocks["distance"].added_index)])
     segments = first[first < 10]
     assert len(segments) >= 1
     if bend < np.inf:
@@ -162,7 +162,7 @@ def test_a_block_stretched_to_twice_its_yield_keeps_the_closed_form(model, preci
         sim.positions(body)[:] = given * [stretch, stretch**-0.5, stretch**-0.5]
         sim.step()
     flow = sim.model.plastic_rows[0]
-    rest = sim.state.parts[flow.name]
+    rest = sim.state.system_arrays[flow.name]
     start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3).astype(float)
     plastic = np.linalg.inv(np.linalg.inv(start) @ rest.reshape(-1, 3, 3))
     expected = np.diag(np.exp([y, -0.5 * y, -0.5 * y]))
@@ -180,7 +180,7 @@ def test_plastic_flow_of_a_block_stops_at_the_limit():
     sim.positions(body)[:] = body.positions * [1.5, 1.5**-0.5, 1.5**-0.5]
     sim.step(60)
     flow = sim.model.plastic_rows[0]
-    rest = sim.state.parts[flow.name]
+    rest = sim.state.system_arrays[flow.name]
     start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3)
     stretches = np.linalg.svd(np.linalg.inv(start) @ rest.reshape(-1, 3, 3), compute_uv=False)
     measure = np.sqrt(2 / 3) * np.linalg.norm(np.log(stretches), axis=1)
@@ -214,7 +214,7 @@ def test_energy_only_falls_and_momentum_is_kept(thing, failure):
         assert any(broken.any() for broken in sim.state.broken.values())
     else:
         flow = sim.model.plastic_rows[0]
-        rest = sim.state.parts[flow.name]
+        rest = sim.state.system_arrays[flow.name]
         assert np.abs(rest - sim.model.blocks[flow.block].parameters[flow.rows, flow.columns]).max() > 1e-3
     assert len(body) == len(sim.positions(body))
 
@@ -243,7 +243,7 @@ def test_a_soft_body_tears_and_its_new_surface_is_closed(precision):
     assert {tuple(sorted(face)) for face in faces.tolist()} != before
     sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     assert np.all(np.unique(sides, axis=0, return_counts=True)[1] % 2 == 0)
-    used = np.unique(scene.groups[0].tetrahedra[left])
+    used = np.unique(scene.particle_objects[0].tetrahedra[left])
     assert set(np.unique(faces)) <= set(used)
 
 
@@ -329,7 +329,7 @@ def test_torn_triangles_feel_no_wind():
     pull(sim, cloth, end, 30)
     left = elements_left(sim.model, sim.state, 0)
     sim.step()
-    np.testing.assert_array_equal(sim._work.bound(Air).triangles.drag.any(axis=1), left)
+    np.testing.assert_array_equal(sim._bound.get(Air).triangles.drag.any(axis=1), left)
 
 
 @pytest.mark.parametrize("kind", [sn.ClothMaterial, sn.RopeMaterial, sn.SoftMaterial])

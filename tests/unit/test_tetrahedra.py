@@ -369,7 +369,7 @@ def digest(result):
 @pytest.mark.filterwarnings("ignore::shinari.errors.CacheWarning")  # once in a process; see test_object_cache
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
-    from shinari.compute.files import _writable_folder
+    from shinari.compute.cached_files import _writable_folder
     from shinari.geometry.tetrahedra import ftetwild as tetra_wild
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))

@@ -13,7 +13,7 @@ from shinari.geometry.tetrahedra.check import FACES, boundary_faces, exposed_fac
 from shinari.geometry.tetrahedra.lattice import lattice
 from shinari.io.frames import frame_of, layout_of
 from shinari.io.npz import read_npz
-from shinari.io.results import Layout, Part
+from shinari.io.results import DrawnPart, Layout
 from shinari.output.recorder import Recorder
 
 STEPS = 10
@@ -186,4 +186,4 @@ def test_exposed_faces_are_the_boundary_of_what_is_present(seed: int) -> None:
 
 def test_a_fluid_is_made_of_points() -> None:
     with pytest.raises(sn.SceneError, match="part 'a': fluid: a fluid is made of points, the kind is 'curve'"):
-        Layout((Part("a", "curve", 0, 1, fluid=True),), (), 1, 30.0)
+        Layout((DrawnPart("a", "curve", 0, 1, fluid=True),), (), 1, 30.0)

@@ -10,9 +10,9 @@ import pytest
 
 import shinari as sn
 from browser_help import PATIENCE, until
-from shinari.io.cache import open_cache
 from shinari.io.frames import measures_of
 from shinari.io.results import MEASURES
+from shinari.io.run_reader import open_cache
 from shinari.output.recorder import Recorder
 from shinari.output.writers import open_writer
 

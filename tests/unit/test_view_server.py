@@ -15,7 +15,7 @@ import pytest
 import shinari as sn
 from browser_help import until
 from shinari.errors import FileError, MissingExtraError, SceneError
-from shinari.io.cache import open_cache
+from shinari.io.run_reader import open_cache
 
 viser = pytest.importorskip("viser", reason="viser is not installed")
 

@@ -107,10 +107,10 @@ def test_a_checkpoint_keeps_the_surface(tmp_path: Path, precision: str) -> None:
     simulation.save(tmp_path / "c.vtkhdf")
     loaded = sn.Simulation.load(tmp_path / "c.vtkhdf")
     for field in ("vertices", "faces", "corners", "weights"):
-        mine, theirs = (getattr(s.scene.groups[1].visual, field) for s in (simulation, loaded))
+        mine, theirs = (getattr(s.scene.particle_objects[1].visual, field) for s in (simulation, loaded))
         assert mine.dtype == theirs.dtype
         assert np.array_equal(mine, theirs)
-    assert loaded.scene.groups[1].material == simulation.scene.groups[1].material
+    assert loaded.scene.particle_objects[1].material == simulation.scene.particle_objects[1].material
     for one in (simulation, loaded):
         one.step(3)
     assert loaded.state == simulation.state
@@ -131,7 +131,7 @@ def test_a_surface_that_leads_out_of_its_arrays_is_refused(field: str, value: np
     packed = Codec()
     scene = scene_of_three()
     node = scene_node(scene, packed)
-    own = getattr(scene.groups[1].visual, field)
+    own = getattr(scene.particle_objects[1].visual, field)
     arrays = [value if array is own else array for array in packed.arrays]
     assert sum(a is not b for a, b in zip(arrays, packed.arrays, strict=True)) == 1
     with pytest.raises(sn.SceneError, match="jelly: visual"):

@@ -41,7 +41,7 @@ def test_one_projection_moves_along_the_gradient_of_the_volume():
         step = np.zeros_like(vertices)
         step[k] = 1e-6
         gradient[k] = (volume_of(vertices + step, faces) - volume_of(vertices - step, faces)) / 2e-6
-    expected = gradient / scene.groups[0].masses[:, None]
+    expected = gradient / scene.particle_objects[0].masses[:, None]
     expected *= 1e-6 * volume_of(vertices, faces) / (expected * gradient).sum()
     np.testing.assert_allclose(moved, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
     assert sim.volume(cloth) == pytest.approx((1.0 + 1e-6) * volume_of(vertices, faces), rel=1e-10)

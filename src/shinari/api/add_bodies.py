@@ -10,9 +10,9 @@ from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, Motion, pose_at
 from shinari.geometry.topology import mesh_arrays
 from shinari.scene.body import Body
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle
-from shinari.scene.surface import checked_surface
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound, Piece
 from shinari.shapes.mass import MassProperties
@@ -111,7 +111,7 @@ def add_rigid_body(
         rotation=turn,
         velocity=speed,
         angular_velocity=spin,
-        surface=checked_surface(label, friction, static_friction, restitution, compliance),
+        surface=checked_contact_material(label, friction, static_friction, restitution, compliance),
         rolling_friction=check.number(label, "rolling_friction", rolling_friction, least=0.0),
         torsional_friction=check.number(label, "torsional_friction", torsional_friction, least=0.0),
         kinematic=kinematic or motion is not None,
@@ -176,7 +176,7 @@ def _mass_properties(
     label: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Mass, centre, principal moments and their axes."""
-    from shinari.shapes.mass_properties import check_inertia, compound_properties, principal_axes
+    from shinari.shapes.combined_mass import check_inertia, compound_properties, principal_axes
 
     densities = check.per_row(label, "density", density, max(len(pieces), 1), above=0.0)
     if mass is not None:

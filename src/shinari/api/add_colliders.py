@@ -5,10 +5,10 @@ from typing import Any
 from shinari import check
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, Motion, pose_at
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.objects import Collider
-from shinari.scene.surface import checked_surface
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound
 from shinari.shapes.registry import type_of
@@ -60,7 +60,7 @@ def add_collider(
     if motion is not None:
         at, turn = pose_at(motion, 0.0, turn, f"{label}: motion")
     check.number(label, "friction", friction, least=0.0)
-    surface = checked_surface(label, friction, static_friction, restitution, contact_compliance)
+    surface = checked_contact_material(label, friction, static_friction, restitution, contact_compliance)
     handle = ColliderHandle(name, len(scene.colliders))
     scene.colliders.append(Collider(name, shape, at, turn, surface, motion))
     scene.handles[name] = handle

@@ -10,12 +10,12 @@ from shinari import check
 from shinari.api.arguments import given_material
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, Motion
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.contents import Contents
 from shinari.scene.emitter import Emitter, Sink, SinkHandle
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import Handle
-from shinari.scene.objects import Particles
-from shinari.scene.surface import Surface
+from shinari.scene.objects import ParticleObject
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound
 from shinari.shapes.registry import type_of
@@ -112,15 +112,15 @@ def add_emitter(
     )  # fmt: skip
     inactive_particles = emitter.layer(0.0, label)[0][np.arange(limit) % len(places)]
     masses = np.full(limit, material.rest_density * sampling.spacing**3)
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "fluid",
             inactive_particles,
             masses,
             scene._velocities(label, None, masses),
             np.full(limit, 0.5 * sampling.spacing),
-            Surface(material.friction, None, material.restitution, 0.0),
+            ContactMaterial(material.friction, None, material.restitution, 0.0),
             material=material,
             sampling=sampling,
             emitter=emitter,
@@ -178,11 +178,11 @@ def _emitted(
         if value is not None:
             raise SceneError(f"{label}: {field}: is that of the fluid; give one of both")
     handle = scene.find(label, "fluid", fluid, Handle)
-    groups = [group for group in scene.groups if group.name == handle.name]
-    if groups[0].sampling is None:
+    objects = [obj for obj in scene.particle_objects if obj.name == handle.name]
+    if objects[0].sampling is None:
         raise SceneError(f"{label}: fluid: expected a fluid of this scene, got {check.short(fluid)}")
-    assert isinstance(groups[0].material, FluidMaterial)
-    return groups[0].material, groups[0].sampling
+    assert isinstance(objects[0].material, FluidMaterial)
+    return objects[0].material, objects[0].sampling
 
 
 def _speed(label: str, speed: Any, rate: Any, count: int, spacing: float) -> float:

@@ -8,11 +8,11 @@ from shinari import check
 from shinari.api.arguments import given_material
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
-from shinari.scene.objects import Particles
-from shinari.scene.surface import Surface
+from shinari.scene.objects import ParticleObject
 from shinari.shapes.box import Box
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
@@ -106,15 +106,15 @@ def add_fluid(
         in_plane(label, points, sampling.spacing)
         if velocities[:, 2].any():
             raise SceneError(f"{label}: velocity: has a z component, but dimensions=2; expected z = 0")
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "fluid",
             points,
             masses,
             velocities,
             np.full(len(points), 0.5 * sampling.spacing),
-            Surface(material.friction, None, material.restitution, 0.0),
+            ContactMaterial(material.friction, None, material.restitution, 0.0),
             material=material,
             sampling=sampling,
         )

@@ -11,7 +11,7 @@ from shinari.geometry.motion import NO_ROTATION
 from shinari.scene.contents import Contents
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # The same random numbers on every machine and in every version of NumPy.
@@ -65,8 +65,8 @@ def add_grains(
     points, radii = _places(label, shape_or_points, radius, spread, packing, random)
     points = scene._placed(label, points, position, rotation)
     masses = grain.density * 4.0 / 3.0 * np.pi * radii**3
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "grains",
             points,

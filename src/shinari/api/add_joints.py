@@ -29,8 +29,8 @@ class Kind:
         swing: Whether it takes `swing_limit`.
         twist: Whether it takes `twist_limits`.
         motor: Whether it takes a motor.
-        turns: Whether it holds turns, so that `angular_compliance` means something.
-        places: Whether it holds places, so that `compliance` and `anchor` mean something.
+        constrains_rotation: Whether it holds turns, so that `angular_compliance` means something.
+        constrains_position: Whether it holds places, so that `compliance` and `anchor` mean something.
         free: Whether it leaves a direction free that `damping` can act along.
     """
 
@@ -39,21 +39,21 @@ class Kind:
     swing: bool = False
     twist: bool = False
     motor: bool = False
-    turns: bool = True
-    places: bool = True
+    constrains_rotation: bool = True
+    constrains_position: bool = True
     free: bool = True
 
 
 KINDS = {
     "fixed": Kind(axis="no", free=False),
-    "ball": Kind(axis="may", swing=True, twist=True, turns=False),
+    "ball": Kind(axis="may", swing=True, twist=True, constrains_rotation=False),
     "hinge": Kind(limits="angle", motor=True),
     "slider": Kind(limits="travel", motor=True),
     "cylindrical": Kind(limits="travel", twist=True),
     "universal": Kind(),
     "planar": Kind(),
-    "distance": Kind(axis="no", limits="distance", turns=False),
-    "gear": Kind(places=False, free=False),
+    "distance": Kind(axis="no", limits="distance", constrains_rotation=False),
+    "gear": Kind(constrains_position=False, free=False),
 }
 """Kinds of joints by name; `"prismatic"` is another name of a slider."""
 
@@ -147,8 +147,8 @@ def add_joint(
         ("twist_limits", twist_limits is not None, traits.twist),
         ("motor", motor is not None, traits.motor),
         ("damping", damping != 0.0, traits.free),
-        ("compliance", compliance != 0.0, traits.places),
-        ("angular_compliance", angular_compliance != 0.0, traits.turns),
+        ("compliance", compliance != 0.0, traits.constrains_position),
+        ("angular_compliance", angular_compliance != 0.0, traits.constrains_rotation),
         ("limit_compliance", limit_compliance != 0.0, traits.limits or traits.swing or traits.twist),
         ("ratio", ratio is not None, kind == "gear"),
         ("rest_length", rest_length is not None, kind == "distance"),

@@ -14,7 +14,7 @@ from shinari.geometry.topology import mesh_arrays
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import Clusters, LumpMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 # A mesh is filled with so many particles along its longest extent when no spacing is given.
@@ -86,8 +86,8 @@ def add_shape_matched(
         vertices = scene._placed(label, surface[0], position, rotation)
         surface = bind(vertices, surface[1], scene._placed(label, points, position, rotation))
     points = scene._placed(label, points, position, rotation)
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "lump",
             points,
@@ -141,7 +141,7 @@ def _check_range(label: str, *places: np.ndarray) -> None:
 
 def _spacing(points: np.ndarray) -> float:
     """Median distance of points from their nearest neighbours [m]; 0 for a single point."""
-    from shinari.geometry.nearest_points import nearest
+    from shinari.geometry.k_nearest import nearest
 
     if len(points) < 2:
         return 0.0

@@ -8,7 +8,7 @@ from shinari import check
 from shinari.api.arguments import given_material, self_collision_mode, surface_of
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
 
@@ -68,9 +68,9 @@ def add_rod(
     np.add.at(masses, (np.arange(len(spans)) + 1) % len(x), 0.5 * rod.density * rod.area * lengths)
     velocities = scene._velocities(label, velocity, masses)
     among = self_collision_mode(label, self_collision, {True: "segments"})
-    start = sum(len(group.rod.frames) for group in scene.groups if group.rod is not None)
-    handle = scene._add_group(
-        Particles(
+    start = sum(len(obj.rod.frames) for obj in scene.particle_objects if obj.rod is not None)
+    handle = scene._add_particle_object(
+        ParticleObject(
             name, "rod", x, masses, velocities, np.full(len(x), rod.radius), surface_of(rod), among,
             material=rod, rod=Rod(frames, rest, closed),
         )

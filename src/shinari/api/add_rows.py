@@ -161,14 +161,14 @@ def add_volume(scene: Contents, handle: Handle | str, *, ratio: float = 1.0, com
 
     handle = scene.find("volume", "handle", handle, Handle)
     label = f"volume of {handle.name!r}"
-    group = next(group for group in scene.groups if group.name == handle.name)
-    if group.faces is None:
+    obj = next(obj for obj in scene.particle_objects if obj.name == handle.name)
+    if obj.faces is None:
         raise SceneError(f"{label}: handle: has no faces, so it encloses no volume")
     if any(volume.object_name == handle.name for volume in scene.volumes):
         raise SceneError(f"{label}: handle: its volume is kept already")
     ratio = check.number(label, "ratio", ratio, above=0.0)
     compliance = check.number(label, "compliance", compliance, least=0.0)
-    faces, volume = closed_faces(label, group.positions, group.faces)
+    faces, volume = closed_faces(label, obj.positions, obj.faces)
     start = handle.particles.start
     scene.volumes.append(Volume(handle.name, faces.astype(np.int64) + start, ratio * volume, compliance))
     scene.revision += 1

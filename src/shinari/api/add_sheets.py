@@ -9,11 +9,11 @@ from shinari.api.arguments import check_thickness, given_material, self_collisio
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION
 from shinari.geometry.topology import mesh_arrays
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.objects import Particles
-from shinari.scene.surface import checked_surface
+from shinari.scene.objects import ParticleObject
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
@@ -60,9 +60,9 @@ def add_particles(
     masses = check.per_row(label, "mass", mass, len(x), least=0.0)
     velocities = scene._velocities(label, velocity, masses)
     radii = check.per_row(label, "radius", radius, len(x), least=0.0)
-    surface = checked_surface(label, friction, static_friction, restitution, contact_compliance)
+    surface = checked_contact_material(label, friction, static_friction, restitution, contact_compliance)
     among = self_collision_mode(label, self_collision, {True: "particles"})
-    return scene._add_group(Particles(name, "particles", x, masses, velocities, radii, surface, among))
+    return scene._add_particle_object(ParticleObject(name, "particles", x, masses, velocities, radii, surface, among))
 
 
 def add_cloth(
@@ -114,8 +114,8 @@ def add_cloth(
     masses = vertex_masses(vertices, faces, cloth.density)
     vertices = scene._placed(label, vertices, position, rotation)
     velocities = scene._velocities(label, velocity, masses)
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "cloth",
             vertices,
@@ -169,4 +169,6 @@ def add_rope(
     if among is not None and rope.radius == 0.0:
         raise SceneError(f"{label}: self_collision: a rope of radius 0 has no contacts; give the radius")
     radii = np.full(len(x), rope.radius)
-    return scene._add_group(Particles(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope))
+    return scene._add_particle_object(
+        ParticleObject(name, "rope", x, masses, velocities, radii, surface_of(rope), among, None, rope)
+    )

@@ -9,7 +9,7 @@ from shinari.api.arguments import check_thickness, given_material, self_collisio
 from shinari.geometry.motion import NO_ROTATION
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.scene.soft_material import SoftMaterial
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
@@ -74,8 +74,8 @@ def add_soft_body(
     if seen is not None:
         seen = replace(seen, vertices=scene._placed(label, seen.vertices, position, rotation))
     velocities = scene._velocities(label, velocity, masses)
-    return scene._add_group(
-        Particles(
+    return scene._add_particle_object(
+        ParticleObject(
             name,
             "soft",
             vertices,

@@ -7,15 +7,17 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.objects import SolidMaterial
-from shinari.scene.surface import Surface
 
 M = TypeVar("M")
 
 
-def surface_of(material: SolidMaterial) -> Surface:
+def surface_of(material: SolidMaterial) -> ContactMaterial:
     """How a material behaves in contact."""
-    return Surface(material.friction, material.static_friction, material.restitution, material.contact_compliance)
+    return ContactMaterial(
+        material.friction, material.static_friction, material.restitution, material.contact_compliance
+    )
 
 
 def self_collision_mode(label: str, value: Any, modes: dict[Any, str]) -> str | None:

@@ -172,21 +172,21 @@ def _to_places(
     """Rows to the points of an object that are nearest to points (M, 3)."""
     from shinari.api.nearest import elements_of, longest_edges, nearest_places
 
-    group = next(group for group in scene.groups if group.name == other.name)
-    elements = elements_of(group)
+    obj = next(obj for obj in scene.particle_objects if obj.name == other.name)
+    elements = elements_of(obj)
     start = other.particles.start
     inside = (first >= start) & (first < other.particles.stop)
     own = np.where(inside, first - start, -1)
-    found, weights, distances = nearest_places(points, group.positions, elements, own)
+    found, weights, distances = nearest_places(points, obj.positions, elements, own)
     if (found < 0).any():
         raise SceneError(f"attach: second: {other.name!r} has no place beside the particle itself")
-    sizes = longest_edges(group.positions, elements)[found]
+    sizes = longest_edges(obj.positions, elements)[found]
     if elements.shape[1] == 1 and reach is None:
         raise SceneError(f"attach: reach: {other.name!r} is made of loose particles; say how far the nearest may be")
     limits = sizes if reach is None else np.full(len(first), reach)
     _check_reach(other.name, points, distances, limits)
     corners = elements[found]
-    places = np.einsum("mk,mkd->md", weights, group.positions[corners])
+    places = np.einsum("mk,mkd->md", weights, obj.positions[corners])
     apart = np.linalg.norm(scene.positions[first] - places, axis=1)
     together = (apart <= np.maximum(TOGETHER_PART * sizes, TOGETHER)).all()
     kind = (HELD if together else KEPT)[elements.shape[1]]

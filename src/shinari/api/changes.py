@@ -11,6 +11,7 @@ from typing import Any
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
@@ -19,7 +20,6 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import Material
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.surface import Surface
 from shinari.scene.wind import checked_wind
 from shinari.solver.rebuild import with_materials, with_settings, with_world
 from shinari.solver.run import Run
@@ -119,14 +119,15 @@ class Changes:
         self._check_unchanged("change_material")
         several = [targets] if isinstance(targets, (Handle, str)) else targets
         chosen = [
-            self._run.group_index(target, "targets") for target in check.sequence("change_material", "targets", several)
+            self._run.object_index(target, "targets")
+            for target in check.sequence("change_material", "targets", several)
         ]
         scene = copy(self._run.described)
-        scene.groups = list(scene.groups)
+        scene.particle_objects = list(scene.particle_objects)
         for k in chosen:
-            group = scene.groups[k]
-            material = changed_material(f"{group.kind} {group.name!r}", group.material, changes)
-            scene.groups[k] = replace(group, material=material, surface=_surface(material))
+            obj = scene.particle_objects[k]
+            material = changed_material(f"{obj.kind} {obj.name!r}", obj.material, changes)
+            scene.particle_objects[k] = replace(obj, material=material, surface=_surface(material))
         table = self._run.rows().with_materials(scene, chosen)
         self._run.go_on(
             scene, with_materials(self._run.model, scene, chosen, self._run.settings, table), self._run.settings, {}
@@ -139,17 +140,19 @@ class Changes:
         Raises:
             SceneError: It is no object of this scene, or has no material.
         """
-        group = self._run.described.groups[self._run.group_index(target, "target")]
-        if group.material is None:
-            raise SceneError(f"{group.kind} {group.name!r}: material: has none")
-        return group.material
+        obj = self._run.described.particle_objects[self._run.object_index(target, "target")]
+        if obj.material is None:
+            raise SceneError(f"{obj.kind} {obj.name!r}: material: has none")
+        return obj.material
 
     def changes(self) -> dict[str, Any]:
         """Differences of `described` and `scene`: gravity, wind, damping, and materials by the name of the object."""
         was, now = self._run.scene, self._run.described
         world = {name: getattr(now, name) for name in _WORLD}
         found = {name: value for name, value in world.items() if value is not getattr(was, name)}
-        materials = {a.name: a.material for a, b in zip(now.groups, was.groups, strict=True) if a is not b}
+        materials = {
+            a.name: a.material for a, b in zip(now.particle_objects, was.particle_objects, strict=True) if a is not b
+        }
         return found | ({"materials": materials} if materials else {})
 
     def take_changes(self, changes: dict[str, Any]) -> None:
@@ -198,7 +201,9 @@ def changed_material(target: str, material: Material | None, changes: dict[str, 
         raise SceneError(f"{target}: {error}") from None
 
 
-def _surface(material: Material) -> Surface:
+def _surface(material: Material) -> ContactMaterial:
     """How a material behaves in contact; a fluid sticks no better than it slides."""
     static = getattr(material, "static_friction", None)
-    return Surface(material.friction, static, material.restitution, getattr(material, "contact_compliance", 0.0))
+    return ContactMaterial(
+        material.friction, static, material.restitution, getattr(material, "contact_compliance", 0.0)
+    )

@@ -12,7 +12,7 @@ from shinari.model.state import State
 def contacts_of_step(contact_impulses: ContactImpulses, model: Model, state: State, dt: float) -> Contacts:
     """Contacts of a step of length dt [s]."""
     p, b = contact_impulses.particles, contact_impulses.weights
-    world = state.origins[model.groups[p]] + state.x[p, :3]
+    world = state.origins[model.origin_index[p]] + state.x[p, :3]
     first = np.where(b > 0.0, b, 0.0)
     lead = np.argmax(first, axis=1)
     radius = np.take_along_axis(model.radii[p], lead[:, None], 1)

@@ -8,17 +8,17 @@ from shinari.compute.program import run_once
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 
 
-def elements_of(group: Particles) -> np.ndarray:
+def elements_of(obj: ParticleObject) -> np.ndarray:
     """Elements of an object: its tetrahedra (E, 4), triangles (E, 3), segments (E, 2) or particles (E, 1)."""
-    if group.tetrahedra is not None:
-        return np.asarray(group.tetrahedra, np.int64)
-    if group.faces is not None:
-        return np.asarray(group.faces, np.int64)
-    index = np.arange(len(group.positions))
-    if group.kind in ("rope", "rod"):
+    if obj.tetrahedra is not None:
+        return np.asarray(obj.tetrahedra, np.int64)
+    if obj.faces is not None:
+        return np.asarray(obj.faces, np.int64)
+    index = np.arange(len(obj.positions))
+    if obj.kind in ("rope", "rod"):
         return np.stack([index[:-1], index[1:]], axis=1)
     return index[:, None]
 

@@ -90,15 +90,15 @@ class Pins:
 
     def _chosen(self, verb: str, handle: Handle | str, indices: Any) -> np.ndarray:
         """Which particles as added are meant, (N,) bool."""
-        members, group = self._run.particles_of(handle), self._run.scene.groups[self._run.group_index(handle)]
-        local = check.indices(group.name, verb, indices, members.stop - members.start)
-        if getattr(group.material, "tethers", False):
+        members, obj = self._run.particles_of(handle), self._run.scene.particle_objects[self._run.object_index(handle)]
+        local = check.indices(obj.name, verb, indices, members.stop - members.start)
+        if getattr(obj.material, "tethers", False):
             raise SceneError(
-                f"{group.name}: {verb}: its tethers are measured from its pins; pin in the scene and build a new "
+                f"{obj.name}: {verb}: its tethers are measured from its pins; pin in the scene and build a new "
                 f"Simulation, or leave out tethers"
             )
-        if group.emitter is not None or (group.kind == "fluid" and self._run.scene.sinks):
-            raise SceneError(f"{group.name}: {verb}: particles of emitters and sinks cannot be fixed")
+        if obj.emitter is not None or (obj.kind == "fluid" and self._run.scene.sinks):
+            raise SceneError(f"{obj.name}: {verb}: particles of emitters and sinks cannot be fixed")
         chosen = np.zeros(self._run.model.particle_count, bool)
         chosen[members.start + local] = True
         return chosen
@@ -109,7 +109,7 @@ class Pins:
         if np.array_equal(fixed, ~before):
             return
         model, orders = repinned(self._run.described, self._run.model, self._run.settings, fixed)
-        if not {name for system in model.systems for name in system.start(model)} <= state.parts.keys():
+        if not {name for system in model.systems for name in system.start(model)} <= state.system_arrays.keys():
             raise SceneError("unpin: the scene had no possible contacts when it was built; build a new Simulation")
         move_rows(state, orders)
         state.x[:, 3] = model.inverse_masses
@@ -124,7 +124,7 @@ class Pins:
         model, state = self._run.model, self._run.state
         held = state.x[:, 3] == 0.0
         # what is not there has no inverse mass either
-        absent = np.flatnonzero(np.isin(model.slots, model.absent(state)))
+        absent = np.flatnonzero(np.isin(model.slots, model.inactive(state)))
         fixed = held[model.slots]
         fixed[absent] = np.isin(absent, list(self._run.scene.pinned))
         if not np.array_equal(fixed, model.masses == 0.0):
@@ -157,4 +157,4 @@ def repinned(
 
 def _masses(scene: "Contents") -> np.ndarray:
     """Masses of all particles as added, pinned or not [kg], (N,)."""
-    return np.concatenate([np.zeros(0), *(group.masses for group in scene.groups)])
+    return np.concatenate([np.zeros(0), *(obj.masses for obj in scene.particle_objects)])

@@ -22,10 +22,10 @@ from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
+from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.build import build_model
 from shinari.solver.diagnostics import Energy, Measured, Residual
 from shinari.solver.run import Run
-from shinari.solver.schedule import SystemList
 from shinari.systems.colliders.system import poses_at
 from shinari.systems.failure.tearing import elements_left, faces_left, shown_left
 from shinari.systems.fluid.queries import FluidQueries
@@ -175,7 +175,7 @@ class Simulation:
         return Changes(self._run)
 
     @property
-    def _holds(self) -> Grabs:
+    def _grab_queries(self) -> Grabs:
         return Grabs(self._run)
 
     @property
@@ -183,9 +183,9 @@ class Simulation:
         return Pins(self._run)
 
     @property
-    def _work(self) -> SystemList:
+    def _bound(self) -> BoundSystems:
         """The bound systems, for checks that look inside."""
-        return self._run.work
+        return self._run.bound
 
     @property
     def _grabs(self) -> list[Grab]:
@@ -205,7 +205,7 @@ class Simulation:
     fluid_surface = forward("fluids", FluidQueries.surface)
     pressure = forward("volumes", VolumeQueries.pressure)
     volume = forward("volumes", VolumeQueries.volume)
-    grab = forward("_holds", Grabs.grab)
+    grab = forward("_grab_queries", Grabs.grab)
     pin = forward("_pins", Pins.pin)
     unpin = forward("_pins", Pins.unpin)
     pinned = forward("_pins", Pins.pinned)
@@ -344,14 +344,14 @@ class Simulation:
         known = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(known, BodyHandle):
             return self.body_surface(known)
-        particles, number = self._run.particles_of(known), self._run.group_index(known)
-        group, left = self.scene.groups[number], elements_left(self.model, self.state, number)
-        if group.visual is not None:
+        particles, number = self._run.particles_of(known), self._run.object_index(known)
+        obj, left = self.scene.particle_objects[number], elements_left(self.model, self.state, number)
+        if obj.visual is not None:
             members = range(particles.start, particles.stop)
-            return vertices_now(group.visual, self.model, self.state, members, self.threads), shown_left(group, left)
-        if group.faces is None:
-            raise SceneError(f"surface: handle: {group.name!r} is made of {group.kind} and has no triangles")
-        return self.state.positions[particles].copy(), np.array(faces_left(group, left))
+            return vertices_now(obj.visual, self.model, self.state, members, self.threads), shown_left(obj, left)
+        if obj.faces is None:
+            raise SceneError(f"surface: handle: {obj.name!r} is made of {obj.kind} and has no triangles")
+        return self.state.positions[particles].copy(), np.array(faces_left(obj, left))
 
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J], their sum, and the work done from outside; see `Energy`.
@@ -426,7 +426,7 @@ class Simulation:
 
     def contacts(self) -> Contacts:
         """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
-        systems = self._work.systems
+        systems = self._bound.systems
         contact_impulses = ContactImpulses.joined(
             [found for system in systems if (found := system.contact_impulses()) is not None]
         )

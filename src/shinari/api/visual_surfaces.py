@@ -3,11 +3,11 @@
 import numpy as np
 
 from shinari.geometry.embedded_surface import EmbeddedSurface
+from shinari.geometry.skinning import blend
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.scene.visual import Visual
-from shinari.systems.rows.skinning import blend
 
 
 def vertices_now(visual: Visual, model: Model, state: State, particles: range, threads: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def vertices_now(visual: Visual, model: Model, state: State, particles: range, t
 
         return places(visual, model, state, particles, threads)
     # tetrahedra share rows, so their particles share an origin
-    origin = state.origins[model.groups[model.slots[particles.start]]]
+    origin = state.origins[model.origin_index[model.slots[particles.start]]]
     return _blended(visual, model, state.x, origin, particles, threads)
 
 

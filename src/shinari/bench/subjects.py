@@ -51,7 +51,7 @@ class Ours:
         )
         self._threads = case.threads
         self._sweep = Program()
-        for rows in self.simulation._work.all_bound(BlockSolver):
+        for rows in self.simulation._bound.all_bound(BlockSolver):
             rows.record_project(self._sweep, True)
 
     def step(self) -> None:

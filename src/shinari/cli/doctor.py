@@ -43,13 +43,13 @@ def look() -> tuple[dict[str, Any], list[str]]:
     import numpy as np
 
     import shinari
-    from shinari.compute import cache
+    from shinari.compute import object_files
     from shinari.compute.threads import processors
 
     warnings = []
-    folder = cache.folder()
+    folder = object_files.folder()
     count, size = _contents(folder)
-    shipped, shipped_size = _contents(cache.SHIPPED)
+    shipped, shipped_size = _contents(object_files.SHIPPED)
     if not folder.is_relative_to(Path.home()) and "SHINARI_CACHE_DIR" not in os.environ:
         warnings.append(f"kernels are kept in {folder}; when that is temporary every process compiles anew")
     extras = {name: _version(distribution) for name, (_, distribution) in EXTRAS.items()}
@@ -65,7 +65,7 @@ def look() -> tuple[dict[str, Any], list[str]]:
         "numba": version("numba"),
         "threads": processors(),
         "processors": os.cpu_count(),
-        "kernel_target": cache.processor(),
+        "kernel_target": object_files.processor(),
         "kernel_cache": str(folder),
         "cached_kernels": f"{count} files, {size / 1e6:.1f} MB",
         "shipped_kernels": f"{shipped} files, {shipped_size / 1e6:.1f} MB",
@@ -110,13 +110,13 @@ def check() -> list[str]:
 
 def _origins() -> dict[str, int]:
     """How many kernels of the self check came from where."""
-    from shinari.compute import cache, compiling
+    from shinari.compute import compiling, object_files
 
     compiled = set(compiling.compiled)
-    shipped = sum(path.parent == cache.SHIPPED for path in cache.loaded.values())
+    shipped = sum(path.parent == object_files.SHIPPED for path in object_files.loaded.values())
     return {
         "compiled now": len(compiled),
-        "from the cache": len(cache.loaded) - shipped - len(compiled),
+        "from the cache": len(object_files.loaded) - shipped - len(compiled),
         "shipped": shipped,
     }
 

@@ -62,7 +62,7 @@ def _scene(path: Path) -> dict[str, Any]:
     from shinari.io.scene_file import load_scene_file
 
     scene, options = load_scene_file(path)
-    objects = {group.name: _object(group) for group in scene.groups}
+    objects = {obj.name: _object(obj) for obj in scene.particle_objects}
     objects |= {collider.name: f"collider, {type(collider.shape).__name__.lower()}" for collider in scene.colliders}
     objects |= {sink.name: f"sink, {type(sink.shape).__name__.lower()}" for sink in scene.sinks}
     objects |= {body.name: _body(body) for body in scene.bodies}
@@ -84,23 +84,23 @@ def _scene(path: Path) -> dict[str, Any]:
     }
 
 
-def _object(group: Any) -> str:
+def _object(obj: Any) -> str:
     """What an object of a scene consists of."""
     tables = {
-        "tetrahedra": group.tetrahedra,
-        "triangles": group.faces,
-        "segments": None if group.rod is None else group.rod.frames,
-        "clusters": None if group.clusters is None else group.clusters.offsets[1:],
+        "tetrahedra": obj.tetrahedra,
+        "triangles": obj.faces,
+        "segments": None if obj.rod is None else obj.rod.frames,
+        "clusters": None if obj.clusters is None else obj.clusters.offsets[1:],
     }
-    if group.emitter is not None:
-        text = f"emitter of a fluid, at most {len(group.positions)} particles"
+    if obj.emitter is not None:
+        text = f"emitter of a fluid, at most {len(obj.positions)} particles"
     else:
-        text = f"{group.kind}, {len(group.positions)} particles"
-    if group.sampling is not None:
-        text += f" at {group.sampling.spacing:g} m, {group.masses[0]:g} kg each"
+        text = f"{obj.kind}, {len(obj.positions)} particles"
+    if obj.sampling is not None:
+        text += f" at {obj.sampling.spacing:g} m, {obj.masses[0]:g} kg each"
     text += "".join(f", {len(table)} {what}" for what, table in tables.items() if table is not None)
-    if group.visual is not None:
-        shown = group.visual
+    if obj.visual is not None:
+        shown = obj.visual
         text += f", shown by a surface of {len(shown.vertices)} vertices, {len(shown.faces)} triangles"
     return text
 
@@ -148,7 +148,7 @@ def _mesh(path: Path) -> dict[str, Any]:
 
 
 def _result(path: Path) -> dict[str, Any]:
-    from shinari.io.cache import open_cache
+    from shinari.io.run_reader import open_cache
 
     with open_cache(path) as cache:
         layout, times = cache.layout, cache.times

@@ -20,7 +20,7 @@ def plot(
         output: Picture to write, .png or .svg; by default CACHE.png in the current folder.
         what: Some of energy, momentum, residual, strain; by default all.
     """
-    from shinari.io.cache import open_cache
+    from shinari.io.run_reader import open_cache
     from shinari.view.curves import CURVES, plot_run
 
     target = output or Path(f"{cache.stem}.png")

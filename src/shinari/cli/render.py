@@ -53,7 +53,7 @@ def render(  # noqa: PLR0913  options of the command
     """
     from shinari.cli.running import drawing
     from shinari.errors import require
-    from shinari.io.cache import open_cache
+    from shinari.io.run_reader import open_cache
     from shinari.partial_files import check_target
     from shinari.view.camera import parse_camera
     from shinari.view.render import PICTURES, VIDEOS, View

@@ -29,7 +29,7 @@ def warm(
         json: Print what was compiled as JSON.
         quiet: Print nothing.
     """
-    from shinari.compute import cache, compiling
+    from shinari.compute import compiling, object_files
     from shinari.compute.progress import quietly
 
     with quietly(quiet or json), warnings.catch_warnings():
@@ -40,8 +40,12 @@ def warm(
         else:
             _build_package()
     if copy_to is not None:
-        _copy(cache.loaded, copy_to)
-    facts = {"compiled": len(compiling.compiled), "loaded": len(cache.loaded), "cache": str(cache.folder())}
+        _copy(object_files.loaded, copy_to)
+    facts = {
+        "compiled": len(compiling.compiled),
+        "loaded": len(object_files.loaded),
+        "cache": str(object_files.folder()),
+    }
     if json:
         print(json_module.dumps(facts))
     elif not quiet:

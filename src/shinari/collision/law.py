@@ -8,7 +8,7 @@
 **Normal response.** A contact is a row C = -depth >= 0, L >= 0. Without a compliance a change of L by depth / w closes
 it. With a compliance it is a row of XPBD, C + alpha L / h^2 = 0 (Macklin et al. 2016, eq. 18); it brings all of its
 velocity, since resting deep inside is its purpose. A detector that moves one point only may divide all by w: then L is
-a displacement [m], the mobility is 1 and the softness is alpha / (h^2 w).
+a displacement [m], the mobility is 1 and the scaled compliance is alpha / (h^2 w).
 
 **Recovery.** Overlap that was there at the start of the substep leaves without velocity (Macklin et al. 2014, Unified
 Particle Physics, section 4.4), by at most the depenetration speed times h.
@@ -74,21 +74,21 @@ def combined_surface(first, second):
 
 
 @steady
-def normal_response(depth, fresh, old, softness, mobility, least):
+def normal_response(depth, fresh, old, scaled_compliance, mobility, least):
     """Change of the multiplier of a contact.
 
     Args:
         depth: Depth now [m].
         fresh: Part of it that brings velocity, if the contact has no compliance [m].
         old: Multiplier so far [kg m].
-        softness: Compliance / h^2 [1/kg].
+        scaled_compliance: Compliance / h^2 [1/kg].
         mobility: Sum of the inverse masses along the normal [1/kg].
         least: Least change of a contact without compliance: 0, or -old where a sweep may take back the impulse with
             which the substep began. A contact that begins with none would take back what another sweep needs.
     """
-    soft = softness > ZERO
-    wanted = depth - softness * old if soft else fresh
-    return max(wanted / (mobility + softness), -old if soft else least)
+    soft = scaled_compliance > ZERO
+    wanted = depth - scaled_compliance * old if soft else fresh
+    return max(wanted / (mobility + scaled_compliance), -old if soft else least)
 
 
 @steady

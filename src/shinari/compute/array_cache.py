@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shinari.compute.files import cache_folder, read_verified, remove, warn_of_cache, write_verified
+from shinari.compute.cached_files import cache_folder, read_verified, remove, warn_of_cache, write_verified
 from shinari.compute.kernels import toolchain
 
 

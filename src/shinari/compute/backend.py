@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 from shinari.compute import bounds, primitives
-from shinari.compute import cache as objects
+from shinari.compute import object_files as objects
 from shinari.compute.entries import entry
 from shinari.compute.kernels import CompileError, Function, Kernel, Native, Shared
 from shinari.compute.records import Record, View, concrete

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shinari.compute import cache
+from shinari.compute import object_files
 from shinari.compute.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def compile_missing(missing: "Iterable[Native]") -> None:
     if len(natives) > 1 and _processes() > 1:
         _compile_in_children(natives, progress)
     for native in natives:
-        if cache.read(native.symbol) is None:
+        if object_files.read(native.symbol) is None:
             progress.tell(progress.done)
-            cache.write(native.symbol, backend.compile_object(native))
+            object_files.write(native.symbol, backend.compile_object(native))
             progress.tell(progress.done + 1)
         compiled.append(native.symbol)
     progress.finish()
@@ -113,7 +113,7 @@ def _fork(natives: "list[Native]", queues: list[int], said: int) -> int:
         for queue in queues:
             while token := os.read(queue, 2):
                 native = natives[int.from_bytes(token, "little")]
-                cache.write(native.symbol, backend.compile_object(native))
+                object_files.write(native.symbol, backend.compile_object(native))
                 os.write(said, b".")
     finally:
         # no clean-up of what belongs to the parent

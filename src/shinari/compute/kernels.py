@@ -109,8 +109,8 @@ class Native:
 
     @property
     def reference(self) -> str:
-        """Name by which other object code calls it, see `shinari.compute.cache.reference`."""
-        from shinari.compute.cache import reference
+        """Name by which other object code calls it, see `shinari.compute.object_files.reference`."""
+        from shinari.compute.object_files import reference
 
         return reference(self.symbol)
 
@@ -118,7 +118,7 @@ class Native:
     def address(self) -> int:
         """Address of the machine code, which is loaded, or compiled and loaded, at the first call."""
         if not self._address:
-            from shinari.compute.cache import load
+            from shinari.compute.object_files import load
 
             load([self])
         return self._address
@@ -212,17 +212,17 @@ class Kernel:
         if len(precisions) > 1:
             raise TypeError(f"{self.name}: got records of float32 and of float64; expected one precision")
         precision = precisions.pop() if precisions else np.float32
-        table = np.zeros(len(arguments), np.int64)
+        argument_block = np.zeros(len(arguments), np.int64)
         for k, (value, (name, kind)) in enumerate(zip(arguments, self.parameters, strict=True)):
             if isinstance(kind, type) and issubclass(kind, Record):
                 if not isinstance(value, kind):
                     raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected {kind.__name__}")
-                table[k] = value.address
+                argument_block[k] = value.address
             elif isinstance(value, Record):
                 raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected a number")
             else:
-                table[k : k + 1].view(concrete(kind, precision))[0] = value
-        return table, precision
+                argument_block[k : k + 1].view(concrete(kind, precision))[0] = value
+        return argument_block, precision
 
 
 def kernel(
@@ -288,7 +288,7 @@ def layout(kind: Any, precision: type) -> Any:
 def toolchain() -> tuple:
     """Versions of what compiles, and the processor that it compiles for."""
     from shinari.compute.bounds import CHECKED
-    from shinari.compute.cache import processor, triple
+    from shinari.compute.object_files import processor, triple
 
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
     return (*versions, triple(), processor(), CHECKED)

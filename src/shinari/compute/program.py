@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from shinari.compute import bounds
-from shinari.compute.cache import load
 from shinari.compute.kernels import Kernel, Native, function, shared
+from shinari.compute.object_files import load
 from shinari.compute.primitives import call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
 from shinari.compute.threads import OF_A_TEAM, Pool, share, team
@@ -32,8 +32,8 @@ LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
 OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
 # What the replay returns where it does not stop at a line.
 FINISHED, STOPPED = -1, -2
-# Parts of the region of a thread.
-PARTS = 4
+# Chunks of the region of a thread.
+CHUNKS = 4
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
 
@@ -65,7 +65,7 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         together = (speed[1] <= speed[0]) != trial
     start = cycles()
     if together:
-        parts = min(max((end - begin) // (threads * grain), 1), PARTS)
+        parts = min(max((end - begin) // (threads * grain), 1), CHUNKS)
         share(pool, entry, arguments, begin, end, threads, parts)
     else:
         call_entry(entry, arguments, begin, end)
@@ -153,7 +153,7 @@ class Program:
         self._kept: list[Any] = []
         self._natives: list[tuple[int, Native]] = []
         self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
-        self._table: Any = None
+        self._instructions: Any = None
         self._run: Any = None
         self.grown = 0
 
@@ -172,7 +172,7 @@ class Program:
             arguments: Its records and scalars.
             count: Items.
             colours: In place of a count: where each colour begins, and the end; int64. Items of a colour share nothing.
-            grain: Items below which a part is not worth sharing.
+            grain: Items below which a chunk is not worth sharing.
         """
         table, precision = kernel.pack(arguments)
         if isinstance(count, int) and count == 0:
@@ -253,10 +253,10 @@ class Program:
             load(missing)
         for at, native in self._natives:
             self._lines[at][FIRST] = native.address
-        self._table = Lines.zeros(len(self._lines))
-        self._table.code[...] = np.array(self._lines, np.int64).reshape(-1, 6)
-        self._table.wait[...] = 0, 4
-        self._address = self._table.address
+        self._instructions = Lines.zeros(len(self._lines))
+        self._instructions.code[...] = np.array(self._lines, np.int64).reshape(-1, 6)
+        self._instructions.wait[...] = 0, 4
+        self._address = self._instructions.address
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
         self._run = kind(replay.native(np.float32).address)
 
@@ -273,14 +273,14 @@ class Program:
                     break
                 self._make_room(at)
         except BaseException:
-            self._table.passes[...] = 0
+            self._instructions.passes[...] = 0
             raise
         finally:
             if usable > 1:
                 crew.release()
         bounds.check()
         if at == STOPPED:
-            self._table.passes[...] = 0
+            self._instructions.passes[...] = 0
         return at == FINISHED
 
     def _replay(self, pool: Pool, at: int, threads: int) -> int:
@@ -296,7 +296,7 @@ class Program:
 
     def profile(self) -> list[tuple[str, int]]:
         """Kernel and time [cycles] of each launch, in the order in which they were recorded."""
-        return [(self._names[k], int(self._table.spent[k])) for k in np.flatnonzero(self._table.spent)]
+        return [(self._names[k], int(self._instructions.spent[k])) for k in np.flatnonzero(self._instructions.spent)]
 
     def _cell(self, value: Any) -> int:
         """Address of an int64: of a cell that is given, or of a constant that is kept."""
@@ -331,7 +331,7 @@ def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = 
         arguments: Its records and scalars.
         count: Items.
         threads: Threads to use; None: all.
-        grain: Items below which a part is not worth sharing.
+        grain: Items below which a chunk is not worth sharing.
     """
     p = Program()
     p.launch(kernel, *arguments, count=count, grain=grain)

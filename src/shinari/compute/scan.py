@@ -18,7 +18,7 @@ from shinari.compute.kernels import kernel
 from shinari.compute.program import Cell, Program
 from shinari.compute.records import Field, Record
 
-BLOCK = 2048
+CHUNK = 2048
 
 
 class Offsets(Record):
@@ -32,11 +32,11 @@ class Extent(Record):
 
     items = Field(np.int64)
     rows = Field(np.int64, doc="of the offsets: one more than there are items")
-    blocks = Field(np.int64)
+    chunks = Field(np.int64)
     total = Field(np.int64)
 
 
-class Blocks(Record):
+class Chunks(Record):
     """One row for each block of items."""
 
     total = Field(np.int64)
@@ -46,35 +46,35 @@ class Blocks(Record):
 def divide(_, extent: Extent):
     """Number of blocks that the items fill, and of their offsets."""
     extent.rows[0] = extent.items[0] + 1
-    extent.blocks[0] = (extent.items[0] + BLOCK - 1) // BLOCK
+    extent.chunks[0] = (extent.items[0] + CHUNK - 1) // CHUNK
 
 
 @kernel
-def add_block(b, offsets: Offsets, blocks: Blocks, extent: Extent):
+def add_block(b, offsets: Offsets, chunks: Chunks, extent: Extent):
     """Sum of the counts of a block."""
     total = 0
-    for i in range(b * BLOCK, min((b + 1) * BLOCK, extent.items[0])):
+    for i in range(b * CHUNK, min((b + 1) * CHUNK, extent.items[0])):
         total += offsets.start[i]
-    blocks.total[b] = total
+    chunks.total[b] = total
 
 
 @kernel
-def add_blocks(_, offsets: Offsets, blocks: Blocks, extent: Extent):
+def add_blocks(_, offsets: Offsets, chunks: Chunks, extent: Extent):
     """Sum before each block, and of all."""
     total = 0
-    for b in range(extent.blocks[0]):
+    for b in range(extent.chunks[0]):
         before = total
-        total += blocks.total[b]
-        blocks.total[b] = before
+        total += chunks.total[b]
+        chunks.total[b] = before
     offsets.start[extent.items[0]] = total
     extent.total[0] = total
 
 
 @kernel
-def offset_block(b, offsets: Offsets, blocks: Blocks, extent: Extent):
+def offset_block(b, offsets: Offsets, chunks: Chunks, extent: Extent):
     """Sum before each item of a block."""
-    total = blocks.total[b]
-    for i in range(b * BLOCK, min((b + 1) * BLOCK, extent.items[0])):
+    total = chunks.total[b]
+    for i in range(b * CHUNK, min((b + 1) * CHUNK, extent.items[0])):
         before = total
         total += offsets.start[i]
         offsets.start[i] = before
@@ -90,7 +90,7 @@ class Scan:
     def __init__(self, offsets: Offsets) -> None:
         self._offsets = offsets
         self._extent: Extent = Extent.zeros(1)
-        self._blocks: Blocks = Blocks.zeros(len(offsets) // BLOCK + 1)
+        self._chunks: Chunks = Chunks.zeros(len(offsets) // CHUNK + 1)
 
     @property
     def total(self) -> tuple[np.ndarray, int]:
@@ -105,7 +105,7 @@ class Scan:
     def record(self, p: Program, count: Cell) -> None:
         """Record the sums of so many counts."""
         blocks = self._divide(p, count)
-        records = self._offsets, self._blocks, self._extent
+        records = self._offsets, self._chunks, self._extent
         p.launch(add_block, *records, count=blocks, grain=8)
         p.serial(add_blocks, *records)
         p.launch(offset_block, *records, count=blocks, grain=8)
@@ -113,9 +113,9 @@ class Scan:
     def _divide(self, p: Program, count: Cell) -> Cell:
         """Record how many blocks there are; returns where that number stands."""
         if isinstance(count, int):
-            self._extent.items[0], self._extent.blocks[0] = count, -(-count // BLOCK)
-            return int(self._extent.blocks[0])
+            self._extent.items[0], self._extent.chunks[0] = count, -(-count // CHUNK)
+            return int(self._extent.chunks[0])
         p.copy(count, (self._extent.items, 0))
         p.serial(divide, self._extent)
-        p.require(self._blocks, (self._extent.blocks, 0))
-        return self._extent.blocks, 0
+        p.require(self._chunks, (self._extent.chunks, 0))
+        return self._extent.chunks, 0

@@ -1,9 +1,9 @@
 """The threads that share launches, and how a launch is divided.
 
-Every thread owns a region of the items of a launch, cut into parts. It takes the parts of its own region first, so that
-what it wrote last is still in its caches, then parts of others. A thread that the system has not scheduled takes none,
-and nobody waits for it: on a busy machine a launch is never much slower than on one thread. Items are independent, so
-results do not depend on who takes what.
+Every thread owns a region of the items of a launch, cut into chunks. It takes the chunks of its own region first, so
+that what it wrote last is still in its caches, then chunks of others. A thread that the system has not scheduled takes
+none, and nobody waits for it: on a busy machine a launch is never much slower than on one thread. Items are
+independent, so results do not depend on who takes what.
 
 A ticket is the number of the job and the next part of a region in one word. Taking a part is one compare and exchange:
 when it succeeds the job was still the one whose fields had been read.
@@ -33,7 +33,7 @@ WORDS = 16
 # Rows of the pool.
 JOB, DONE, NUMBER, TICKETS = 0, 1, 2, 3
 # Columns of the job.
-ENTRY, LAUNCH, BEGIN, END, REGIONS, PARTS = range(6)
+ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS = range(6)
 SHIFT = 20
 MASK = (1 << SHIFT) - 1
 # Time for which a thread without work stays awake [s].
@@ -48,19 +48,19 @@ class Pool(Record):
 
 @shared
 def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int) -> int:
-    """Work on parts of a job until none is left."""
+    """Work on chunks of a job until none is left."""
     regions = word[JOB, REGIONS]
     for k in range(regions):
         region = me + k if me + k < regions else me + k - regions
         while True:
             ticket = atomic_load(word, TICKETS + region, 0)
             entry, launch, begin, end = word[JOB, ENTRY], word[JOB, LAUNCH], word[JOB, BEGIN], word[JOB, END]
-            parts, total = word[JOB, PARTS], word[JOB, PARTS] * word[JOB, REGIONS]
+            chunks, total = word[JOB, CHUNKS], word[JOB, CHUNKS] * word[JOB, REGIONS]
             part = ticket & MASK
-            if ticket >> SHIFT != number or part >= parts:
+            if ticket >> SHIFT != number or part >= chunks:
                 break
             if compare_exchange(word, TICKETS + region, 0, ticket, ticket + 1):
-                at = region * parts + part
+                at = region * chunks + part
                 call_entry(
                     entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total
                 )
@@ -69,24 +69,24 @@ def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int
 
 
 @shared
-def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: int, parts: int) -> int:
+def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: int, chunks: int) -> int:
     """Run a launch on all threads that are awake; returns when all of it is done."""
     word = pool.word
     number = word[NUMBER, 0] + 1
     word[JOB, ENTRY], word[JOB, LAUNCH], word[JOB, BEGIN], word[JOB, END] = entry, launch, begin, end
-    word[JOB, REGIONS], word[JOB, PARTS] = regions, parts
+    word[JOB, REGIONS], word[JOB, CHUNKS] = regions, chunks
     atomic_store(word, DONE, 0, 0)
     for region in range(regions):
         atomic_store(word, TICKETS + region, 0, number << SHIFT)
     atomic_store(word, NUMBER, 0, number)
     take_parts(word, 0, number)
-    while atomic_load(word, DONE, 0) < regions * parts:
+    while atomic_load(word, DONE, 0) < regions * chunks:
         pause()
     return 0
 
 
 @shared
-def work(pool: Pool, me: int, patience: int) -> int:
+def thread_main(pool: Pool, me: int, patience: int) -> int:
     """The life of a thread of the pool, until there has been no work for so many cycles."""
     word = pool.word
     seen, last = atomic_load(word, NUMBER, 0), cycles()
@@ -140,7 +140,7 @@ class Team:
             pass
         self._patience = int((_counter() - counted) / (time.perf_counter() - begun) * AWAKE)
         entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
-            work.native(np.float32).address
+            thread_main.native(np.float32).address
         )
         for k in range(1, self.size):
             threading.Thread(target=self._live, args=(entry, k), name=f"shinari-{k}", daemon=True).start()
@@ -159,7 +159,7 @@ def read_cycles() -> int:
     return cycles()
 
 
-OF_A_TEAM = work, read_cycles
+OF_A_TEAM = thread_main, read_cycles
 """What a team calls when it starts: loaded with the first program, so that no step waits for it."""
 
 

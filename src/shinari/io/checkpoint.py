@@ -143,47 +143,47 @@ class _Content:
     state: dict[str, np.ndarray]
 
 
-def _write(group: Any, simulation: Simulation) -> None:
+def _write(obj: Any, simulation: Simulation) -> None:
     codec = Codec()
     node = scene_node(simulation.scene, codec)
     changes = codec.encode(simulation.changes())
-    group.attrs["format"] = FORMAT
-    group.attrs["version"] = __version__
-    group.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
-    group.attrs["frame"] = simulation.state.frame
-    group.attrs["external_work"] = simulation.state.external_work
-    group.attrs["left_over"] = simulation.left_over
-    group.attrs["digest"] = model_digest(simulation.model_as_described())
-    group.attrs["functions"] = json.dumps(codec.functions)
-    group.attrs["changes"] = json.dumps(changes)
-    group.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
-    arrays = group.create_group("arrays")
+    obj.attrs["format"] = FORMAT
+    obj.attrs["version"] = __version__
+    obj.attrs["settings"] = json.dumps(dataclasses.asdict(simulation.settings))
+    obj.attrs["frame"] = simulation.state.frame
+    obj.attrs["external_work"] = simulation.state.external_work
+    obj.attrs["left_over"] = simulation.left_over
+    obj.attrs["digest"] = model_digest(simulation.model_as_described())
+    obj.attrs["functions"] = json.dumps(codec.functions)
+    obj.attrs["changes"] = json.dumps(changes)
+    obj.create_dataset("scene", data=np.frombuffer(json.dumps(node).encode(), np.uint8))
+    arrays = obj.create_group("arrays")
     for index, array in enumerate(codec.arrays):
         arrays.create_dataset(str(index), data=array)
-    state = group.create_group("state")
+    state = obj.create_group("state")
     for name, array in simulation.state.arrays().items():
         state.create_dataset(name, data=array)
 
 
-def _read(group: Any, path: str | os.PathLike) -> _Content:
-    if group.attrs["format"] != FORMAT:
+def _read(obj: Any, path: str | os.PathLike) -> _Content:
+    if obj.attrs["format"] != FORMAT:
         raise FileError(
-            f"{path}: is a checkpoint of format {group.attrs['format']}, written by shinari {group.attrs['version']}; "
+            f"{path}: is a checkpoint of format {obj.attrs['format']}, written by shinari {obj.attrs['version']}; "
             f"shinari {__version__} reads format {FORMAT}"
         )
     state: dict[str, np.ndarray] = {}
-    group["state"].visititems(lambda name, item: state.update({name: item[()]}) if hasattr(item, "dtype") else None)
-    arrays = group["arrays"]
+    obj["state"].visititems(lambda name, item: state.update({name: item[()]}) if hasattr(item, "dtype") else None)
+    arrays = obj["arrays"]
     return _Content(
-        version=str(group.attrs["version"]),
-        settings=json.loads(group.attrs["settings"]),
-        frame=int(group.attrs["frame"]),
-        external_work=float(group.attrs.get("external_work", 0.0)),
-        left_over=float(group.attrs["left_over"]),
-        digest=str(group.attrs["digest"]),
-        functions=json.loads(group.attrs["functions"]),
-        node=json.loads(group["scene"][()].tobytes()),
-        changes=json.loads(group.attrs.get("changes", '{"dict": []}')),
+        version=str(obj.attrs["version"]),
+        settings=json.loads(obj.attrs["settings"]),
+        frame=int(obj.attrs["frame"]),
+        external_work=float(obj.attrs.get("external_work", 0.0)),
+        left_over=float(obj.attrs["left_over"]),
+        digest=str(obj.attrs["digest"]),
+        functions=json.loads(obj.attrs["functions"]),
+        node=json.loads(obj["scene"][()].tobytes()),
+        changes=json.loads(obj.attrs.get("changes", '{"dict": []}')),
         arrays=[arrays[str(index)][()] for index in range(len(arrays))],
         state=state,
     )

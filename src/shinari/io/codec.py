@@ -23,25 +23,39 @@ from shinari.geometry.embedded_surface import EmbeddedSurface
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.objects import BodyRows, Collider, Particles, Rows, Volume
+from shinari.scene.objects import BodyRows, Collider, ParticleObject, Rows, Volume
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.surface import Surface
 from shinari.scene.wind import Gusts
 from shinari.shapes.compound import Piece
 from shinari.shapes.registry import shape_types
 
+_STORED_NAMES: dict[type, str] = {ContactMaterial: "Surface", ParticleObject: "Particles"}
+"""Names in files of records that have another one here."""
+
 RECORDS: dict[str, type] = {
-    record.__name__: record
+    _STORED_NAMES.get(record, record.__name__): record
     for record in (
-        *(Particles, Rows, Failure, Volume, Collider, EmbeddedSurface, ClusterSurface, Rod, Clusters, Surface),
+        *(
+            ParticleObject,
+            Rows,
+            Failure,
+            Volume,
+            Collider,
+            EmbeddedSurface,
+            ClusterSurface,
+            Rod,
+            Clusters,
+            ContactMaterial,
+        ),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
         *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
     )
@@ -88,10 +102,11 @@ class Codec:
             return {"tuple" if isinstance(value, tuple) else "list": [self.encode(item) for item in value]}
         if isinstance(value, dict):
             return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
-        if record_class(type(value).__name__) is type(value):
+        stored = _STORED_NAMES.get(type(value), type(value).__name__)
+        if record_class(stored) is type(value):
             given = [field.name for field in dataclasses.fields(value) if field.init]
             return {
-                "record": type(value).__name__,
+                "record": stored,
                 "fields": {name: self.encode(getattr(value, name)) for name in given},
             }
         if callable(value):

@@ -8,11 +8,11 @@ from shinari import check
 from shinari.api.add_bodies import check_inside
 from shinari.api.add_joints import KINDS
 from shinari.scene.body import WORLD, Body, Drive, Joint
+from shinari.scene.contact_material import ContactMaterial, checked_contact_material
 from shinari.scene.objects import BodyRows
-from shinari.scene.surface import Surface, checked_surface
 from shinari.shapes.base import Shape
+from shinari.shapes.combined_mass import check_inertia
 from shinari.shapes.compound import Piece
-from shinari.shapes.mass_properties import check_inertia
 
 T = TypeVar("T")
 DRIVES = ("velocity", "position")
@@ -36,8 +36,8 @@ def checked_surface_of(name: str, surface: Any) -> None:
         SceneError: A number is outside its bounds.
         ValueError: It is no surface.
     """
-    surface = expect(surface, Surface)
-    checked_surface(name, surface.friction, surface.static_friction, surface.restitution, surface.compliance)
+    surface = expect(surface, ContactMaterial)
+    checked_contact_material(name, surface.friction, surface.static_friction, surface.restitution, surface.compliance)
 
 
 def checked_body(value: Any) -> Body:

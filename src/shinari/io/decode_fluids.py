@@ -10,31 +10,31 @@ from shinari.io.decode_bodies import expect
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial, Sampling, checked_sampling
 from shinari.scene.grain_material import GrainMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.shapes.base import Shape
 
 
-def check_fluid(group: Particles) -> None:
+def check_fluid(obj: ParticleObject) -> None:
     """Check what of an object makes it a fluid or grains, if it is either.
 
     Raises:
         SceneError: A field has the wrong shape or is outside its bounds.
         ValueError: Something is missing, or does not belong to it.
     """
-    if group.kind == "grains":
-        expect(group.material, GrainMaterial)
-    if group.kind != "fluid":
-        if group.sampling is not None or group.emitter is not None:
-            raise ValueError(f"{check.short(group.name)} is sampled as a fluid and is none")
+    if obj.kind == "grains":
+        expect(obj.material, GrainMaterial)
+    if obj.kind != "fluid":
+        if obj.sampling is not None or obj.emitter is not None:
+            raise ValueError(f"{check.short(obj.name)} is sampled as a fluid and is none")
         return
-    material, sampling = expect(group.material, FluidMaterial), expect(group.sampling, Sampling)
-    checked_sampling(group.name, **dataclasses.asdict(sampling))
-    masses = np.unique(group.masses[group.masses != 0.0]) / (material.rest_density * sampling.volume)
+    material, sampling = expect(obj.material, FluidMaterial), expect(obj.sampling, Sampling)
+    checked_sampling(obj.name, **dataclasses.asdict(sampling))
+    masses = np.unique(obj.masses[obj.masses != 0.0]) / (material.rest_density * sampling.volume)
     # those of a box are an equal part of its mass, near that of a cube
-    if len(masses) > 1 or (np.abs(np.log2(masses)) > 1.0).any() or (group.radii != 0.5 * sampling.spacing).any():
-        raise ValueError(f"masses or radii of {check.short(group.name)} are not those of its material and spacing")
-    if group.emitter is not None:
-        _check_emitter(group.name, expect(group.emitter, Emitter), len(group.positions), sampling)
+    if len(masses) > 1 or (np.abs(np.log2(masses)) > 1.0).any() or (obj.radii != 0.5 * sampling.spacing).any():
+        raise ValueError(f"masses or radii of {check.short(obj.name)} are not those of its material and spacing")
+    if obj.emitter is not None:
+        _check_emitter(obj.name, expect(obj.emitter, Emitter), len(obj.positions), sampling)
 
 
 def checked_sink(value: Any) -> Sink:

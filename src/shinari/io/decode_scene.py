@@ -13,17 +13,19 @@ from shinari.io.decode_fluids import check_fluid, checked_sink
 from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
-from shinari.scene.objects import KINDS, Collider, Particles, Rows, Volume
+from shinari.scene.objects import KINDS, Collider, ParticleObject, Rows, Volume
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
 
 _WORLD = ("gravity", "wind", "air_density", "damping")
 _LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows", "sinks")
+_ATTRIBUTES = {"groups": "particle_objects"}
+"""Attributes of a scene that have another name in files."""
 
 
 def scene_node(scene: Scene, codec: Codec) -> dict[str, Any]:
     """The node of a scene; its functions are kept by name only."""
-    node = {name: codec.encode(getattr(scene, name)) for name in (*_WORLD, *_LISTS)}
+    node = {name: codec.encode(getattr(scene, _ATTRIBUTES.get(name, name))) for name in (*_WORLD, *_LISTS)}
     node["ignored"] = codec.encode([list(pair) for pair in sorted(scene.ignored)])
     node["pinned"] = codec.encode(np.array(sorted(scene.pinned), np.int64))
     node["clamped"] = codec.encode(np.array(sorted(scene.clamped), np.int64))
@@ -43,13 +45,13 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
         ValueError: It is no such node.
     """
     scene = Scene(**{name: unpack(node[name]) for name in _WORLD})
-    scene.groups = [_group(group) for group in unpack(node["groups"])]
+    scene.particle_objects = [_particle_object(obj) for obj in unpack(node["groups"])]
     count = scene.particle_count
     scene.rows = [_rows(rows, count) for rows in unpack(node["rows"])]
     scene.volumes = [_volume(volume, count) for volume in unpack(node["volumes"])]
     scene.colliders = [_collider(collider) for collider in unpack(node["colliders"])]
     scene.pinned = set(check.indices("checkpoint", "pinned", unpack(node["pinned"]), count).tolist())
-    segments = sum(0 if group.rod is None else len(group.rod.frames) for group in scene.groups)
+    segments = sum(0 if obj.rod is None else len(obj.rod.frames) for obj in scene.particle_objects)
     scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
     scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
     scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
@@ -93,41 +95,41 @@ def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | 
     return BodyHandle(scene, name, index) if kind == "body" else JointHandle(scene, name, index)
 
 
-def _group(group: Any) -> Particles:
-    group = expect(group, Particles)
-    check.choice(group.name, "kind", group.kind, KINDS)
-    n = len(check.array(group.name, "positions", group.positions, (None, 3), most=check.FINITE))
-    check.array(group.name, "masses", group.masses, (n,), most=check.FINITE)
-    check.array(group.name, "velocities", group.velocities, (n, 3), most=check.FINITE)
-    check.array(group.name, "radii", group.radii, (n,), most=check.FINITE)
-    checked_surface_of(group.name, group.surface)
-    check.choice(group.name, "self_collision", group.self_collision, (None, "particles", "segments", "triangles"))
-    if group.rod is not None:
-        closed = bool(expect(group.rod, Rod).closed)
+def _particle_object(obj: Any) -> ParticleObject:
+    obj = expect(obj, ParticleObject)
+    check.choice(obj.name, "kind", obj.kind, KINDS)
+    n = len(check.array(obj.name, "positions", obj.positions, (None, 3), most=check.FINITE))
+    check.array(obj.name, "masses", obj.masses, (n,), most=check.FINITE)
+    check.array(obj.name, "velocities", obj.velocities, (n, 3), most=check.FINITE)
+    check.array(obj.name, "radii", obj.radii, (n,), most=check.FINITE)
+    checked_surface_of(obj.name, obj.surface)
+    check.choice(obj.name, "self_collision", obj.self_collision, (None, "particles", "segments", "triangles"))
+    if obj.rod is not None:
+        closed = bool(expect(obj.rod, Rod).closed)
         segments = n if closed else n - 1
-        check.array(group.name, "frames", group.rod.frames, (segments, 4), most=check.FINITE)
-        check.array(group.name, "rest", group.rod.rest, (segments if closed else segments - 1, 4), most=check.FINITE)
-        expect(group.material, RodMaterial)
-    if group.kind == "lump" or group.clusters is not None:
-        expect(group.material, LumpMaterial)
-        expect(group.clusters, Clusters).check(group.name, n)
-    check_fluid(group)
-    if group.faces is not None:
-        check.index_rows(group.name, "faces", group.faces, 3, n)
-    if group.tetrahedra is not None:
-        check.index_rows(group.name, "tetrahedra", group.tetrahedra, 4, n)
-    if group.visual is not None:
-        group.visual.check(group.name, n)
-    return group
+        check.array(obj.name, "frames", obj.rod.frames, (segments, 4), most=check.FINITE)
+        check.array(obj.name, "rest", obj.rod.rest, (segments if closed else segments - 1, 4), most=check.FINITE)
+        expect(obj.material, RodMaterial)
+    if obj.kind == "lump" or obj.clusters is not None:
+        expect(obj.material, LumpMaterial)
+        expect(obj.clusters, Clusters).check(obj.name, n)
+    check_fluid(obj)
+    if obj.faces is not None:
+        check.index_rows(obj.name, "faces", obj.faces, 3, n)
+    if obj.tetrahedra is not None:
+        check.index_rows(obj.name, "tetrahedra", obj.tetrahedra, 4, n)
+    if obj.visual is not None:
+        obj.visual.check(obj.name, n)
+    return obj
 
 
 def _rod_segments(scene: Scene) -> dict[str, range]:
     """Segments of each rod among those of all, by name."""
     segments, start = {}, 0
-    for group in scene.groups:
-        if group.rod is not None:
-            segments[group.name] = range(start, start + len(group.rod.frames))
-            start += len(group.rod.frames)
+    for obj in scene.particle_objects:
+        if obj.rod is not None:
+            segments[obj.name] = range(start, start + len(obj.rod.frames))
+            start += len(obj.rod.frames)
     return segments
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from shinari.io.results import Layout, Part
-from shinari.systems.fluid.surface import reconstruct
+from shinari.io.results import DrawnPart, Layout
+from shinari.systems.fluid.surface_mesh import reconstruct
 
 
-def fluid_mesh(part: Part, layout: Layout, frame: Any) -> tuple[np.ndarray, np.ndarray]:
+def fluid_mesh(part: DrawnPart, layout: Layout, frame: Any) -> tuple[np.ndarray, np.ndarray]:
     """Surface of the particles of a part that are there in a frame.
 
     Returns:

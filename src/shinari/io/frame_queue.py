@@ -3,7 +3,7 @@
 The spool is a growing NumPy file `name.partial.ext.npy` of structured records, one a frame. Its header is rewritten
 with the new count after each record, so that at any moment, after a kill too, `numpy.load(spool, mmap_mode="r")` gives
 every full frame. Memory does not grow with the number of frames. What the frames hold is in `name.partial.ext.layout`
-beside it, so that `shinari.io.cache.open_cache` can open what a killed run has left.
+beside it, so that `shinari.io.run_reader.open_cache` can open what a killed run has left.
 """
 
 import os
@@ -88,7 +88,7 @@ def layout_path(spool: Path) -> Path:
 
 
 class FrameQueueFrames:
-    """The frames of a spool that a run has left; see `shinari.io.cache.Source`.
+    """The frames of a spool that a run has left; see `shinari.io.run_reader.Source`.
 
     Raises:
         FileError: The file is no spool, or its layout is not beside it.

@@ -6,7 +6,7 @@ from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.api.visual_surfaces import velocities_now, vertices_now
 from shinari.geometry.motion import pose_at, rotation_matrix
-from shinari.io.results import Body, Frame, Layout, Part
+from shinari.io.results import Body, DrawnPart, Frame, Layout
 from shinari.io.visible_elements import all_faces, drawn, varies
 from shinari.shapes.base import shape_mesh
 from shinari.solver.diagnostics import Measured
@@ -32,20 +32,20 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, mea
         measured: Whether frames hold strains, forces and measures.
     """
     parts, start, end = [], 0, scene.particle_count
-    for group in scene.groups:
-        stop = start + len(group.positions)
-        if group.visual is not None:
-            count = len(group.visual.vertices)
-            parts.append(Part(group.name, "mesh", end, end + count, group.visual.faces, varies=varies(scene, group)))
+    for obj in scene.particle_objects:
+        stop = start + len(obj.positions)
+        if obj.visual is not None:
+            count = len(obj.visual.vertices)
+            parts.append(DrawnPart(obj.name, "mesh", end, end + count, obj.visual.faces, varies=varies(scene, obj)))
             end += count
         else:
-            kind = KINDS[group.kind]
-            faces = all_faces(group) if kind == "mesh" else None
-            radius, fluid = float(group.radii.max()), group.sampling is not None
+            kind = KINDS[obj.kind]
+            faces = all_faces(obj) if kind == "mesh" else None
+            radius, fluid = float(obj.radii.max()), obj.sampling is not None
             parts.append(
-                Part(
-                    group.name, kind, start, stop, faces, radius, varies(scene, group), fluid, fluid and surface,
-                    cloth=group.kind == "cloth",
+                DrawnPart(
+                    obj.name, kind, start, stop, faces, radius, varies(scene, obj), fluid, fluid and surface,
+                    cloth=obj.kind == "cloth",
                 )
             )  # fmt: skip
         start = stop
@@ -63,18 +63,18 @@ def frame_of(simulation: Simulation, measured: bool = False) -> Frame:
     """
     model, state, scene = simulation.model, simulation.state, simulation.scene
     vertices, velocities, start = [state.positions], [state.velocities], 0
-    for group in scene.groups:
-        particles = range(start, start + len(group.positions))
+    for obj in scene.particle_objects:
+        particles = range(start, start + len(obj.positions))
         start = particles.stop
-        if group.visual is not None:
-            vertices.append(vertices_now(group.visual, model, state, particles, simulation.threads))
-            velocities.append(velocities_now(group.visual, model, state, particles, simulation.threads))
+        if obj.visual is not None:
+            vertices.append(vertices_now(obj.visual, model, state, particles, simulation.threads))
+            velocities.append(velocities_now(obj.visual, model, state, particles, simulation.threads))
     if len(vertices) > 1:
         vertices, velocities = [np.concatenate(vertices)], [np.concatenate(velocities)]
     pairs = zip(_moving_bodies(simulation), _moving_colliders(simulation), strict=True)
     places, turns, speeds, spins = (np.concatenate(pair) for pair in pairs)
     shown = drawn(scene, model, state)
-    fluids = [simulation.densities(group.name) for group in scene.groups if group.sampling is not None]
+    fluids = [simulation.densities(obj.name) for obj in scene.particle_objects if obj.sampling is not None]
     densities = np.concatenate([np.zeros(0), *fluids])
     return Frame(
         simulation.time, vertices[0], velocities[0], places, turns, speeds, spins, shown, densities,
@@ -102,12 +102,12 @@ def _at_points(scene: Scene, values: np.ndarray) -> np.ndarray:
     does not count, so that no mean leaves the range of its particles.
     """
     found, start = [values], 0
-    for group in scene.groups:
-        own = values[start : start + len(group.positions)]
-        start += len(group.positions)
-        if group.visual is not None:
-            weights = np.maximum(group.visual.weights, 0.0)
-            found.append((weights * own[group.visual.corners]).sum(axis=1) / weights.sum(axis=1))
+    for obj in scene.particle_objects:
+        own = values[start : start + len(obj.positions)]
+        start += len(obj.positions)
+        if obj.visual is not None:
+            weights = np.maximum(obj.visual.weights, 0.0)
+            found.append((weights * own[obj.visual.corners]).sum(axis=1) / weights.sum(axis=1))
     return np.concatenate(found)
 
 

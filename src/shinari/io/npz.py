@@ -3,7 +3,7 @@
 `times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
 the `vertex_count` vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`;
 `part_names`, `part_kinds`, `part_radii`, the flags `part_varies`, `part_fluid`, `part_surface` and `part_cloth` that
-`shinari.io.results.Part` explains, and for each part `range_<name>` (start, stop) of its points and, for meshes,
+`shinari.io.results.DrawnPart` explains, and for each part `range_<name>` (start, stop) of its points and, for meshes,
 `faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says
 of a part that can tear what of it is there, and (T, N) of a fluid that flows in and out which of its particles are: the
 others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
@@ -37,8 +37,8 @@ from shinari.io.results import (
     MEASURES_0_1,
     PART_FLAGS,
     Body,
+    DrawnPart,
     Layout,
-    Part,
     frame_shapes,
 )
 from shinari.partial_files import reason
@@ -117,7 +117,7 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 class NpzFrames:
-    """The frames of an archive, mapped from the file; see `shinari.io.cache.Source`.
+    """The frames of an archive, mapped from the file; see `shinari.io.run_reader.Source`.
 
     Raises:
         FileError: The file is no such archive, or was written before archives held all that is needed.
@@ -216,7 +216,7 @@ def _layout(arrays: dict[str, np.ndarray]) -> Layout:
         start, stop = (int(end) for end in arrays[f"range_{name}"])
         faces = np.asarray(arrays[f"faces_{name}"], np.int64) if kind == "mesh" else None
         flags = {flag: bool(arrays[f"part_{flag}"][k]) for flag in PART_FLAGS}
-        parts.append(Part(name, str(kind), start, stop, faces, float(radius), **flags))
+        parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radius), **flags))
     bodies = [
         Body(name, arrays[f"body_vertices_{name}"], arrays[f"body_faces_{name}"], kind == "rigid")
         for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)

@@ -61,7 +61,7 @@ COLLIDER_COLOR = (0.60, 0.60, 0.62)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DrawnPart:
     """Something drawn from points of a frame.
 
     Attributes:
@@ -144,7 +144,7 @@ class Layout:
         SceneError: A name is missing or taken, a range leaves the points, or faces leave their range.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[DrawnPart, ...]
     bodies: tuple[Body, ...]
     particle_count: int
     frames_per_second: float
@@ -331,7 +331,7 @@ def _check_names(what: str, names: Sequence[str]) -> None:
             raise SceneError(f"layout: two objects have the {what} name {short(name)}")
 
 
-def _check_part(part: Part, point_count: int) -> None:
+def _check_part(part: DrawnPart, point_count: int) -> None:
     what = f"part {short(part.name)}"
     if part.kind not in KINDS:
         raise SceneError(f"{what}: kind is {short(part.kind)}, expected one of {', '.join(KINDS)}")

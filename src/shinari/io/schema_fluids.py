@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from shinari.io.schema_objects import Pinned, material_table
 from shinari.io.schema_solids import MotionTable, ShapeTable
-from shinari.scene.fluid_material import BOUNDARIES, KERNELS, LEAST_SUPPORT, MOST_SUPPORT, FluidMaterial
+from shinari.scene.fluid_material import BOUNDARIES, LEAST_SUPPORT, MOST_SUPPORT, SMOOTHING_KERNELS, FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.schema_types import Count, Name, NonNegative, Positive, Quaternion, Table, Vector
 
@@ -51,7 +51,7 @@ class FluidTable(Pinned, kw_only=True):
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
     support: Support | None = None
-    kernel: Literal[KERNELS] | None = None  # type: ignore[valid-type]
+    kernel: Literal[SMOOTHING_KERNELS] | None = None  # type: ignore[valid-type]
     dimensions: Literal[2, 3] | None = None
     boundary: Literal[BOUNDARIES] | None = None  # type: ignore[valid-type]
 
@@ -98,7 +98,7 @@ class EmitterTable(Table, kw_only=True):
     spacing: Positive | None = None
     material: Name | FluidMaterialTable | None = None  # type: ignore[valid-type]
     support: Support | None = None
-    kernel: Literal[KERNELS] | None = None  # type: ignore[valid-type]
+    kernel: Literal[SMOOTHING_KERNELS] | None = None  # type: ignore[valid-type]
     dimensions: Literal[2, 3] | None = None
     boundary: Literal[BOUNDARIES] | None = None  # type: ignore[valid-type]
 

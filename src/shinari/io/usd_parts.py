@@ -15,7 +15,7 @@ import numpy as np
 
 from shinari.errors import require
 from shinari.io.fluid_mesh import fluid_mesh
-from shinari.io.results import Layout, Part
+from shinari.io.results import DrawnPart, Layout
 
 DEFAULT_RADIUS = 0.005
 """Radius [m] of curves and points that give none."""
@@ -38,7 +38,7 @@ def pxr(*names: str) -> list[Any]:
     return [require(f"pxr.{name}", "usd") for name in names]
 
 
-def define_part(stage: Any, path: str, part: Part, layout: Layout, color: Color) -> Put:
+def define_part(stage: Any, path: str, part: DrawnPart, layout: Layout, color: Color) -> Put:
     """Define the prim of a part.
 
     Args:
@@ -89,7 +89,7 @@ def extent_of(points: np.ndarray, margin: float) -> Any:
     return vectors(np.stack([axes.min(axis=1) - margin, axes.max(axis=1) + margin]))
 
 
-def _samples(shape: Any, part: Part, margin: float, select: Select, measured: bool) -> Put:
+def _samples(shape: Any, part: DrawnPart, margin: float, select: Select, measured: bool) -> Put:
     """Samples of points, velocities and extent, and of strains and forces where frames hold them."""
     UsdGeom, Sdf, Vt = pxr("UsdGeom", "Sdf", "Vt")
 
@@ -115,7 +115,7 @@ def _all(code: float, frame: Any) -> slice:
     return slice(None)
 
 
-def _define_mesh(stage: Any, path: str, part: Part, layout: Layout, color: Color) -> Put:
+def _define_mesh(stage: Any, path: str, part: DrawnPart, layout: Layout, color: Color) -> Put:
     from shinari.geometry.vertex_normals import vertex_normals
 
     (UsdGeom,) = pxr("UsdGeom")
@@ -145,7 +145,7 @@ def _mark_deformable(prim: Any) -> None:
     prim.CreateAttribute("physics:kinematicEnabled", Sdf.ValueTypeNames.Bool, custom=False).Set(True)
 
 
-def _empty_mesh(stage: Any, path: str, part: Part, color: Color) -> Any:
+def _empty_mesh(stage: Any, path: str, part: DrawnPart, color: Color) -> Any:
     (UsdGeom,) = pxr("UsdGeom")
 
     shape = UsdGeom.Mesh.Define(stage, path)
@@ -169,7 +169,7 @@ def _torn_faces(shape: Any, faces: np.ndarray, where: slice) -> Select:
     return select
 
 
-def _define_curve(stage: Any, path: str, part: Part, layout: Layout, color: Color) -> Put:
+def _define_curve(stage: Any, path: str, part: DrawnPart, layout: Layout, color: Color) -> Put:
     UsdGeom, Vt = pxr("UsdGeom", "Vt")
 
     shape = UsdGeom.BasisCurves.Define(stage, path)
@@ -190,7 +190,7 @@ def _define_curve(stage: Any, path: str, part: Part, layout: Layout, color: Colo
     return _samples(shape, part, 0.5 * width, _all if where is None else pieces, layout.measured)
 
 
-def _define_points(stage: Any, path: str, part: Part, layout: Layout, color: Color) -> Put:
+def _define_points(stage: Any, path: str, part: DrawnPart, layout: Layout, color: Color) -> Put:
     Sdf, UsdGeom, Vt = pxr("Sdf", "UsdGeom", "Vt")
 
     shape = UsdGeom.Points.Define(stage, path)
@@ -215,7 +215,7 @@ def _define_points(stage: Any, path: str, part: Part, layout: Layout, color: Col
     return put
 
 
-def _set_width(shape: Any, part: Part) -> float:
+def _set_width(shape: Any, part: DrawnPart) -> float:
     (UsdGeom,) = pxr("UsdGeom")
 
     width = 2 * (part.radius or DEFAULT_RADIUS)
@@ -224,7 +224,7 @@ def _set_width(shape: Any, part: Part) -> float:
     return width
 
 
-def _define_surface(stage: Any, path: str, part: Part, layout: Layout, color: Color) -> Put:
+def _define_surface(stage: Any, path: str, part: DrawnPart, layout: Layout, color: Color) -> Put:
     """A fluid as a mesh around its particles, with other vertices in each frame."""
     from shinari.geometry.vertex_normals import vertex_normals
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from shinari.check import short
 from shinari.errors import FileError
-from shinari.io.results import Layout, Part, part_color
+from shinari.io.results import DrawnPart, Layout, part_color
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class AnimatedMesh:
         else_rows: The points in a frame where it is otherwise, shape (n,).
     """
 
-    part: Part
+    part: DrawnPart
     rows: np.ndarray
     cells: np.ndarray
     color: tuple[float, float, float]
@@ -89,7 +89,7 @@ def animated_meshes(path: str | os.PathLike, layout: Layout, drawn: np.ndarray |
     return result
 
 
-def _torn(part: Part, color: tuple[float, float, float], where: slice, drawn: np.ndarray) -> AnimatedMesh:
+def _torn(part: DrawnPart, color: tuple[float, float, float], where: slice, drawn: np.ndarray) -> AnimatedMesh:
     """A part whose triangles or segments are there in some frames only."""
     seen = np.asarray(drawn[:, where])
     always, ever = seen.all(axis=0), seen.any(axis=0)

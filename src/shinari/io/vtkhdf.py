@@ -17,7 +17,7 @@ or particles of a fluid have come or gone, new cells are stored, and from then o
     /shinari                 not looked at by ParaView
       body_positions (T, B, 3), body_rotations (T, B, 4), body_velocities (T, B, 3), body_angular_velocities (T, B, 3),
       body_vertices_<i>, body_faces_<i>, names and kinds of bodies, names, kinds and ranges of parts,
-      part_faces_<i> of meshes, part_radii and flags, see `shinari.io.results.Part`
+      part_faces_<i> of meshes, part_radii and flags, see `shinari.io.results.DrawnPart`
       drawn (T, H), measures (T, M) float64, see `shinari.io.results.Frame`; there when H, M are not 0
 
 The frames are written in place, to `name.partial.vtkhdf`, and flushed one by one. A run may be killed between any two

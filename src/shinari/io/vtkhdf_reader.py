@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError, require
-from shinari.io.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, Layout, Part, frame_shapes
+from shinari.io.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, DrawnPart, Layout, frame_shapes
 from shinari.partial_files import reason
 
 POINT_FIELDS = {
@@ -19,7 +19,7 @@ POINT_FIELDS = {
 
 
 class VtkhdfFrames:
-    """The frames of a file, a partial one too; see `shinari.io.cache.Source`.
+    """The frames of a file, a partial one too; see `shinari.io.run_reader.Source`.
 
     Raises:
         MissingExtraError: h5py is not installed.
@@ -102,7 +102,7 @@ def _layout(own: Any) -> Layout:
         start, stop = ranges[index].tolist()
         faces = own[f"part_faces_{index}"][:].astype(np.int64) if kind == "mesh" else None
         own_flags = {flag: values[index] for flag, values in flags.items()}
-        parts.append(Part(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
+        parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
     bodies = [
         Body(str(name), own[f"body_vertices_{index}"][:], own[f"body_faces_{index}"][:], kind == "rigid")
         for index, (name, kind) in enumerate(zip(attributes["body_names"], attributes["body_kinds"], strict=True))

@@ -70,7 +70,7 @@ def inner(a, b):
 
 
 @steady
-def matrix_of(q):
+def rotation_columns(q):
     """Rotation matrix of a unit quaternion w x y z."""
     w, x, y, z = q
     return (
@@ -103,7 +103,7 @@ def rotation_part(f):
     for _ in range(2):
         better, size = null_vector(k, rayleigh_quotient(k, q))
         q = better if size > VANISHING else q
-    return matrix_of(q)
+    return rotation_columns(q)
 
 
 @steady

@@ -60,7 +60,7 @@ def transposed_times(a, b):
 
 
 @steady
-def turned_by(q, w):
+def rotated_body_axes(q, w):
     """The unit quaternion q after a turn w in its own axes: q (1, w / 2), brought to length one."""
     a, x, y, z = q
     i, j, k = HALF * w[0], HALF * w[1], HALF * w[2]
@@ -155,7 +155,7 @@ def rotation_near(a, q):
             lost = pull <= FLAT and not pivot > ZERO
             push = (torque[0] + FLAT, torque[1] - HALF * FLAT, torque[2] + HALF * HALF * FLAT)
             w, _ = solve_symmetric(diagonal, off, push if lost else torque)
-        q = turned_by(q, w)
+        q = rotated_body_axes(q, w)
         if near and turn <= LAST_TURN:
             break
     return q

@@ -5,7 +5,7 @@ from shinari.maths.vec3 import add
 
 
 @steady
-def turn(pose, v):
+def rotate_vector(pose, v):
     """A direction in local axes, in world axes."""
     return (
         pose[0] * v[0] + pose[1] * v[1] + pose[2] * v[2],
@@ -15,7 +15,7 @@ def turn(pose, v):
 
 
 @steady
-def turn_back(pose, v):
+def rotate_vector_back(pose, v):
     """A direction in world axes, in local axes."""
     return (
         pose[0] * v[0] + pose[3] * v[1] + pose[6] * v[2],
@@ -33,10 +33,10 @@ def origin(pose):
 @steady
 def to_local(pose, p):
     """A point in the world, in local axes."""
-    return turn_back(pose, (p[0] - pose[9], p[1] - pose[10], p[2] - pose[11]))
+    return rotate_vector_back(pose, (p[0] - pose[9], p[1] - pose[10], p[2] - pose[11]))
 
 
 @steady
 def to_world(pose, p):
     """A point in local axes, in the world."""
-    return add(turn(pose, p), origin(pose))
+    return add(rotate_vector(pose, p), origin(pose))

@@ -78,7 +78,7 @@ def exponential(v):
 
 
 @steady
-def turned(q, v):
+def rotated_body_axes(q, v):
     """Q after a turn v, in its own axes: q (1, v/2), brought to length one (the Cayley map).
 
     It is the rotation by 2 atan(|v| / 2), so no v is too large; `turn_between` is its inverse.
@@ -87,7 +87,7 @@ def turned(q, v):
 
 
 @steady
-def turn_between(a, b):
+def tangent_rotation_between(a, b):
     """The turn v in world axes that leads from a to b on the short way: b = (1, v/2) a, brought to length one.
 
     It is 2 tan(angle / 2), a little more than the angle; beyond 168 degrees it is bounded, by 20.

@@ -1,7 +1,7 @@
 """The model: arrays that never change while a scene runs.
 
 Particles stand in solver order, which keeps neighbours close in memory; `slots` leads there from the order in which
-they were added. Positions in the solver are relative to the origin of their group, so that single precision does not
+they were added. Positions in the solver are relative to their origin, so that single precision does not
 depend on where in the world an object is.
 """
 
@@ -31,23 +31,23 @@ class ConstraintBlock:
     Attributes:
         type: Their type.
         indices: Particles of each row in solver order, (M, points) uint32.
-        parameters: Parameters of each row, (M, width); places are relative to the start origin of the group.
-        softness: Compliance (`"xpbd"`) or stiffness per iteration (`"pbd"`), (M, 1), or (M, 2) where the second
+        parameters: Parameters of each row, (M, width); places are relative to the start origin.
+        coefficient: Compliance (`"xpbd"`) or stiffness per iteration (`"pbd"`), (M, 1), or (M, 2) where the second
             column holds for C < 0.
-        compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `softness`.
+        compliance: Compliance, for the energy, (M, 1) or (M, 2); with `"xpbd"` the same array as `coefficient`.
         damping: Damping stiffness, (M,), or empty when no row has any.
         offsets: Where each colour starts, (colours + 1,).
-        places: Place of each row in the order in which rows were added, (M,) uint32.
+        added_index: Index of each row in the order in which rows were added, (M,) uint32.
     """
 
     type: ConstraintType
     indices: np.ndarray
     parameters: np.ndarray
-    softness: np.ndarray
+    coefficient: np.ndarray
     compliance: np.ndarray
     damping: np.ndarray
     offsets: np.ndarray
-    places: np.ndarray
+    added_index: np.ndarray
 
     @property
     def row_count(self) -> int:
@@ -191,9 +191,9 @@ class Model:
         owners: Object of each particle in solver order, (N,) uint16.
         surfaces: Friction, static friction (negative: as that of what is touched), restitution and compliance [m/N] of
             each object, (T, 4).
-        groups: Group of each particle in solver order, (N,) uint16: objects that share rows are one group.
-        origins: Origin of each group at the start [m], (G, 3) float64.
-        anchored: Groups whose origin is the world's and stays, (G,) bool: they have rows that depend on it.
+        origin_index: Origin of each particle in solver order, (N,) uint16: objects that share rows have the same.
+        origins: Origins at the start [m], (G, 3) float64.
+        anchored: Origins that are the world's and stay, (G,) bool: there are rows that depend on it.
         blocks: Rows by the name of their type.
         moving_targets: Motions of attachments.
         breakables: Rows that can break.
@@ -216,7 +216,7 @@ class Model:
     radii: np.ndarray
     owners: np.ndarray
     surfaces: np.ndarray
-    groups: np.ndarray
+    origin_index: np.ndarray
     origins: np.ndarray
     anchored: np.ndarray
     blocks: dict[str, ConstraintBlock]
@@ -243,15 +243,15 @@ class Model:
         """The model of a kind of system; None where the scene has none."""
         return next((system for system in self.systems if isinstance(system, kind)), None)
 
-    def absent(self, state: "State") -> np.ndarray:
+    def inactive(self, state: "State") -> np.ndarray:
         """Particles that take no part now, in solver order, (K,) int64: they wait in an emitter or have left."""
-        return np.concatenate([np.zeros(0, np.int64), *(system.absent(state) for system in self.systems)])
+        return np.concatenate([np.zeros(0, np.int64), *(system.inactive(state) for system in self.systems)])
 
     def present(self, state: "State", particles: range) -> np.ndarray:
         """Which of some particles, as added, take part now, (len(particles),) bool."""
-        absent = np.zeros(self.particle_count, bool)
-        absent[self.absent(state)] = True
-        return ~absent[self.slots[particles.start : particles.stop]]
+        inactive = np.zeros(self.particle_count, bool)
+        inactive[self.inactive(state)] = True
+        return ~inactive[self.slots[particles.start : particles.stop]]
 
     @property
     def inverse_masses(self) -> np.ndarray:

@@ -18,10 +18,10 @@ ZERO = np.float32(0.0)
 class Particles(Record):
     """Particles in solver order, N rows."""
 
-    x = Field(real, 4, unit="m, 1/kg", doc="position relative to the origin of the group, and inverse mass", saved=True)
+    x = Field(real, 4, unit="m, 1/kg", doc="position relative to their origin, and inverse mass", saved=True)
     v = Field(real, 3, unit="m/s", doc="velocity", saved=True)
     predicted = Field(real, 3, unit="m", doc="position before the constraints of the substep")
-    group = Field(np.uint16, doc="group, whose origin positions are relative to")
+    origin_index = Field(np.uint16, doc="row of `Origins` that positions are relative to")
 
 
 class UserState(Record):
@@ -32,10 +32,10 @@ class UserState(Record):
     slot = Field(np.uint32, doc="particle in solver order")
 
 
-class Groups(Record):
-    """Particles that share rows are one group, G rows."""
+class Origins(Record):
+    """Origins of positions, G rows: objects that share constraint rows have the same."""
 
-    origin = Field(np.float64, 3, unit="m", doc="what positions are relative to", saved=True)
+    position = Field(np.float64, 3, unit="m", doc="what positions are relative to", saved=True)
 
 
 class Clock(Record):
@@ -76,19 +76,19 @@ def update_velocities(i, particles: Particles, decay: real, inverse_h: real):
         )
 
 
-# Positions of the user are in the world; those of the solver are relative to the origin of their group. Where the user
+# Positions of the user are in the world; those of the solver are relative to their origin. Where the user
 # has not written, the digits of the solver stay: the two are compared after rounding in the same way.
 EXACT: frozenset[str] = frozenset()
 
 
 @kernel(fastmath=EXACT, mixed=True)
-def read_user_state(i, user: UserState, particles: Particles, groups: Groups, inverse_dt: real):
+def read_user_state(i, user: UserState, particles: Particles, origins: Origins, inverse_dt: real):
     """Take over what the user wrote; a fixed particle that was moved gets the velocity that takes it there in dt."""
     s = user.slot[i]
-    g = particles.group[s]
+    g = particles.origin_index[s]
     free = particles.x[s, 3] > ZERO
     for k in range(3):
-        origin, world = groups.origin[g, k], user.position[i, k]
+        origin, world = origins.position[g, k], user.position[i, k]
         local = particles.x[s, k]
         # rounded like the position that it is compared with: at rest the difference is zero
         moved = convert(origin + local, world) != world
@@ -101,13 +101,13 @@ def read_user_state(i, user: UserState, particles: Particles, groups: Groups, in
 
 
 @kernel(fastmath=EXACT, mixed=True)
-def publish(i, user: UserState, particles: Particles, groups: Groups):
+def publish(i, user: UserState, particles: Particles, origins: Origins):
     """Write positions and velocities for the user; a fixed particle is where the user put it."""
     s = user.slot[i]
-    g = particles.group[s]
+    g = particles.origin_index[s]
     free = particles.x[s, 3] > ZERO
     for k in range(3):
-        origin, world = groups.origin[g, k], user.position[i, k]
+        origin, world = origins.position[g, k], user.position[i, k]
         here = convert(origin + particles.x[s, k], world)
         if free:
             user.position[i, k] = here

@@ -26,15 +26,15 @@ class State:
     fixed or pinned goes, in the next step, evenly from where it was to where it was written; its velocity is a result.
 
     Attributes:
-        x: Positions relative to the origin of the group [m] and inverse mass [1/kg], in solver order, (N, 4).
+        x: Positions relative to their origin [m] and inverse mass [1/kg], in solver order, (N, 4).
         v: Velocities [m/s] in solver order, (N, 3).
-        origins: Origin of each group [m], (G, 3) float64.
+        origins: Origins that positions are relative to [m], (G, 3) float64.
         multipliers: Multipliers of the last substep by block, (M,) or (M, rows), in solver order.
         broken: Rows that have broken, by block, in solver order.
-        parts: Arrays of the parts of the model, by name.
+        system_arrays: Arrays of the systems, by name.
         frame: Steps taken.
         external_work: Work done from outside since the start [J], see `Energy`.
-        growing: Names of arrays of `parts` with as many rows as there are contacts: each step may replace them.
+        growing: Names of arrays of `system_arrays` with as many rows as there are contacts: each step may replace them.
         coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
     """
 
@@ -45,7 +45,7 @@ class State:
     origins: np.ndarray
     multipliers: dict[str, np.ndarray]
     broken: dict[str, np.ndarray]
-    parts: dict[str, np.ndarray]
+    system_arrays: dict[str, np.ndarray]
     frame: int = 0
     coloured: bool = True
     external_work: float = 0.0
@@ -106,7 +106,7 @@ class State:
         _assign("body_angular_velocities", self.body_angular_velocities, value)
 
     def _body(self, name: str, width: int) -> np.ndarray:
-        found = self.parts.get(f"bodies/{name}")
+        found = self.system_arrays.get(f"bodies/{name}")
         return np.zeros((0, width)) if found is None else found
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -119,7 +119,7 @@ class State:
     def lasting(self) -> dict[str, np.ndarray]:
         """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
         result = {f"broken/{name}": values for name, values in self.broken.items()}
-        return result | {f"parts/{name}": values for name, values in self.parts.items()}
+        return result | {f"parts/{name}": values for name, values in self.system_arrays.items()}
 
     def take(self, arrays: dict[str, np.ndarray]) -> None:
         """Take over the values of arrays by name, in place; those that grow are replaced by copies."""
@@ -127,7 +127,7 @@ class State:
         for name, values in arrays.items():
             part = name.removeprefix("parts/")
             if part in self.growing:
-                self.parts[part] = values.copy()
+                self.system_arrays[part] = values.copy()
             else:
                 mine[name][...] = values
 
@@ -141,7 +141,7 @@ class State:
             self.origins.copy(),
             {name: values.copy() for name, values in self.multipliers.items()},
             {name: values.copy() for name, values in self.broken.items()},
-            {name: values.copy() for name, values in self.parts.items()},
+            {name: values.copy() for name, values in self.system_arrays.items()},
             self.frame,
             self.coloured,
             self.external_work,
@@ -179,18 +179,18 @@ def start(model: Model, scene: Contents) -> State:
     real, n = model.real, model.particle_count
     x = np.empty((n, 4), real)
     v = np.zeros((n, 3), real)
-    local = scene.positions - model.origins[model.groups][model.slots]
+    local = scene.positions - model.origins[model.origin_index][model.slots]
     x[model.slots, :3] = local
-    positions = (model.origins[model.groups][model.slots] + x[model.slots, :3]).astype(real)
+    positions = (model.origins[model.origin_index][model.slots] + x[model.slots, :3]).astype(real)
     # what is fixed stands exactly where it was put
     fixed = np.flatnonzero(model.masses == 0.0)
     given = scene.positions[fixed].astype(real)
     slots = model.slots[fixed]
-    shifted = given - model.origins[model.groups[slots]]
+    shifted = given - model.origins[model.origin_index[slots]]
     x[slots, :3] = np.where(positions[fixed] == given, x[slots, :3], shifted)
     positions[fixed] = given
     x[:, 3] = model.inverse_masses
-    velocities = np.concatenate([np.zeros((0, 3)), *(group.velocities for group in scene.groups)])
+    velocities = np.concatenate([np.zeros((0, 3)), *(obj.velocities for obj in scene.particle_objects)])
     v[model.slots] = np.where(model.masses[:, None] > 0.0, velocities, 0.0)
     shapes = {
         name: (b.row_count,) if b.type.rows == 1 else (b.row_count, b.type.rows) for name, b in model.blocks.items()
@@ -206,7 +206,7 @@ def start(model: Model, scene: Contents) -> State:
         origins=model.origins.copy(),
         multipliers={name: np.zeros(shape, real) for name, shape in shapes.items()},
         broken={name: np.zeros(model.blocks[name].row_count, bool) for name in sorted(breakable)},
-        parts=parts,
+        system_arrays=parts,
         growing=frozenset(name for system in model.systems for name in system.growing),
     )
 

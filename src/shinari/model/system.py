@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel, real
-from shinari.model.system_model import Binding
+from shinari.model.system_model import BoundSystems
 
 if TYPE_CHECKING:
     from shinari.collision.report import ContactImpulses, Contacts
 
 
-class Turns(Record):
-    """One row: how often the contacts of an iteration were solved, and whether that is enough."""
+class ContactPasses(Record):
+    """One row: how often the contacts of an iteration were solved: passes over them, and whether that is enough."""
 
-    number = Field(np.int64, doc="turns so far")
+    number = Field(np.int64, doc="passes so far")
     done = Field(np.int64)
-    overlap = Field(real, doc="largest overlap of this turn, as a part of the distance to keep")
+    overlap = Field(real, doc="largest overlap of this pass, as a part of the distance to keep")
 
 
 @kernel
-def begin_turns(_, turns: Turns):
+def begin_passes(_, passes: ContactPasses):
     """An iteration begins."""
-    turns.number[0] = 1
-    turns.overlap[0] = np.float32(0.0)
+    passes.number[0] = 1
+    passes.overlap[0] = np.float32(0.0)
 
 
 @kernel
-def conclude_turn(_, turns: Turns, least: int, tolerated: real):
-    """A turn is over: it was the last one where enough have been taken and nothing overlaps by more than a part."""
-    turns.number[0] += 1
-    turns.done[0] = turns.number[0] >= least and not turns.overlap[0] > tolerated
-    turns.overlap[0] = np.float32(0.0)
+def conclude_pass(_, passes: ContactPasses, least: int, tolerated: real):
+    """A pass is over: it was the last one where enough have been taken and nothing overlaps by more than a part."""
+    passes.number[0] += 1
+    passes.done[0] = passes.number[0] >= least and not passes.overlap[0] > tolerated
+    passes.overlap[0] = np.float32(0.0)
 
 
 class System:
@@ -46,8 +46,8 @@ class System:
         order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
             30 bodies, 40 constraint rows, 50 other constraints, 60 to 69 moving targets and acceleration, 70 grabs,
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
-        solves_contacts: Whether it solves contacts, in turns with other systems.
-        repeated: Whether it solves something else anew in each turn.
+        solves_contacts: Whether it solves contacts, in passes over those of all systems.
+        repeated: Whether it solves something else anew in each pass.
     """
 
     order: int
@@ -59,7 +59,7 @@ class System:
         """Whether it takes part in the next step."""
         return True
 
-    def connect(self, work: Binding) -> None:
+    def connect(self, bound: BoundSystems) -> None:
         """All systems are bound, some of them anew: find those that it works with."""
 
     def take_released(self) -> bool:
@@ -70,7 +70,7 @@ class System:
         """Constraint rows were released: leave out what they held together."""
 
     def follow_origins(self) -> None:
-        """The origins of groups have moved."""
+        """Origins have moved."""
 
     def contact_impulses(self) -> "ContactImpulses | None":
         """Query: contacts of particles that pushed in the last step."""
@@ -80,7 +80,7 @@ class System:
         """Query: contacts between objects without particles that pushed in the last step."""
         return None
 
-    def lost(self) -> str | None:
+    def non_finite(self) -> str | None:
         """Query: name of the first object without particles whose pose or velocity is not finite."""
         return None
 
@@ -117,13 +117,13 @@ class System:
         """Solve all constraints once; `first` in the first iteration of a substep."""
 
     def record_contacts(self, p: Program, first: bool) -> None:
-        """Solve all contacts once; `first` in the first turn of the first iteration of a substep."""
+        """Solve all contacts once; `first` in the first pass of the first iteration of a substep."""
 
-    def record_overlap(self, p: Program, turns: Turns) -> None:
-        """Raise `turns.overlap` to the largest overlap of this turn, if more turns would lessen it."""
+    def record_overlap(self, p: Program, passes: ContactPasses) -> None:
+        """Raise `passes.overlap` to the largest overlap of this pass, if more passes would lessen it."""
 
     def record_between(self, p: Program) -> None:
-        """Solve again what contacts disturb, before each further turn."""
+        """Solve again what contacts disturb, before each further pass."""
 
     def record_settle(self, p: Program) -> None:
         """After all iterations: undo what must not happen, such as a crossing; positions do not change after it."""

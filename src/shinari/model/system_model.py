@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 
 if TYPE_CHECKING:
     from shinari.model.model import ConstraintBlock, Model
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Binding(Protocol):
-    """What systems are bound to: a simulation, and the systems that are bound before.
+class BoundSystems(Protocol):
+    """A simulation and its bound systems, as models of systems see it; `shinari.solver.bound_systems` has the class.
 
     Attributes:
         scene: The scene.
@@ -31,7 +31,7 @@ class Binding(Protocol):
         settings: The settings.
         grabs: What is grabbed.
         particles: The particles.
-        groups: Their groups.
+        origins: Origins that positions are relative to.
         clock: Where the step is.
     """
 
@@ -41,7 +41,7 @@ class Binding(Protocol):
     settings: "Settings"
     grabs: list[Any]
     particles: Particles
-    groups: Groups
+    origins: Origins
     clock: Clock
 
     def all_bound(self, kind: type[T]) -> list[T]:
@@ -52,7 +52,7 @@ class Binding(Protocol):
         """The system of a kind, or None."""
         ...
 
-    def bound(self, kind: type[T]) -> T:
+    def get(self, kind: type[T]) -> T:
         """The system of a kind, which there is."""
         ...
 
@@ -75,8 +75,8 @@ class SystemModel:
         """Arrays that change while the scene runs, by names of their own such as `"rods/frames"`."""
         return {}
 
-    def bind(self, work: Binding) -> "Sequence[System]":
-        """The systems of a simulation; `work.state.parts` holds the arrays that `start` gave."""
+    def bind(self, bound: BoundSystems) -> "Sequence[System]":
+        """The systems of a simulation; `bound.state.system_arrays` holds the arrays that `start` gave."""
         raise NotImplementedError
 
     def with_materials(self, scene: "Contents") -> "SystemModel":
@@ -111,7 +111,7 @@ class SystemModel:
         """Names of objects without particles that can be in contact, beside colliders."""
         return []
 
-    def absent(self, state: "State") -> np.ndarray:
+    def inactive(self, state: "State") -> np.ndarray:
         """Particles that take no part now, in solver order, (K,) int64."""
         return np.zeros(0, np.int64)
 

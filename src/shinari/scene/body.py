@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shinari.geometry.motion import Motion
-from shinari.scene.surface import Surface
+from shinari.scene.contact_material import ContactMaterial
 from shinari.shapes.compound import Piece
 
 WORLD = -1
@@ -45,7 +45,7 @@ class Body:
     rotation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
-    surface: Surface
+    surface: ContactMaterial
     rolling_friction: float = 0.0
     torsional_friction: float = 0.0
     kinematic: bool = False

@@ -9,7 +9,7 @@ from shinari.errors import SceneError
 from shinari.scene.body import Body, Joint
 from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
-from shinari.scene.objects import BodyRows, Collider, ForceField, Particles, Rows, Volume
+from shinari.scene.objects import BodyRows, Collider, ForceField, ParticleObject, Rows, Volume
 from shinari.scene.wind import checked_wind
 
 AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle
@@ -29,7 +29,7 @@ class Contents:
     ) -> None:
         self.revision = 0
         self.gravity, self.wind, self.air_density, self.damping = gravity, wind, air_density, damping
-        self.groups: list[Particles] = []
+        self.particle_objects: list[ParticleObject] = []
         self.rows: list[Rows] = []
         self.body_rows: list[BodyRows] = []
         self.volumes: list[Volume] = []
@@ -108,13 +108,13 @@ class Contents:
     @property
     def particle_count(self) -> int:
         """Particles in the scene."""
-        return sum(len(group.positions) for group in self.groups)
+        return sum(len(obj.positions) for obj in self.particle_objects)
 
     @property
     def positions(self) -> np.ndarray:
         """Positions as described [m], (N, 3), read only."""
         if self._positions is None:
-            parts = [group.positions for group in self.groups]
+            parts = [obj.positions for obj in self.particle_objects]
             joined = parts[0].view() if len(parts) == 1 else np.concatenate([np.zeros((0, 3)), *parts])
             joined.flags.writeable = False
             self._positions = joined
@@ -183,13 +183,13 @@ class Contents:
             raise SceneError(f"{kind}: name: {name!r} is taken")
         return name
 
-    def _add_group(self, group: Particles) -> Handle:
+    def _add_particle_object(self, obj: ParticleObject) -> Handle:
         start = self.particle_count
-        self.groups.append(group)
+        self.particle_objects.append(obj)
         self._positions = None
         self.revision += 1
-        handle = Handle(self, group.name, range(start, start + len(group.positions)))
-        self.handles[group.name] = handle
+        handle = Handle(self, obj.name, range(start, start + len(obj.positions)))
+        self.handles[obj.name] = handle
         return handle
 
     def _add_rows(self, rows: Rows) -> RowsHandle:

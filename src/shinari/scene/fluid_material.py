@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 BOUNDARIES = ("walls", "particles")
-KERNELS = ("spiky", "cubic-spline", "poly6")
-"""Kernels by number; see `shinari.systems.fluid.kernels`."""
+SMOOTHING_KERNELS = ("spiky", "cubic-spline", "poly6")
+"""Kernels by number; see `shinari.systems.fluid.smoothing`."""
 # Supports in spacings. Below the first a particle at rest has no neighbours that count; above the second it has more
 # than 250, and what it costs buys nothing.
 LEAST_SUPPORT, MOST_SUPPORT = 1.2, 4.0
@@ -22,7 +22,7 @@ class Sampling:
     Attributes:
         spacing: Distance of the particles at rest [m]; each fills a cube of this edge.
         support: Distance at which the kernels end, in spacings.
-        kernel: One of `KERNELS`.
+        kernel: One of `SMOOTHING_KERNELS`.
         dimensions: 3; or 2 for a layer of particles in a plane of constant z.
         boundary: How solids enter the density: `"walls"`, by their distance; `"particles"`, by particles on them.
     """
@@ -55,7 +55,7 @@ def checked_sampling(
             f"{MOST_SUPPORT:g}, got {support:g}; nearer than that a particle has no neighbours to be held by, farther "
             f"it has more than 250"
         )
-    check.choice(label, "kernel", kernel, KERNELS)
+    check.choice(label, "kernel", kernel, SMOOTHING_KERNELS)
     check.choice(label, "boundary", boundary, BOUNDARIES)
     if check.count(label, "dimensions", dimensions, least=2) > 3:
         raise SceneError(f"{label}: dimensions: expected 2 or 3, got {dimensions}")
@@ -106,7 +106,7 @@ class FluidMaterial:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_surface("FluidMaterial", self.friction, None, self.restitution, 0.0)
+        checked_contact_material("FluidMaterial", self.friction, None, self.restitution, 0.0)
         check.choice("FluidMaterial", "cohesive", self.cohesive, (True, False))
         check.count("FluidMaterial", "tensile_power", self.tensile_power)
         bounds: dict[str, dict] = {

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shinari import check
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class GrainMaterial:
 
     def __post_init__(self) -> None:
         surface = (self.friction, self.static_friction, self.restitution, self.contact_compliance)
-        checked_surface("GrainMaterial", *surface)
+        checked_contact_material("GrainMaterial", *surface)
         bounds: dict[str, dict] = {"density": {"above": 0.0}, "mass_scaling": {"least": 0.0}}
         for field, limits in bounds.items():
             value = check.number("GrainMaterial", field, getattr(self, field), **limits)

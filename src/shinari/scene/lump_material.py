@@ -6,8 +6,8 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 MODES = ("rigid", "linear", "quadratic")
 
@@ -77,7 +77,9 @@ class LumpMaterial:
     contact_compliance: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_surface("LumpMaterial", self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        checked_contact_material(
+            "LumpMaterial", self.friction, self.static_friction, self.restitution, self.contact_compliance
+        )
         check.choice("LumpMaterial", "mode", self.mode, MODES)
         bounds: dict[str, dict] = {
             "density": {"above": 0.0},

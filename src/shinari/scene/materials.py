@@ -10,9 +10,9 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.failure import FIELDS, check_failure
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 # Compliance per area [m^2/N], the inverse of Young's modulus [Pa]: concrete 25 GPa, wood 6 GPa, leather 0.1 GPa,
 # tendon 0.05 GPa, rubber 1 MPa, muscle 5 kPa, fat 1 kPa. The table goes with M. Macklin's account of compliance in
@@ -207,7 +207,7 @@ def _check_stretch_model(material: ClothMaterial) -> None:
 def _check(material: object, above_zero: tuple[str, ...], infinite: tuple[str, ...], ratios: tuple[str, ...]) -> None:
     label = type(material).__name__
     surface = (getattr(material, name) for name in ("friction", "static_friction", "restitution", "contact_compliance"))
-    checked_surface(label, *surface)
+    checked_contact_material(label, *surface)
     check_failure(material)
     for field in fields(material):  # type: ignore[arg-type]
         value = getattr(material, field.name)

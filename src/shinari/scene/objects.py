@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shinari.geometry.motion import Motion
+from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.emitter import Emitter
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
@@ -16,7 +17,6 @@ from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.surface import Surface
 from shinari.scene.visual import Visual
 from shinari.shapes.base import Shape
 
@@ -32,8 +32,8 @@ BODY_ATTACHMENT = "body_attachment"
 
 
 @dataclass(frozen=True)
-class Particles:
-    """Particles of one handle.
+class ParticleObject:
+    """An object made of particles.
 
     Attributes:
         name: Unique name.
@@ -60,7 +60,7 @@ class Particles:
     masses: np.ndarray
     velocities: np.ndarray
     radii: np.ndarray
-    surface: Surface
+    surface: ContactMaterial
     self_collision: str | None = None
     faces: np.ndarray | None = None
     material: Material | None = None
@@ -158,7 +158,7 @@ class Collider:
     shape: Shape
     position: np.ndarray
     rotation: np.ndarray
-    surface: Surface
+    surface: ContactMaterial
     motion: Motion | None = None
 
 

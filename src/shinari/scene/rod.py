@@ -38,7 +38,7 @@ class RodHandle(Handle):
     @property
     def frames(self) -> np.ndarray:
         """Frames in the scene as described, unit quaternions w x y z, (S, 4), a copy."""
-        rod = next(group.rod for group in self._scene.groups if group.name == self.name)
+        rod = next(obj.rod for obj in self._scene.particle_objects if obj.name == self.name)
         assert rod is not None
         return rod.frames.copy()
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 SOLVERS = ("direct", "iterative")
 
@@ -46,7 +46,7 @@ class RodMaterial:
 
     def __post_init__(self) -> None:
         label = "RodMaterial"
-        checked_surface(label, self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        checked_contact_material(label, self.friction, self.static_friction, self.restitution, self.contact_compliance)
         check.choice(label, "solver", self.solver, SOLVERS)
         bounds: dict[str, dict] = {
             "radius": {"above": 0.0},

@@ -6,9 +6,9 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.failure import check_failure
 from shinari.scene.presets import preset_of
-from shinari.scene.surface import checked_surface
 
 MODELS = ("neo_hookean", "stvk", "corotated", "strain")
 
@@ -54,7 +54,9 @@ class SoftMaterial:
     contact_compliance: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_surface("SoftMaterial", self.friction, self.static_friction, self.restitution, self.contact_compliance)
+        checked_contact_material(
+            "SoftMaterial", self.friction, self.static_friction, self.restitution, self.contact_compliance
+        )
         check_failure(self)
         check.choice("SoftMaterial", "model", self.model, MODELS)
         bounds: dict[str, dict] = {

@@ -17,28 +17,30 @@ from shinari.scene.objects import Rows
 from shinari.solver.hierarchy import HierarchyModel
 from shinari.solver.particle_motion import ForceFieldModel
 from shinari.systems.air.build import air_surface
-from shinari.systems.air.system import AirModel
+from shinari.systems.air.model import AirModel
+from shinari.systems.colliders.model import ColliderModel
 from shinari.systems.colliders.start_overlaps import warn_of_starts_inside
-from shinari.systems.colliders.system import ColliderModel
-from shinari.systems.coupling.lump_impacts import ImpactModel
 from shinari.systems.coupling.model import CouplingModel
-from shinari.systems.failure.breaking import BreakingModel, DrivenModel
+from shinari.systems.failure.breaking import BreakingModel
 from shinari.systems.failure.build import build_tearable_meshes
 from shinari.systems.failure.plastic import FlowModel
 from shinari.systems.failure.tangles import TangleModel
 from shinari.systems.failure.tearing import TearingModel
 from shinari.systems.fluid.build import build_fluid
-from shinari.systems.grabs.system import GrabModel
+from shinari.systems.grabs.model import GrabModel
 from shinari.systems.grains.model import GrainModel
-from shinari.systems.particle_contact.build import PairModel, pair_members
-from shinari.systems.rigid.model import build_bodies
+from shinari.systems.particle_contact.build import pair_members
+from shinari.systems.particle_contact.model import PairModel
+from shinari.systems.rigid.build import build_bodies
 from shinari.systems.rods.build import build_rods
 from shinari.systems.rows.build import build_block
 from shinari.systems.rows.chebyshev import ChebyshevModel
+from shinari.systems.rows.model import RowsModel
+from shinari.systems.rows.moving_targets import MovingTargetsModel
 from shinari.systems.rows.scene_rows import scene_rows
-from shinari.systems.rows.system import RowsModel
 from shinari.systems.shape_matching.build import build_lumps
-from shinari.systems.surface_contact.system import SurfaceModel
+from shinari.systems.shape_matching.impacts import LumpImpactModel
+from shinari.systems.surface_contact.model import SurfaceContactModel
 from shinari.systems.volume.build import build_volumes
 
 
@@ -52,7 +54,7 @@ def build_model(scene: Contents, settings: Settings) -> Model:
     if n == 0 and not scene.bodies:
         raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, ...")
     real = np.float32 if settings.precision == "float32" else np.float64
-    masses = np.concatenate([np.zeros(0), *(group.masses for group in scene.groups)])
+    masses = np.concatenate([np.zeros(0), *(obj.masses for obj in scene.particle_objects)])
     masses[list(scene.pinned)] = 0.0
     rows = scene_rows(scene)
     tables = [row.indices for row in rows]
@@ -60,16 +62,16 @@ def build_model(scene: Contents, settings: Settings) -> Model:
     slots = np.empty(n, np.uint32)
     slots[order] = np.arange(n, dtype=np.uint32)
     free = masses[order] > 0.0
-    groups, origins, anchored = _groups(scene, rows)
+    origin_index, origins, anchored = _origins(scene, rows)
 
-    sizes = [len(group.positions) for group in scene.groups]
-    near = origins[np.repeat(groups, sizes)]
+    sizes = [len(obj.positions) for obj in scene.particle_objects]
+    origins_of_particles = origins[np.repeat(origin_index, sizes)]
     by_type: dict[str, list[Rows]] = {}
     for row in rows:
         by_type.setdefault(row.type, []).append(row)
     blocks, moving_targets, breakables, tearable_rows, plastic_rows = {}, [], [], [], []
     for name, added in by_type.items():
-        block = build_block(constraint_type(name), added, scene, slots, free, near, settings, real)
+        block = build_block(constraint_type(name), added, scene, slots, free, origins_of_particles, settings, real)
         blocks[name] = block
         _attach_motions(name, added, block, moving_targets, breakables)
         _attach_failures(name, added, block, tearable_rows, plastic_rows)
@@ -81,10 +83,10 @@ def build_model(scene: Contents, settings: Settings) -> Model:
         real=real,
         slots=slots,
         masses=masses,
-        radii=np.concatenate([np.zeros(0), *(group.radii for group in scene.groups)])[order].astype(real),
-        owners=per_particle(list(range(len(scene.groups))), np.uint16),
+        radii=np.concatenate([np.zeros(0), *(obj.radii for obj in scene.particle_objects)])[order].astype(real),
+        owners=per_particle(list(range(len(scene.particle_objects))), np.uint16),
         surfaces=surface_numbers(scene, real),
-        groups=per_particle(list(groups), np.uint16),
+        origin_index=per_particle(list(origin_index), np.uint16),
         origins=origins,
         anchored=anchored,
         blocks=blocks,
@@ -107,8 +109,8 @@ def build_model(scene: Contents, settings: Settings) -> Model:
 
 
 def surface_numbers(scene: Contents, real: type) -> np.ndarray:
-    """What each object is in contact, (T, 4); see `Surface.numbers`."""
-    return np.array([group.surface.numbers for group in scene.groups], real).reshape(-1, 4)
+    """What each object is in contact, (T, 4); see `ContactMaterial.numbers`."""
+    return np.array([obj.surface.numbers for obj in scene.particle_objects], real).reshape(-1, 4)
 
 
 def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
@@ -132,15 +134,15 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         FlowModel(),
         TangleModel(),
         TearingModel(),
-        DrivenModel(),
+        MovingTargetsModel(),
         HierarchyModel(),
         ChebyshevModel(),
         ForceFieldModel(),
         GrabModel(),
         _pairs(scene, model),
-        SurfaceModel(),
+        SurfaceContactModel(),
         CouplingModel(),
-        ImpactModel(),
+        LumpImpactModel(),
     )
     return tuple(system for system in found if system is not None)
 
@@ -169,7 +171,7 @@ def _attach_failures(
     plastic_rows: list[PlasticRows],
 ) -> None:
     where = np.empty(block.row_count, np.int64)
-    where[block.places] = np.arange(block.row_count)
+    where[block.added_index] = np.arange(block.row_count)
     start = 0
     for row in added:
         rows = where[start : start + len(row.indices)]
@@ -191,7 +193,7 @@ def _attach_motions(
     breakables: list[Breakable],
 ) -> None:
     where = np.empty(block.row_count, np.int64)
-    where[block.places] = np.arange(block.row_count)
+    where[block.added_index] = np.arange(block.row_count)
     start = 0
     for row in added:
         rows = where[start : start + len(row.indices)]
@@ -202,10 +204,10 @@ def _attach_motions(
             breakables.append(Breakable(name, rows, row.break_force))
 
 
-def _groups(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Group of each object, origin of each group (G, 3), and which groups are anchored to the world's origin."""
-    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
-    parent = np.arange(len(scene.groups))
+def _origins(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index of the origin of each object, the origins (G, 3), and which of them are anchored to the world's."""
+    starts = np.cumsum([0] + [len(obj.positions) for obj in scene.particle_objects])
+    parent = np.arange(len(scene.particle_objects))
 
     def root(k: int) -> int:
         while parent[k] != k:
@@ -221,17 +223,17 @@ def _groups(scene: Contents, rows: list[Rows]) -> tuple[np.ndarray, np.ndarray, 
         kind = constraint_type(row.type)
         if not kind.translation_invariant and not kind.places:
             world.update(np.unique(owners).tolist())
-    fluids = [k for k, group in enumerate(scene.groups) if group.kind == "fluid"]
+    fluids = [k for k, obj in enumerate(scene.particle_objects) if obj.kind == "fluid"]
     for k in fluids[1:]:
         parent[root(k)] = root(fluids[0])
-    roots = np.array([root(k) for k in range(len(scene.groups))])
-    names, groups = np.unique(roots, return_inverse=True)
+    roots = np.array([root(k) for k in range(len(scene.particle_objects))])
+    names, origin_index = np.unique(roots, return_inverse=True)
     if len(names) > np.iinfo(np.uint16).max:
         raise SceneError(f"scene: {len(names)} separate objects; at most {np.iinfo(np.uint16).max} are possible")
     origins, anchored = np.zeros((len(names), 3)), np.zeros(len(names), bool)
     for g in range(len(names)):
-        members = np.flatnonzero(groups == g)
+        members = np.flatnonzero(origin_index == g)
         anchored[g] = any(int(k) in world for k in members)
-        points = np.concatenate([scene.groups[k].positions for k in members])
+        points = np.concatenate([scene.particle_objects[k].positions for k in members])
         origins[g] = 0.0 if anchored[g] else np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
-    return groups, origins, anchored
+    return origin_index, origins, anchored

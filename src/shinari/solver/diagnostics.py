@@ -184,7 +184,7 @@ class Diagnostics:
 
     def _masses(self, state: State) -> np.ndarray:
         """Masses of the particles as added [kg], (N,); 0 for those of fluids that wait in an emitter or are gone."""
-        absent = self._model.absent(state)
+        absent = self._model.inactive(state)
         if len(absent) == 0:
             return self._model.masses
         masses = self._model.masses.copy()
@@ -220,7 +220,7 @@ class Diagnostics:
                 return found
         block = self._block(kind)
         forces = np.empty(state.multipliers[kind].shape)
-        forces[block.places] = state.multipliers[kind].astype(np.float64) * (-1.0 / self._h**2)
+        forces[block.added_index] = state.multipliers[kind].astype(np.float64) * (-1.0 / self._h**2)
         return forces
 
     def strains(self, state: State, kind: str) -> np.ndarray:
@@ -231,7 +231,7 @@ class Diagnostics:
             raise SceneError(f"strains: of: {kind!r} has no rest value to compare with")
         strains = np.empty(block.row_count)
         rows = self._rows(block, state, self._solver_positions(state))
-        strains[block.places] = rows.values[:, 0] / np.abs(rows.parameters[:, column])
+        strains[block.added_index] = rows.values[:, 0] / np.abs(rows.parameters[:, column])
         return strains
 
     def worst_block(self, state: State) -> str:
@@ -259,7 +259,7 @@ class Diagnostics:
     def _world(self, state: State) -> np.ndarray:
         """Positions as added, with the digits that the solver has, (N, 3) float64."""
         slots = self._model.slots
-        solver = state.origins[self._model.groups][slots] + state.x[slots, :3]
+        solver = state.origins[self._model.origin_index][slots] + state.x[slots, :3]
         seen = state.positions
         return np.where(solver.astype(seen.dtype) == seen, solver, seen)
 
@@ -277,19 +277,19 @@ class Diagnostics:
         """Positions that the user sees, as the solver holds them, (N, 4) float64."""
         x = state.x.astype(np.float64)
         world = self._world(state) if world is None else world
-        x[self._model.slots, :3] = world - state.origins[self._model.groups][self._model.slots]
+        x[self._model.slots, :3] = world - state.origins[self._model.origin_index][self._model.slots]
         return x
 
     def _parameters(self, block: ConstraintBlock, state: State) -> np.ndarray:
-        """Parameters of the rows of a block now, with places relative to the origins of their groups, float64."""
+        """Parameters of the rows of a block now, with places relative to their origins, float64."""
         parameters = parameters_now(self._model, state, block).astype(np.float64)
-        groups = self._model.groups[block.indices[:, 0]]
+        origin_index = self._model.origin_index[block.indices[:, 0]]
         for columns in block.type.place_columns:
-            parameters[:, columns] -= (state.origins - self._model.origins)[groups]
+            parameters[:, columns] -= (state.origins - self._model.origins)[origin_index]
             for driver in self._model.moving_targets:
                 if driver.block == block.type.name:
                     target = pose_at(driver.motion, state.frame * self._dt, NO_ROTATION)[0]
-                    parameters[driver.rows, columns] = target - state.origins[groups[driver.rows]]
+                    parameters[driver.rows, columns] = target - state.origins[origin_index[driver.rows]]
         return parameters
 
     def _measured(
@@ -309,7 +309,7 @@ class Diagnostics:
     def _written(self, state: State) -> np.ndarray:
         """Particles in solver order that a user has moved since the last step, (N,) bool."""
         slots, seen = self._model.slots, state.positions
-        solver = state.origins[self._model.groups][slots] + state.x[slots, :3]
+        solver = state.origins[self._model.origin_index][slots] + state.x[slots, :3]
         moved = np.zeros(len(slots), bool)
         moved[slots] = (solver.astype(seen.dtype) != seen).any(axis=1)
         return moved
@@ -336,11 +336,11 @@ class Diagnostics:
     def _block_residual(self, block: ConstraintBlock, state: State, rows: RowValues) -> BlockResidual:
         values = rows.values
         multipliers = state.multipliers[block.type.name].astype(np.float64).reshape(values.shape)
-        held = np.isfinite(rows.compliance)
+        acting = np.isfinite(rows.compliance)
         # C + compliance x lambda / h^2, of rows that hold
-        soft = np.where(held, rows.compliance / self._h**2, 0.0) if self._method == "xpbd" else np.zeros(len(values))
+        soft = np.where(acting, rows.compliance / self._h**2, 0.0) if self._method == "xpbd" else np.zeros(len(values))
         error = np.abs(values + soft[:, None] * multipliers)
-        error[~held] = 0.0
+        error[~acting] = 0.0
         if rest_column(block.type) is None or rows.strains is None:
             return BlockResidual(float(error.mean()), float(error.max()), np.nan, np.nan)
         strain = np.where(rows.strained, rows.strains, 0.0)

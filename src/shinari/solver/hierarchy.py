@@ -12,14 +12,14 @@ from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
 from shinari.model.settings import Settings
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.solver.levels import PARENTS, WHOLE, Level, build_levels
 from shinari.systems.rows.projection import Variant, projection, rows_record
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
 EVERY = 2
-PART = np.float32(1.0 / WHOLE)
+WEIGHT_UNIT = np.float32(1.0 / WHOLE)
 
 
 class Coarse(Record):
@@ -38,11 +38,11 @@ class Gate(Record):
 class HierarchyModel(SystemModel):
     """Coarse levels, if the settings ask for them."""
 
-    def bind(self, work: Binding) -> "list[Hierarchy]":
+    def bind(self, bound: BoundSystems) -> "list[Hierarchy]":
         """The levels of a simulation."""
-        if not work.settings.hierarchy:
+        if not bound.settings.hierarchy:
             return []
-        return [Hierarchy(work.scene, work.model, work.particles, work.settings, work.clock)]
+        return [Hierarchy(bound.scene, bound.model, bound.particles, bound.settings, bound.clock)]
 
 
 class Hierarchy(System):
@@ -58,7 +58,7 @@ class Hierarchy(System):
         inverse_masses = model.inverse_masses
         if block is None or not inverse_masses.any():
             return
-        pulls = np.isfinite(block.softness[:, 0]) if settings.method == "xpbd" else block.softness[:, 0] > 0.0
+        pulls = np.isfinite(block.coefficient[:, 0]) if settings.method == "xpbd" else block.coefficient[:, 0] > 0.0
         # what can let go or flow must not be held by a level that cannot
         for item in (*model.breakables, *model.tearable_rows, *model.plastic_rows):
             if item.block == DISTANCE.name:
@@ -70,7 +70,7 @@ class Hierarchy(System):
             inverse_masses,
             block.indices[pulls],
             block.parameters[pulls, 0],
-            block.softness[pulls, 0].astype(np.float64),
+            block.coefficient[pulls, 0].astype(np.float64),
         )
         # generalised inverse mass of a row between two particles
         weight = 2.0 * float(inverse_masses.mean())
@@ -101,15 +101,15 @@ class _Solver:
         self.coarse = Coarse.zeros(len(level.members), precision)
         self.coarse.member[...] = level.members
         self.links_type = links_record(level.parents.dtype.type)
-        self.links = self.links_type(precision, parent=level.parents, part=level.parts)
+        self.links = self.links_type(precision, parent=level.parents, part=level.integer_weights)
         # A fine row solves the part alpha~ / (w + alpha~) of its load by itself in one visit, and what the coarse rows
         # carry on top would stiffen the cloth: they take over the part w / (w + alpha~) that the sweep leaves.
-        share = 1.0 + level.softness / (settings.substep**2 * weight) if xpbd else 1.0
+        share = 1.0 + level.coefficient / (settings.substep**2 * weight) if xpbd else 1.0
         self._rows = rows_record(2, 1, 2, 1, False).zeros(len(level.indices), precision)
         self._rows.points[...] = level.indices
         self._rows.parameters[...] = level.rest_lengths
-        self._rows.softness[:, 0] = level.softness * (level.dilution * share if xpbd else 1.0)
-        self._rows.softness[:, 1] = np.inf if xpbd else 0.0
+        self._rows.coefficient[:, 0] = level.coefficient * (level.dilution * share if xpbd else 1.0)
+        self._rows.coefficient[:, 1] = np.inf if xpbd else 0.0
         self._kernel = projection(DISTANCE, Variant(settings.method, two_sided=True, damped=False, gathers=False))
         self._scale = 1.0 / settings.substep**2 if xpbd else 1.0
         self._offsets = level.offsets
@@ -153,7 +153,12 @@ def follow(links_type: type[Record]) -> Kernel:
     def follow_parents(i, finer: Particles, links: Annotated[Any, links_type], coarse: Coarse):
         p, q, r, s = links.parent[i]
         m = links.part[i]
-        a, b, c, d = PART * np.float32(m[0]), PART * np.float32(m[1]), PART * np.float32(m[2]), PART * np.float32(m[3])
+        a, b, c, d = (
+            WEIGHT_UNIT * np.float32(m[0]),
+            WEIGHT_UNIT * np.float32(m[1]),
+            WEIGHT_UNIT * np.float32(m[2]),
+            WEIGHT_UNIT * np.float32(m[3]),
+        )
         moved = coarse.displacement
         by = add(add(scale(moved[p], a), scale(moved[q], b)), add(scale(moved[r], c), scale(moved[s], d)))
         x = finer.x[i]

@@ -45,11 +45,11 @@ class Level:
         indices: Rows between particles of this level, colour after colour, (M, 2) uint32.
         offsets: Where each colour starts, (colours + 1,).
         rest_lengths: Rest lengths [m], (M, 1).
-        softness: Mean softness of the finest rows that each row stands for, (M,).
+        coefficient: Mean coefficient of the finest rows that each row stands for, (M,).
         dilution: Factor to the compliance of a row from the finest rows.
         parents: Particles of this level that each finer particle follows, (finer, PARENTS) uint16 or uint32.
-        parts: Their weights in parts of `WHOLE`, (finer, PARENTS) uint16; they sum to the whole, or to zero for a finer
-            particle that is fixed.
+        integer_weights: Their weights in parts of `WHOLE`, (finer, PARENTS) uint16; they sum to the whole, or to zero
+            for a finer particle that is fixed.
     """
 
     members: np.ndarray
@@ -57,19 +57,19 @@ class Level:
     indices: np.ndarray
     offsets: np.ndarray
     rest_lengths: np.ndarray
-    softness: np.ndarray
+    coefficient: np.ndarray
     dilution: float
     parents: np.ndarray
-    parts: np.ndarray
+    integer_weights: np.ndarray
 
     @property
     def weights(self) -> np.ndarray:
         """Weights of the parents, (finer, PARENTS) float64."""
-        return self.parts / WHOLE
+        return self.integer_weights / WHOLE
 
 
 def build_levels(
-    positions: np.ndarray, inverse_masses: np.ndarray, rows: np.ndarray, lengths: np.ndarray, softness: np.ndarray
+    positions: np.ndarray, inverse_masses: np.ndarray, rows: np.ndarray, lengths: np.ndarray, coefficient: np.ndarray
 ) -> list[Level]:
     """Coarse levels of a graph of distance rows, finest first.
 
@@ -78,7 +78,7 @@ def build_levels(
         inverse_masses: Inverse masses [1/kg], (N,); 0 where fixed.
         rows: Rows between particles, (M, 2).
         lengths: Rest lengths of the rows [m], (M,).
-        softness: Compliance or stiffness of the rows, (M,).
+        coefficient: Compliance or stiffness of the rows, (M,).
     """
     levels: list[Level] = []
     dilution = 1.0
@@ -93,7 +93,7 @@ def build_levels(
             break
         near, apart = _nearest(offsets, neighbours, distances, members, PARENTS + 1)
         parts = _in_parts(_follow(x, x[members], near, apart, fixed))
-        coarse_rows, coarse_lengths, softness = _coarse_rows(x, rows, lengths, softness, near, apart, members)
+        coarse_rows, coarse_lengths, coefficient = _coarse_rows(x, rows, lengths, coefficient, near, apart, members)
         if len(coarse_rows) == 0:
             break
         coarse_fixed = fixed[members]
@@ -112,10 +112,10 @@ def build_levels(
                 indices=coarse_rows[order].astype(np.uint32),
                 offsets=colours,
                 rest_lengths=coarse_lengths[order][:, None],
-                softness=softness[order],
+                coefficient=coefficient[order],
                 dilution=dilution,
                 parents=parents.astype(np.uint16 if len(members) <= 2**16 else np.uint32),
-                parts=parts,
+                integer_weights=parts,
             )
         )
         x, masses, fixed = x[members], coarse_masses, inverse == 0.0
@@ -178,14 +178,14 @@ def _coarse_rows(
     x: np.ndarray,
     rows: np.ndarray,
     lengths: np.ndarray,
-    softness: np.ndarray,
+    coefficient: np.ndarray,
     near: np.ndarray,
     apart: np.ndarray,
     members: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows between coarse particles whose cells touch, their lengths and their softness.
+    """Rows between coarse particles whose cells touch, their lengths and their coefficient.
 
-    The length is that of the shortest path over a touching row, the softness the mean of all touching rows.
+    The length is that of the shortest path over a touching row, the coefficient the mean of all touching rows.
     """
     a, b = near[rows[:, 0], 0], near[rows[:, 1], 0]
     touching = (a >= 0) & (b >= 0) & (a != b)
@@ -194,7 +194,7 @@ def _coarse_rows(
     keys, inverse = np.unique(low * len(members) + high, return_inverse=True)
     shortest = np.full(len(keys), np.inf)
     np.minimum.at(shortest, inverse, path)
-    mean = np.bincount(inverse, softness[touching]) / np.bincount(inverse)
+    mean = np.bincount(inverse, coefficient[touching]) / np.bincount(inverse)
     pairs = np.stack([keys // len(members), keys % len(members)], axis=1).astype(np.int64)
     if len(pairs) == 0:
         return pairs, shortest, mean

@@ -9,7 +9,7 @@ from shinari.compute import Field, Kernel, Program, Record, convert, kernel, rea
 from shinari.model.model import Model
 from shinari.model.particles import (
     Clock,
-    Groups,
+    Origins,
     Particles,
     Times,
     UserState,
@@ -20,10 +20,10 @@ from shinari.model.particles import (
 )
 from shinari.model.settings import Settings
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 
 # Particles of one part of the check for finite numbers.
-BLOCK = 4096
+CHUNK = 4096
 
 
 class Lost(Record):
@@ -35,8 +35,8 @@ class Lost(Record):
 @kernel
 def find_lost(b, particles: Particles, lost: Lost):
     """Look for what is not finite among the particles of a block: its sum is not, either."""
-    total = np.float32(0.0) * particles.x[b * BLOCK, 3]
-    for i in range(b * BLOCK, min((b + 1) * BLOCK, len(particles))):
+    total = np.float32(0.0) * particles.x[b * CHUNK, 3]
+    for i in range(b * CHUNK, min((b + 1) * CHUNK, len(particles))):
         x, v = particles.x[i], particles.v[i]
         total += x[0] + x[1] + x[2] + v[0] + v[1] + v[2]
     if not abs(total) < np.inf:
@@ -48,14 +48,16 @@ class ParticleMotion(System):
 
     order = 20
 
-    def __init__(self, model: Model, settings: Settings, user: UserState, particles: Particles, groups: Groups) -> None:
+    def __init__(
+        self, model: Model, settings: Settings, user: UserState, particles: Particles, origins: Origins
+    ) -> None:
         self._model, self._settings = model, settings
-        self._user, self._particles, self._groups = user, particles, groups
+        self._user, self._particles, self._origins = user, particles, origins
         self._lost = Lost.zeros(1)
 
     def record_read(self, p: Program) -> None:
         """Take over what the user wrote."""
-        records = self._user, self._particles, self._groups
+        records = self._user, self._particles, self._origins
         p.launch(read_user_state, *records, 1.0 / self._settings.dt, count=len(self._user))
 
     def record_predict(self, p: Program) -> None:
@@ -72,21 +74,21 @@ class ParticleMotion(System):
     def record_check(self, p: Program) -> None:
         """Stop the run where a particle is lost."""
         p.copy(0, (self._lost.flag, 0))
-        p.launch(find_lost, self._particles, self._lost, count=-(-len(self._particles) // BLOCK), grain=1)
+        p.launch(find_lost, self._particles, self._lost, count=-(-len(self._particles) // CHUNK), grain=1)
         p.stop_if((self._lost.flag, 0))
 
     def record_end(self, p: Program) -> None:
         """Show positions and velocities to the user."""
-        p.launch(publish, self._user, self._particles, self._groups, count=len(self._user))
+        p.launch(publish, self._user, self._particles, self._origins, count=len(self._user))
 
 
 class ForceFieldModel(SystemModel):
     """Force fields; they stand in the model."""
 
-    def bind(self, work: Binding) -> "list[ForceFields]":
+    def bind(self, bound: BoundSystems) -> "list[ForceFields]":
         """The force fields of a simulation."""
-        kernels = [force_kernel(function) for function in work.model.force_fields]
-        return [ForceFields(kernels, work.particles, work.groups, work.clock, work.settings)] if kernels else []
+        kernels = [force_kernel(function) for function in bound.model.force_fields]
+        return [ForceFields(kernels, bound.particles, bound.origins, bound.clock, bound.settings)] if kernels else []
 
 
 class ForceFields(System):
@@ -95,11 +97,11 @@ class ForceFields(System):
     order = 0
 
     def __init__(
-        self, kernels: list[Kernel], particles: Particles, groups: Groups, clock: Clock, settings: Settings
+        self, kernels: list[Kernel], particles: Particles, origins: Origins, clock: Clock, settings: Settings
     ) -> None:
         self._kernels, self._settings = kernels, settings
         self._times = Times.zeros(settings.substeps, particles.precision)
-        self._records = particles, groups, clock, self._times
+        self._records = particles, origins, clock, self._times
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the times at which substeps end."""
@@ -115,11 +117,11 @@ def force_kernel(field: Any) -> Kernel:
     """Kernel of a force field, a user's function f(x, v, m, t): adds h w f to the velocity of a free particle."""
 
     @kernel(subject="force field: function")
-    def apply_force(i, particles: Particles, groups: Groups, clock: Clock, times: Times, h: real):
+    def apply_force(i, particles: Particles, origins: Origins, clock: Clock, times: Times, h: real):
         x = particles.x[i]
         w = x[3]
         if w > np.float32(0.0):
-            o, v = groups.origin[particles.group[i]], particles.v[i]
+            o, v = origins.position[particles.origin_index[i]], particles.v[i]
             p = convert(o[0], w) + x[0], convert(o[1], w) + x[1], convert(o[2], w) + x[2]
             f = field(p, v, np.float32(1.0) / w, times.end[clock.substep[0]])
             # one by one: a field may mix precisions, as in `x[0], 0.0, 0.0`

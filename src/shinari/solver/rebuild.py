@@ -35,8 +35,8 @@ class RowTable:
     """
 
     def __init__(self, scene: Contents) -> None:
-        groups = enumerate(scene.groups)
-        self._sheets = {k: Sheet(group) for k, group in groups if isinstance(group.material, ClothMaterial)}
+        objects = enumerate(scene.particle_objects)
+        self._sheets = {k: Sheet(obj) for k, obj in objects if isinstance(obj.material, ClothMaterial)}
         self._added, self._made = list(scene.rows), rows_by_object(scene, self._sheets)
 
     def of_type(self, name: str) -> list[Rows]:
@@ -52,21 +52,21 @@ class RowTable:
 
         Args:
             scene: That scene.
-            changed: Indices of these objects among its groups.
+            changed: Indices of these objects among its particle objects.
 
         Raises:
             SceneError: A material asks for other rows, not only for other values.
         """
-        starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
+        starts = np.cumsum([0] + [len(obj.positions) for obj in scene.particle_objects])
         table = copy(self)
         table._made = list(self._made)
         for number in changed:
-            group, before = scene.groups[number], self._made[number]
-            made = object_rows(group, int(starts[number]), self._sheets.get(number))
+            obj, before = scene.particle_objects[number], self._made[number]
+            made = object_rows(obj, int(starts[number]), self._sheets.get(number))
             made += [rows for rows in before if rows.type == "tether"]
             if _shapes(made) != _shapes(before):
                 raise SceneError(
-                    f"{group.kind} {group.name!r}: this material makes other constraint rows, {_told(made)} in place "
+                    f"{obj.kind} {obj.name!r}: this material makes other constraint rows, {_told(made)} in place "
                     f"of {_told(before)}; build a new Simulation"
                 )
             table._made[number] = made
@@ -107,7 +107,7 @@ def with_settings(
 
 
 def _stiffness_of(settings: Settings) -> tuple[str, int]:
-    """What of the settings the softness of rows depends on."""
+    """What of the settings the coefficient of rows depends on."""
     shared = settings.method == "pbd" and settings.stiffness_mode != "raw"
     return settings.method, settings.iterations if shared else 0
 
@@ -126,14 +126,16 @@ def with_materials(model: Model, scene: Contents, changed: Sequence[int], settin
     Args:
         model: The model.
         scene: That scene.
-        changed: Indices of these objects among its groups.
+        changed: Indices of these objects among its particle objects.
         settings: Settings of the simulation.
         table: The rows of that scene.
     """
     blocks, air = dict(model.blocks), model.air
     for name in {name for number in changed for name in table.types_of(number)}:
         blocks[name] = revalued(blocks[name], table.of_type(name), settings, model.real)
-    if air is not None and any(isinstance(scene.groups[number].material, ClothMaterial) for number in changed):
+    if air is not None and any(
+        isinstance(scene.particle_objects[number].material, ClothMaterial) for number in changed
+    ):
         air = air_surface(scene, model.slots, model.real)
     return replace(
         model,

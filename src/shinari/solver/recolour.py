@@ -33,10 +33,10 @@ def recoloured(model: Model, scene: Contents, masses: np.ndarray, sweep: str) ->
     blocks, orders, moved = {}, {}, {}
     for name, block in model.blocks.items():
         places, offsets = _places(block, free, sweep)
-        if np.array_equal(places, block.places) and np.array_equal(offsets, block.offsets):
+        if np.array_equal(places, block.added_index) and np.array_equal(offsets, block.offsets):
             blocks[name], moved[name] = block, np.arange(block.row_count)
             continue
-        orders[name] = np.argsort(block.places)[places]
+        orders[name] = np.argsort(block.added_index)[places]
         moved[name] = np.argsort(orders[name])
         blocks[name] = _reordered(block, orders[name], places, offsets)
     tearable_rows = _followed(model.tearable_rows, moved)
@@ -65,21 +65,21 @@ def _places(block: ConstraintBlock, free: np.ndarray, sweep: str) -> tuple[np.nd
     """Place of each row in the order in which rows were added, (M,), and where each colour starts."""
     if sweep != "gauss-seidel":
         return np.arange(block.row_count), np.array([0, block.row_count])
-    return colour(block.indices[np.argsort(block.places)], len(free), free=free)
+    return colour(block.indices[np.argsort(block.added_index)], len(free), free=free)
 
 
 def _reordered(block: ConstraintBlock, order: np.ndarray, places: np.ndarray, offsets: np.ndarray) -> ConstraintBlock:
     compliance = np.ascontiguousarray(block.compliance[order])
-    shared = block.softness is block.compliance
+    shared = block.coefficient is block.compliance
     return ConstraintBlock(
         type=block.type,
         indices=np.ascontiguousarray(block.indices[order]),
         parameters=np.ascontiguousarray(block.parameters[order]),
-        softness=compliance if shared else np.ascontiguousarray(block.softness[order]),
+        coefficient=compliance if shared else np.ascontiguousarray(block.coefficient[order]),
         compliance=compliance,
         damping=block.damping[order] if len(block.damping) else block.damping,
         offsets=offsets.astype(np.int64),
-        places=places.astype(np.uint32),
+        added_index=places.astype(np.uint32),
     )
 
 

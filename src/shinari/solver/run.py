@@ -12,10 +12,10 @@ from shinari.model.settings import Settings
 from shinari.model.state import State, start
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
+from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.diagnostics import Diagnostics
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
-from shinari.solver.schedule import SystemList
 from shinari.solver.step import record_step, step
 from shinari.systems.grabs.queries import Grab
 
@@ -43,7 +43,7 @@ class Run:
         settings: The settings.
         model: The model, with the pins that hold now.
         state: The state.
-        work: The systems, bound to the arrays of the state.
+        bound: The systems, bound to the arrays of the state.
         grabs: What is held now.
         diagnostics: What is measured of a state.
     """
@@ -57,8 +57,8 @@ class Run:
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
         self.bind()
-        # the first particle of each group stands for it when asking how far it has travelled
-        self._firsts = np.unique(model.groups, return_index=True)[1]
+        # the first particle of each origin stands for all when asking how far it has travelled
+        self._firsts = np.unique(model.origin_index, return_index=True)[1]
         self.diagnostics = Diagnostics(model, settings)
 
     @property
@@ -72,9 +72,9 @@ class Run:
         most = processors()
         if self.settings.threads is not None:
             return min(self.settings.threads, most)
-        work = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
-        work += sum(system.workload for system in self.model.systems)
-        return min(max(work // WORTH_A_THREAD, 1), most)
+        rows = max([self.model.particle_count, *(block.row_count for block in self.model.blocks.values())])
+        rows += sum(system.workload for system in self.model.systems)
+        return min(max(rows // WORTH_A_THREAD, 1), most)
 
     def take_steps(self, count: int) -> None:
         """Take steps.
@@ -93,11 +93,11 @@ class Run:
     def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
         try:
-            return step(self.state, self.work, self.settings, self.threads)
+            return step(self.state, self.bound, self.settings, self.threads)
         except MemoryError as error:
             # what the step has taken is given back before the state is bound anew
             traceback.clear_frames(error.__traceback__)
-            del self.work
+            del self.bound
             self._restore_published(before)
             if isinstance(error, MemoryLimitError):
                 raise
@@ -119,12 +119,12 @@ class Run:
 
     def bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
-        self.work = SystemList(self.described, self.model, self.state, self.settings, self.grabs)
-        self.work.prepare(record_step)
+        self.bound = BoundSystems(self.described, self.model, self.state, self.settings, self.grabs)
+        self.bound.prepare(record_step)
 
-    def bound(self, kind: type[S]) -> S:
+    def system(self, kind: type[S]) -> S:
         """The system of a class; there must be one."""
-        return self.work.bound(kind)
+        return self.bound.get(kind)
 
     def take_model(self, model: Model) -> None:
         """Take another model of the same particles; `bind` has to follow."""
@@ -153,7 +153,7 @@ class Run:
         scale = (settings.substep / before[2].substep) ** 2
         if scale != 1.0:
             names = [name for system in model.systems for name in system.multipliers]
-            held = [*self.state.multipliers.values(), *map(self.state.parts.get, names)]
+            held = [*self.state.multipliers.values(), *map(self.state.system_arrays.get, names)]
             for values in (array for array in held if array is not None):
                 values *= values.dtype.type(scale)
         self.diagnostics = Diagnostics(model, settings)
@@ -177,22 +177,22 @@ class Run:
         found = self.scene.find("simulation", field, handle, Handle)
         return slice(found.particles.start, found.particles.stop)
 
-    def group_index(self, handle: object, field: str = "handle") -> int:
-        """Its number among the groups of the scene."""
+    def object_index(self, handle: object, field: str = "handle") -> int:
+        """Its index among the particle objects of the scene."""
         found = self.scene.find("simulation", field, handle, Handle)
-        return [group.name for group in self.scene.groups].index(found.name)
+        return [obj.name for obj in self.scene.particle_objects].index(found.name)
 
     def _recentre(self) -> None:
         """Move the origins of objects that have travelled far."""
         model, state = self.model, self.state
         away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
         for g in np.flatnonzero(away & ~model.anchored):
-            members = np.flatnonzero(model.groups == g)
+            members = np.flatnonzero(model.origin_index == g)
             points = state.x[members, :3].astype(np.float64)
             shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
             state.origins[g] += shift
             state.x[members, :3] = points - shift
-            for system in self.work.systems:
+            for system in self.bound.systems:
                 system.follow_origins()
 
     def _diverged(self, before: dict[str, np.ndarray]) -> None:
@@ -202,9 +202,9 @@ class Run:
         first = int(np.argmax(bad)) if bad.any() else 0
         object_name = next((name for name, members in model.object_ranges if first in members), "?")
         where = f"particle {first}: its position"
-        lost = [name for system in self.work.systems if (name := system.lost()) is not None]
-        if not bad.any() and lost:
-            object_name, where = lost[0], "its pose or velocity"
+        non_finite = [name for system in self.bound.systems if (name := system.non_finite()) is not None]
+        if not bad.any() and non_finite:
+            object_name, where = non_finite[0], "its pose or velocity"
         worst = self.diagnostics.worst_block(state)
         frame = state.frame + 1
         self._restore_published(before)
@@ -217,7 +217,7 @@ class Run:
     def _restore_published(self, before: dict[str, np.ndarray]) -> None:
         """Bring the solver back to the last step that the user has seen, with what lasted from it."""
         state, model = self.state, self.model
-        state.x[model.slots, :3] = state.positions - state.origins[model.groups][model.slots]
+        state.x[model.slots, :3] = state.positions - state.origins[model.origin_index][model.slots]
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
             values[...] = 0.0

@@ -15,8 +15,8 @@ from shinari.compute import Program
 from shinari.model.particles import Clock
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.model.system import System, Turns, begin_turns, conclude_turn, record
-from shinari.solver.schedule import SystemList
+from shinari.model.system import ContactPasses, System, begin_passes, conclude_pass, record
+from shinari.solver.bound_systems import BoundSystems
 
 PHASES = (
     "begin", "forces", "detect", "predict", "project", "contacts", "between", "overlap", "settle", "velocities",
@@ -25,46 +25,46 @@ PHASES = (
 """The phases in the order of a step; `System.record_<phase>` says what each is for.
 
 `begin` comes before the first substep, `check` and `end` after the last. An iteration is `project` and `contacts`, and
-then turns of `between`, `contacts` and `overlap`."""
+then passes of `between`, `contacts` and `overlap`."""
 
-# Contacts are solved in turns: what a collider gives to the lowest layer of a stack has to reach the others. There are
-# more turns while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a
+# Contacts are solved in passes: what a collider gives to the lowest layer of a stack has to reach the others. There are
+# more passes while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a
 # triangle out may push its neighbours in.
-ALONE, TURNS, MOST_TURNS = 2, 3, 6
+ALONE, PASSES, MOST_PASSES = 2, 3, 6
 TOLERATED = 0.02
 
 
-def step(state: State, work: SystemList, settings: Settings, threads: int) -> bool:
+def step(state: State, bound: BoundSystems, settings: Settings, threads: int) -> bool:
     """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
     time = state.frame * settings.dt
     ends = time + settings.substep * np.arange(1, settings.substeps + 1)
-    work.read(threads)
-    work.follow_changes()
-    for system in work.systems:
+    bound.read(threads)
+    bound.follow_changes()
+    for system in bound.systems:
         system.begin(time, ends)
-    if not work.advance(threads, record_step):
-        for system in work.systems:
+    if not bound.advance(threads, record_step):
+        for system in bound.systems:
             system.check()
         return False
     state.frame += 1
-    for system in work.systems:
+    for system in bound.systems:
         system.end()
     return True
 
 
 def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:
     """Record a step of all systems."""
-    turns = Turns.zeros(1, clock.precision)
+    passes = ContactPasses.zeros(1, clock.precision)
     record(p, systems, "begin")
     with p.loop(settings.substeps, index=(clock.substep, 0)):
         record(p, systems, "forces")
         record(p, systems, "detect")
         record(p, systems, "predict")
         p.copy(0, (clock.iteration, 0))
-        record_iteration(p, systems, turns, first=True)
+        record_iteration(p, systems, passes, first=True)
         if settings.iterations > 1:
             with p.loop(settings.iterations - 1, index=(clock.iteration, 0)):
-                record_iteration(p, systems, turns, first=False)
+                record_iteration(p, systems, passes, first=False)
         record(p, systems, "settle")
         record(p, systems, "velocities")
         record(p, systems, "restitution")
@@ -73,16 +73,16 @@ def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: S
     record(p, systems, "end")
 
 
-def record_iteration(p: Program, systems: Sequence[System], turns: Turns, first: bool) -> None:
-    """Record an iteration: all constraints once, then the contacts in turns."""
+def record_iteration(p: Program, systems: Sequence[System], passes: ContactPasses, first: bool) -> None:
+    """Record an iteration: all constraints once, then the contacts in passes."""
     record(p, systems, "project", first)
     solves_contacts = sum(system.solves_contacts for system in systems)
     if not solves_contacts and not any(system.repeated for system in systems):
         return
-    p.serial(begin_turns, turns)
+    p.serial(begin_passes, passes)
     record(p, systems, "contacts", first)
-    with p.repeat(MOST_TURNS - 1, until=(turns.done, 0)):
+    with p.repeat(MOST_PASSES - 1, until=(passes.done, 0)):
         record(p, systems, "between")
         record(p, systems, "contacts", False)
-        record(p, systems, "overlap", turns)
-        p.serial(conclude_turn, turns, TURNS if solves_contacts > 1 else ALONE, TOLERATED)
+        record(p, systems, "overlap", passes)
+        p.serial(conclude_pass, passes, PASSES if solves_contacts > 1 else ALONE, TOLERATED)

@@ -118,7 +118,7 @@ def _reaction(sim: Simulation) -> np.ndarray:
     """Force of the pins on their rows [N], (3,)."""
     block = sim.model.blocks["distance"]
     pairs = np.empty_like(block.indices)
-    pairs[block.places] = block.indices
+    pairs[block.added_index] = block.indices
     ends = sim.state.x[pairs, :3].astype(np.float64)
     along = ends[:, 1] - ends[:, 0]
     pull = sim.forces("distance")[:, None] * along / np.linalg.norm(along, axis=1)[:, None]

@@ -58,21 +58,21 @@ class Case:
         """Triangles of all sheets, by global particles, (F, 3)."""
         parts = [np.zeros((0, 3), np.int64)]
         start = 0
-        for group in self.scene.groups:
-            if group.faces is not None:
-                parts.append(group.faces.astype(np.int64) + start)
-            start += len(group.positions)
+        for obj in self.scene.particle_objects:
+            if obj.faces is not None:
+                parts.append(obj.faces.astype(np.int64) + start)
+            start += len(obj.positions)
         return np.concatenate(parts)
 
     def segments(self) -> np.ndarray:
         """Segments of all ropes, by global particles, (S, 2)."""
         parts = [np.zeros((0, 2), np.int64)]
         start = 0
-        for group in self.scene.groups:
-            if group.kind == "rope":
-                first = start + np.arange(len(group.positions) - 1)
+        for obj in self.scene.particle_objects:
+            if obj.kind == "rope":
+                first = start + np.arange(len(obj.positions) - 1)
                 parts.append(np.stack([first, first + 1], axis=1))
-            start += len(group.positions)
+            start += len(obj.positions)
         return np.concatenate(parts)
 
     def in_solids(self, sim: Simulation) -> list[tuple[np.ndarray, SignedDistance]]:

@@ -101,7 +101,7 @@ def block(precision: str) -> Iterator[Measurement]:
                 sim.step()
             flow = sim.model.plastic_rows[0]
             start = sim.model.blocks[flow.block].parameters[flow.rows, :9].reshape(-1, 3, 3).astype(np.float64)
-            rest = sim.state.parts[flow.name].reshape(-1, 3, 3).astype(np.float64)
+            rest = sim.state.system_arrays[flow.name].reshape(-1, 3, 3).astype(np.float64)
             plastic = np.linalg.inv(np.linalg.inv(start) @ rest)
             case = f"{model}, y = {strain:g}"
             # within a step the path is straight: halfway between two stretches the volume is not quite kept
@@ -175,7 +175,9 @@ def energy(precision: str) -> Iterator[Measurement]:
             else:
                 flow = sim.model.plastic_rows[0]
                 given = sim.model.blocks[flow.block].parameters[flow.rows, flow.columns]
-                change = np.divide(sim.state.parts[flow.name], given, out=np.ones(given.shape), where=given != 0.0)
+                change = np.divide(
+                    sim.state.system_arrays[flow.name], given, out=np.ones(given.shape), where=given != 0.0
+                )
                 yield at_least(
                     f"largest change of a rest shape, {case}",
                     0.02,

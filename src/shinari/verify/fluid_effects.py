@@ -47,7 +47,7 @@ def _free(points: np.ndarray, precision: str, material: FluidMaterial, **options
 
 def _fluid(sim: Simulation) -> Fluid:
     """The fluid with its lists, before a step, at rest."""
-    fluid = sim._work.bound(Fluid)
+    fluid = sim._bound.get(Fluid)
     fluid.measured(1)
     fluid.rows.v[:], fluid.rows.gradient[:] = 0.0, 0.0
     return fluid

@@ -10,10 +10,10 @@ from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.compute.program import run_recorded
 from shinari.geometry.motion import Oscillation
-from shinari.scene.fluid_material import KERNELS, FluidMaterial
+from shinari.scene.fluid_material import SMOOTHING_KERNELS, FluidMaterial
 from shinari.scene.handle import Handle
 from shinari.shapes.box import Box
-from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.smoothing import Smoothing, slope, weight
 from shinari.systems.fluid.system import Fluid
 from shinari.verify.fluid_scenes import SPLISH, SUBSTEPS, G, block, level, sheet, speed, still, tank
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
@@ -34,16 +34,16 @@ def lattice_sums(precision: str) -> Iterator[Measurement]:
     moments = {2.0: -0.956, 3.0: -0.990}
     for support, sums in printed.items():
         for name, density in sums.items():
-            kernel = KERNELS.index(name)
+            kernel = SMOOTHING_KERNELS.index(name)
             smoothing = Smoothing(kernel, 3, 1.0, support)
             r = np.linalg.norm(smoothing.lattice(), axis=1)
             total = float(_each(weight, kernel, r / support, precision).sum()) * smoothing.normalised(0)
             yield equal(f"{name}, sum of W, support {support:g}", density, total, absolute=6e-5,
                         theory="the last printed digit, and rounding")  # fmt: skip
-        smoothing = Smoothing(KERNELS.index("poly6"), 3, 1.0, support)
+        smoothing = Smoothing(SMOOTHING_KERNELS.index("poly6"), 3, 1.0, support)
         r = np.linalg.norm(smoothing.lattice(), axis=1)
         r = r[r > 0.0]
-        slopes = _each(slope, smoothing.kernel, r / support, precision) * smoothing.normalised(1) / support**2
+        slopes = _each(slope, smoothing.kernel_id, r / support, precision) * smoothing.normalised(1) / support**2
         yield equal(f"first moment of the spiky gradient, support {support:g}", moments[support],
                     float(slopes @ r**2) / 3.0, absolute=6e-4, theory="the last printed digit")  # fmt: skip
 
@@ -56,7 +56,7 @@ def normalisation(precision: str) -> Iterator[Measurement]:
     q = np.concatenate([0.25 * (nodes + 1.0), 0.75 + 0.25 * nodes])
     weights = 0.25 * np.concatenate([weights, weights])
     allowed = 100.0 * roundoff(precision)
-    for kernel, name in enumerate(KERNELS):
+    for kernel, name in enumerate(SMOOTHING_KERNELS):
         for dimensions, shell in ((2, 2.0 * math.pi * q), (3, 4.0 * math.pi * q**2)):
             smoothing = Smoothing(kernel, dimensions, 1.0, 2.0)
             size = 2.0**dimensions
@@ -71,7 +71,7 @@ def normalisation(precision: str) -> Iterator[Measurement]:
 @check("a lattice has its rest density", "relative density: 1 in the middle of a lattice of the rest spacing")
 def calibration(precision: str) -> Iterator[Measurement]:
     """Weightless lattices: density in the middle, and how far a second moves them."""
-    for kernel in KERNELS:
+    for kernel in SMOOTHING_KERNELS:
         for dimensions, support in ((3, 2.0), (3, 3.0), (2, 2.4)):
             spacing = 0.013
             points = block((7, 7, 7), spacing) if dimensions == 3 else sheet((9, 9), spacing)
@@ -98,7 +98,7 @@ def _floating(points: np.ndarray, spacing: float, precision: str, **fluid: Any) 
 @check("a density solve keeps the momentum", _MACKLIN + "equation 12: symmetric, sum m dp = 0; of one fluid and of two")
 def momenta(precision: str) -> Iterator[Measurement]:
     """One iteration on a compressed random cloud: sum m dx over sum |m dx|, and the same of m x cross dx."""
-    for kernel in KERNELS:
+    for kernel in SMOOTHING_KERNELS:
         for densities in ((1000.0,), (1000.0, 250.0)):
             rng = np.random.default_rng(4)
             spacing, scene = 0.02, Scene(gravity=(0, 0, 0))
@@ -110,7 +110,7 @@ def momenta(precision: str) -> Iterator[Measurement]:
             sim = Simulation(scene, precision=precision, threads=1, substeps=1)
             x = sim.state.x
             before, m = x[:, :3].astype(float), 1.0 / x[:, 3].astype(float)
-            fluid = sim._work.bound(Fluid)
+            fluid = sim._bound.get(Fluid)
             assert fluid is not None
             fluid.begin(0.0, np.array([sim.settings.dt]))
             run_recorded(fluid.record_project, True)
@@ -189,7 +189,7 @@ _PARTS = 0.25, 0.5, 0.75
 def _pressures_over_depth(sim: Simulation, counts: tuple[int, int, int], spacing: float, density: float) -> list[float]:
     """Mean pressure of a layer over that of hydrostatics, at parts of the depth, a support away from the walls."""
     x, pressures = np.array(sim.positions("fluid"), float) / spacing, np.array(sim.pressures("fluid"), float)
-    sampling = sim.scene.groups[0].sampling
+    sampling = sim.scene.particle_objects[0].sampling
     assert sampling is not None
     reach = sampling.support
     inner = (x[:, 0] > reach) & (x[:, 0] < counts[0] - reach)
@@ -211,7 +211,7 @@ def energy(precision: str) -> Iterator[Measurement]:
         "1/60 s, 20 x 1": SUBSTEPS, "1/60 s, 4 x 3": {"dt": 1 / 60, "substeps": 4, "iterations": 3},
     }  # fmt: skip
     for name, settings in steps.items():
-        for kernel in KERNELS if precision == "float32" else KERNELS[:1]:
+        for kernel in SMOOTHING_KERNELS if precision == "float32" else SMOOTHING_KERNELS[:1]:
             spacing, scene = 0.02, Scene()
             tank(scene, (0.48, 0.8, 0.12))
             scene.add_fluid(block((10, 16, 6), spacing), spacing=spacing, kernel=kernel, name="fluid")

@@ -189,7 +189,7 @@ def rest(precision: str) -> Iterator[Measurement]:
     yield at_most(
         f"99th percentile of the ways {name}", 0.1, float(np.percentile(moved, 99)) / _RADIUS, theory="no creep"
     )
-    radii = scene.groups[0].radii
+    radii = scene.particle_objects[0].radii
     x = sim.positions(sand).astype(np.float64)
     pairs = PairFinder(radii).find(x, 0.0, 1)
     gaps = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1) / radii[pairs].sum(axis=1)

@@ -115,7 +115,7 @@ def stack(precision: str) -> Iterator[Measurement]:
         float(np.sqrt((sim.state.velocities.astype(np.float64) ** 2).sum(axis=1).mean())),
         theory="at rest",
     )
-    centres = np.array([sim.positions(group.name)[40, 1] for group in case.scene.groups], np.float64)
+    centres = np.array([sim.positions(obj.name)[40, 1] for obj in case.scene.particle_objects], np.float64)
     least = float(np.diff(centres).min()) / case.gap
     yield at_least(
         "least distance of the middles of neighbouring sheets over thickness",

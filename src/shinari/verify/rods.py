@@ -254,7 +254,7 @@ def iterations(precision: str) -> Iterator[Measurement]:
             rod.clamp(0)
             sim = small(scene, precision, dt=h, substeps=1, iterations=count)
             spin = 0.1
-            sim.state.parts["rods/spins"][1] = [0.0, -spin, 0.0]
+            sim.state.system_arrays["rods/spins"][1] = [0.0, -spin, 0.0]
             sim.step()
             inertia = 2.0 * material.density * material.second_moment * 0.1
             if solver == "iterative":  # which adds that of the points, m l^2 / 4
@@ -314,7 +314,7 @@ def _thrown(precision: str, closed: bool, h: float) -> tuple[Simulation, RodHand
 
 def _predicted(sim: Simulation, rod: RodHandle, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Third axes and spins of the frames of a free rod after h without any row: symmetric tops, B = 2 A."""
-    q, spins = sim.frames(rod).astype(np.float64), sim.state.parts["rods/spins"].astype(np.float64)
+    q, spins = sim.frames(rod).astype(np.float64), sim.state.system_arrays["rods/spins"].astype(np.float64)
     q /= np.linalg.norm(q, axis=1, keepdims=True)
     up = _axes(q)
     own = -(spins * up).sum(axis=1, keepdims=True)
@@ -331,7 +331,7 @@ def _axes(q: np.ndarray) -> np.ndarray:
 
 def _angular_impulse(sim: Simulation, rod: RodHandle, axes: np.ndarray, spins: np.ndarray) -> np.ndarray:
     """Sum of I (w - spins) over the frames, I with the third axes given [kg m^2/s], (3,)."""
-    change = sim.state.parts["rods/spins"].astype(np.float64) - spins
+    change = sim.state.system_arrays["rods/spins"].astype(np.float64) - spins
     x = rod.positions
     after = np.roll(x, -1, axis=0)[: len(axes)]
     lengths = np.linalg.norm(after - x[: len(axes)], axis=1)[:, None]

@@ -61,7 +61,7 @@ def momenta(precision: str) -> Iterator[Measurement]:
             x, m = sim.state.x, 1.0 / sim.state.x[:, 3].astype(float)
             x[:, :3] += spread * rng.normal(size=points.shape)
             before = x[:, :3].astype(float)
-            run_recorded(sim._work.bound(ShapeMatchingSystem).record_project, True)
+            run_recorded(sim._bound.get(ShapeMatchingSystem).record_project, True)
             displacement, about = x[:, :3] - before, before - m @ before / m.sum()
             reach, size = float(np.abs(before).max()), float(m @ np.linalg.norm(displacement, axis=1))
             written = 4.0 * math.sqrt(len(m)) * roundoff(precision) * m.max() * reach / size
@@ -118,7 +118,7 @@ def top(precision: str) -> Iterator[Measurement]:
         crossings, last, worst = [], 10.0, 0.0
         while sim.time < 3.2:
             sim.step()
-            axes = rotation_matrix(sim.state.parts["lumps/rotations"][0])
+            axes = rotation_matrix(sim.state.system_arrays["lumps/rotations"][0])
             middle = float((axes.T @ sim.angular_momentum())[1]) / 2.0
             if middle * last < 0.0:
                 crossings.append(sim.time - sim.settings.dt * middle / (middle - last))

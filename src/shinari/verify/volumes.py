@@ -51,13 +51,13 @@ def laplace(precision: str) -> Iterator[Measurement]:
     for radius, compliance, ratio in _BALLOONS:
         sim, balloon = _blown(precision, radius, compliance, ratio)
         x = sim.positions(balloon).astype(np.float64)
-        faces = sim.scene.groups[0].faces
+        faces = sim.scene.particle_objects[0].faces
         assert faces is not None
         area = float(face_normals_areas(x, faces)[1].sum())
         block = sim.model.blocks["distance"]
         ends = x[np.argsort(sim.model.slots)][block.indices]
         lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
-        tension = float((sim.forces("distance")[block.places] * lengths).sum()) / (2.0 * area)
+        tension = float((sim.forces("distance")[block.added_index] * lengths).sum()) / (2.0 * area)
         size = 3.0 * sim.volume(balloon) / area
         case = f"{radius:g} m, {compliance:g} m/N, {ratio:g} V0"
         grain = roundoff(precision) * size * _DENSITY / sim.settings.substep**2

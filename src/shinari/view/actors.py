@@ -12,7 +12,7 @@ from shinari.errors import require
 from shinari.geometry.topology import boundary_edges
 from shinari.geometry.vertex_normals import vertex_normals
 from shinari.io.fluid_mesh import fluid_mesh
-from shinari.io.results import Frame, Layout, Part, body_color, part_color
+from shinari.io.results import DrawnPart, Frame, Layout, body_color, part_color
 from shinari.view.camera import body_matrix
 from shinari.view.geometry import SIDES, tube_faces, tube_vertices
 
@@ -87,7 +87,7 @@ class Surface:
 class Sheet:
     """A part of triangles: cloth, the surface of a soft body."""
 
-    def __init__(self, plotter: Any, part: Part, layout: Layout, first: Frame, color: Any) -> None:
+    def __init__(self, plotter: Any, part: DrawnPart, layout: Layout, first: Frame, color: Any) -> None:
         self._part, self._varying = part, layout.varying.get(part.name)
         faces = np.asarray(part.faces, np.int64)
         closed = len(boundary_edges(faces)) == 0
@@ -116,7 +116,7 @@ class Sheet:
 class Tube:
     """A part that is a line: rope, rod."""
 
-    def __init__(self, plotter: Any, part: Part, layout: Layout, first: Frame, color: Any, radius: float) -> None:
+    def __init__(self, plotter: Any, part: DrawnPart, layout: Layout, first: Frame, color: Any, radius: float) -> None:
         self._part, self._varying, self._radius = part, layout.varying.get(part.name), radius
         self._surface = Surface(plotter, tube_faces(part.point_count), color)
 
@@ -137,7 +137,9 @@ class Tube:
 class Balls:
     """A part of points: particles, grains, a fluid. Each is a sphere, drawn by its outline and its depth."""
 
-    def __init__(self, plotter: Any, part: Part, layout: Layout, color: Any, radius: float, fastest: float) -> None:
+    def __init__(
+        self, plotter: Any, part: DrawnPart, layout: Layout, color: Any, radius: float, fastest: float
+    ) -> None:
         pyvista = require("pyvista", "render")
         from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
 
@@ -182,7 +184,7 @@ class Balls:
 class FluidSurface:
     """A fluid drawn by the surface around its particles, another mesh in each frame."""
 
-    def __init__(self, plotter: Any, part: Part, layout: Layout, color: Any) -> None:
+    def __init__(self, plotter: Any, part: DrawnPart, layout: Layout, color: Any) -> None:
         self._part, self._layout = part, layout
         self._surface = Surface(plotter, np.zeros((0, 3), np.int64), color)
         self._surface.actor.prop.specular = 0.6

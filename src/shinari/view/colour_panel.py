@@ -3,8 +3,8 @@
 from typing import Any
 
 from shinari.view.colours import ANCHORS, MEASURED_MODES, MODES, UNITS, Colouring, modes_of
+from shinari.view.live_player import Runner
 from shinari.view.page import Page
-from shinari.view.runner import Runner
 
 
 def add_colour_panel(page: Page) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import FileError, SceneError, require
-from shinari.io.cache import Cache
 from shinari.io.results import MEASURES
+from shinari.io.run_reader import Cache
 from shinari.partial_files import check_target, discard, publish, reason, reserve
 
 CURVES = ("energy", "momentum", "residual", "strain")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shinari.io.fluid_mesh import fluid_mesh
-from shinari.io.results import Frame, Layout, Part
+from shinari.io.results import DrawnPart, Frame, Layout
 from shinari.view.geometry import SIDES, coloured_mesh, icosphere, tube_faces, tube_vertices
 
 MOST_SPHERES = 4000
@@ -102,7 +102,9 @@ class Surface:
 class Skin(ABC):
     """A part that is drawn by a surface, which loses what tears."""
 
-    def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
+    def __init__(
+        self, scene: Any, name: str, part: DrawnPart, layout: Layout, first: Frame, color: Color, add: Register
+    ):
         self._part, self._varying = part, layout.varying.get(part.name)
         self._drawn = self._left(first)
         self.surface = Surface(scene, name, self._vertices(first), self._faces(self._drawn), color, add)
@@ -168,7 +170,7 @@ class Balls:
         self,
         scene: Any,
         name: str,
-        part: Part,
+        part: DrawnPart,
         layout: Layout,
         first: Frame,
         color: Color,
@@ -234,7 +236,9 @@ class FluidSurface:
 
     surface = None
 
-    def __init__(self, scene: Any, name: str, part: Part, layout: Layout, first: Frame, color: Color, add: Register):
+    def __init__(
+        self, scene: Any, name: str, part: DrawnPart, layout: Layout, first: Frame, color: Color, add: Register
+    ):
         self._part, self._layout = part, layout
         vertices, faces = self._mesh_of(first)
         self._node = scene.add_mesh_simple(name, vertices, faces, color=color, side="double")

@@ -21,10 +21,10 @@ from shinari.io.results import Frame
 from shinari.scene.handle import BodyHandle, Handle
 from shinari.systems.grabs.queries import Grab
 from shinari.view.hulls import Hulls
+from shinari.view.live_player import Runner
 from shinari.view.page import Page
 from shinari.view.picking import hit_point, nearest_particle
 from shinari.view.pin_marks import PinMarks
-from shinari.view.runner import Runner
 from shinari.view.stage import THIN, Node, Stage
 
 MODES = ("grab", "pin")
@@ -334,7 +334,7 @@ class Drag:
             point = position + rotation_matrix(rotation) @ self._local
             self._grab = simulation.grab(held, point=point, **spring(mass))
         elif index not in simulation.pinned(held):
-            group = next(group for group in simulation.scene.groups if group.name == held.name)
+            group = next(group for group in simulation.scene.particle_objects if group.name == held.name)
             mass = float(group.masses[index] if group.kind in LOOSE else group.masses.sum())
             self._grab = simulation.grab(held, index, **spring(mass))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from shinari.errors import require
 from shinari.io.frame_queue import frame_of_record
-from shinari.io.results import Layout, Part
+from shinari.io.results import DrawnPart, Layout
 
 
 def write_html(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
@@ -70,7 +70,7 @@ def _record(server: Any, layout: Layout, frames: np.ndarray) -> str:
     return recorder.as_html()
 
 
-def _fastest(part: Part, frames: np.ndarray) -> float:
+def _fastest(part: DrawnPart, frames: np.ndarray) -> float:
     """Largest speed of a part in a run [m/s]."""
     squares = [np.square(frame["velocities"][part.start : part.stop]).sum(axis=1).max(initial=0.0) for frame in frames]
     return max(float(np.sqrt(np.nanmax(squares))), 1e-9)

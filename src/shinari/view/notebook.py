@@ -10,10 +10,10 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.errors import SceneError
-from shinari.io.cache import Cache
+from shinari.io.run_reader import Cache
+from shinari.view.live_player import Runner
 from shinari.view.page import Loaded, Page, Source
 from shinari.view.playback import Playback
-from shinari.view.runner import Runner
 from shinari.view.server import page_address, serve
 from shinari.view.sources import offered
 
@@ -56,7 +56,7 @@ def show(
 
     Args:
         what: A simulation, which from then on belongs to the viewer (see `Runner.do`); a scene, to be simulated with
-            default settings; a run that was opened with `shinari.io.cache.open_cache`; or the path of a scene file
+            default settings; a run that was opened with `shinari.io.run_reader.open_cache`; or the path of a scene file
             or of a run.
         playing: Whether it runs by itself.
         height: Height of the frame in a notebook [px].

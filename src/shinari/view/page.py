@@ -22,9 +22,9 @@ from shinari.api.scene import Scene
 from shinari.check import short
 from shinari.errors import SceneError, ShinariError
 from shinari.io.results import Frame, Layout
+from shinari.view.live_player import Runner
 from shinari.view.playback import Playback
 from shinari.view.player import FRAME_PERIOD
-from shinari.view.runner import Runner
 from shinari.view.stage import VIEW_ANGLE, Stage
 
 PANELS = ("transport", "grab", "sliders", "colour_panel", "plots")

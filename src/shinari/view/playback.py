@@ -19,7 +19,7 @@ class Playback(Player):
     """Plays a cache at the times of its frames; at the end it stops.
 
     Args:
-        cache: What `shinari.io.cache.open_cache` gives, with one frame at least.
+        cache: What `shinari.io.run_reader.open_cache` gives, with one frame at least.
         playing: Whether it starts by itself.
 
     Attributes:

@@ -15,8 +15,8 @@ import numpy as np
 from shinari.api.simulation import Simulation
 from shinari.io.frames import measures_of
 from shinari.io.results import MEASURES
+from shinari.view.live_player import Runner
 from shinari.view.page import Page
-from shinari.view.runner import Runner
 
 PERIOD = 0.25
 """Least time between two points of a curve [s of real time]."""

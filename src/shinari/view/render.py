@@ -12,9 +12,9 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import FileError, SceneError, require
-from shinari.io.cache import Cache, open_cache
 from shinari.io.frame_queue import frame_of_record
 from shinari.io.results import Frame, Layout
+from shinari.io.run_reader import Cache, open_cache
 from shinari.partial_files import check_target, discard, publish, reason, reserve
 from shinari.view import video
 from shinari.view.camera import Camera

@@ -14,9 +14,9 @@ from typing import Any
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.model.settings import METHODS, SWEEPS, Settings
+from shinari.view.live_player import Runner
 from shinari.view.page import Page
 from shinari.view.parameters import AIR_DAMPING, Parameter, parameters_of
-from shinari.view.runner import Runner
 
 MOST_SUBSTEPS, MOST_ITERATIONS = 100, 50
 """Ends of the sliders, unless the scene begins with more."""
@@ -181,7 +181,7 @@ class Sliders:
 def alike(scene: Scene) -> dict[Any, tuple[list[str], Any]]:
     """Names of the objects of each kind and material, and the material, in the order of the scene."""
     found: dict[Any, tuple[list[str], Any]] = {}
-    for group in scene.groups:
+    for group in scene.particle_objects:
         if group.material is not None:
             found.setdefault((group.kind, group.material), ([], group.material))[0].append(group.name)
     return found

@@ -16,9 +16,9 @@ from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.errors import FileError, SceneError
 from shinari.io.scene_file import DEFAULT, demo_scenes
+from shinari.view.live_player import Runner
 from shinari.view.page import Loaded, Source
 from shinari.view.playback import Playback
-from shinari.view.runner import Runner
 
 CACHES = (".npz", ".npy", ".vtkhdf")
 """Extensions of runs that can be played again; .npy is what a run leaves of an .npz when it is killed."""
@@ -94,7 +94,7 @@ def scene_file_source(path: Path, *, playing: bool = True, surface: bool = False
 
 def cache_source(path: Path, *, playing: bool = True) -> Source:
     """A run that was written to a file, .npz or .vtkhdf."""
-    from shinari.io.cache import open_cache
+    from shinari.io.run_reader import open_cache
 
     return lambda: Loaded(Playback(open_cache(path), playing=playing))
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from shinari.view.live_player import Runner
 from shinari.view.page import Page
 from shinari.view.playback import Playback
-from shinari.view.runner import Runner
 
 SPEEDS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 """Choices of how fast time goes, as multiples of real time."""

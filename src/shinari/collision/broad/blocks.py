@@ -48,31 +48,31 @@ class Starts(Record):
     first = Field(np.int64)
 
 
-class Turn(Record):
-    """One row: numbers of rows, blocks and colours, and the colour whose turn it is."""
+class CurrentColour(Record):
+    """One row: numbers of rows, blocks and colours, and the colour that is solved now."""
 
     rows = Field(np.int64)
     block = Field(np.int64, doc="rows in a block")
     blocks = Field(np.int64)
     colours = Field(np.int64)
     edges = Field(np.int64, doc="colours and one")
-    colour = Field(np.int64, doc="the colour whose turn it is")
+    colour = Field(np.int64, doc="the colour that is solved now")
     first = Field(np.int64, doc="its first block in the order")
     count = Field(np.int64, doc="its blocks")
 
 
 @function
-def rows_of_block(k, blocks, turn):
-    """First row, and last row + 1, of block k of the colour whose turn it is."""
-    begin = blocks.order[turn.first[0] + k] * turn.block[0]
-    return begin, min(begin + turn.block[0], turn.rows[0])
+def rows_of_block(k, blocks, current):
+    """First row, and last row + 1, of block k of the colour that is solved now."""
+    begin = blocks.order[current.first[0] + k] * current.block[0]
+    return begin, min(begin + current.block[0], current.rows[0])
 
 
 @kernel
-def count_blocks(_, turn: Turn):
+def count_blocks(_, current: CurrentColour):
     """Blocks that the rows fill."""
-    turn.blocks[0] = (turn.rows[0] + turn.block[0] - 1) // turn.block[0]
-    turn.colours[0] = 0
+    current.blocks[0] = (current.rows[0] + current.block[0] - 1) // current.block[0]
+    current.colours[0] = 0
 
 
 @kernel
@@ -87,10 +87,10 @@ def first_fit(rows_type: type[Record]) -> Kernel:
     width = rows_type.fields["points"].shape[0]
 
     @kernel
-    def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, turn: Turn):
+    def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, current: CurrentColour):
         one, extra, most = np.uint64(1), COLOURS, 0
-        for b in range(turn.blocks[0]):
-            begin, end = b * turn.block[0], min((b + 1) * turn.block[0], turn.rows[0])
+        for b in range(current.blocks[0]):
+            begin, end = b * current.block[0], min((b + 1) * current.block[0], current.rows[0])
             seen = np.uint64(0)
             for r in range(begin, end):
                 for k in range(width):
@@ -109,38 +109,38 @@ def first_fit(rows_type: type[Record]) -> Kernel:
                         claims.taken[rows.points[r, k]] |= bit
             blocks.colour[b] = colour
             most = max(most, colour + 1)
-        turn.colours[0], turn.edges[0] = most, most + 1
+        current.colours[0], current.edges[0] = most, most + 1
 
     return fit_blocks
 
 
 @kernel
-def order_blocks(_, blocks: Blocks, starts: Starts, turn: Turn):
+def order_blocks(_, blocks: Blocks, starts: Starts, current: CurrentColour):
     """Sort the blocks by colour; within a colour they keep their order."""
-    for c in range(turn.colours[0] + 1):
+    for c in range(current.colours[0] + 1):
         starts.first[c] = 0
-    for b in range(turn.blocks[0]):
+    for b in range(current.blocks[0]):
         starts.first[blocks.colour[b]] += 1
     total = 0
-    for c in range(turn.colours[0] + 1):
+    for c in range(current.colours[0] + 1):
         count = starts.first[c]
         starts.first[c] = total
         total += count
-    for b in range(turn.blocks[0]):
+    for b in range(current.blocks[0]):
         colour = blocks.colour[b]
         blocks.order[starts.first[colour]] = b
         starts.first[colour] += 1
-    for c in range(turn.colours[0], 0, -1):
+    for c in range(current.colours[0], 0, -1):
         starts.first[c] = starts.first[c - 1]
     starts.first[0] = 0
 
 
 @kernel
-def take_turn(_, starts: Starts, turn: Turn):
-    """It is the turn of a colour."""
-    colour = turn.colour[0]
-    turn.first[0] = starts.first[colour]
-    turn.count[0] = starts.first[colour + 1] - turn.first[0]
+def take_colour(_, starts: Starts, current: CurrentColour):
+    """Go on to the next colour."""
+    colour = current.colour[0]
+    current.first[0] = starts.first[colour]
+    current.count[0] = starts.first[colour + 1] - current.first[0]
 
 
 class BlockColours:
@@ -152,7 +152,7 @@ class BlockColours:
         block: Rows in a block.
 
     Attributes:
-        turn: Numbers of rows, blocks and colours.
+        current: Numbers of rows, blocks and colours.
         blocks: The blocks.
         starts: Where each colour starts.
     """
@@ -160,27 +160,27 @@ class BlockColours:
     def __init__(self, rows: Record, claims: Claims, block: int) -> None:
         precision = rows.precision
         self._rows, self._claims = rows, claims
-        self.turn = Turn.zeros(1, precision)
-        self.turn.block[0] = block
+        self.current = CurrentColour.zeros(1, precision)
+        self.current.block[0] = block
         self.blocks, self.starts = Blocks.zeros(64, precision), Starts.zeros(2 * COLOURS, precision)
 
     def record_colour(self, p: Program, count: Cell) -> None:
         """Record the colouring of the first `count` rows."""
-        turn = self.turn
-        p.copy(count, (turn.rows, 0))
-        p.serial(count_blocks, turn)
-        p.require(self.blocks, (turn.blocks, 0))
+        current = self.current
+        p.copy(count, (current.rows, 0))
+        p.serial(count_blocks, current)
+        p.require(self.blocks, (current.blocks, 0))
         p.launch(release_claims, self._claims, count=len(self._claims), grain=8192)
-        p.serial(first_fit(type(self._rows)), self._rows, self._claims, self.blocks, turn)
-        p.require(self.starts, (turn.edges, 0))
-        p.serial(order_blocks, self.blocks, self.starts, turn)
+        p.serial(first_fit(type(self._rows)), self._rows, self._claims, self.blocks, current)
+        p.require(self.starts, (current.edges, 0))
+        p.serial(order_blocks, self.blocks, self.starts, current)
 
     def record_sweep(self, p: Program, sweep: Kernel, *records: Any) -> None:
         """Record a launch for the blocks of each colour, one colour after another.
 
-        The kernel gets the number of the block within its colour, `blocks`, `turn` and the given records.
+        The kernel gets the number of the block within its colour, `blocks`, `current` and the given records.
         """
-        turn = self.turn
-        with p.loop((turn.colours, 0), index=(turn.colour, 0)):
-            p.serial(take_turn, self.starts, turn)
-            p.launch(sweep, self.blocks, turn, *records, count=(turn.count, 0), grain=SHARE)
+        current = self.current
+        with p.loop((current.colours, 0), index=(current.colour, 0)):
+            p.serial(take_colour, self.starts, current)
+            p.launch(sweep, self.blocks, current, *records, count=(current.count, 0), grain=SHARE)

@@ -32,8 +32,8 @@ FEWEST_ENTRIES = 4096
 BUCKETS = 1024
 # No side of the table is shorter: the cells before, at and after one are three entries.
 FEWEST = 3
-# The points are counted in parts: one for each SHARE points, and no more than MOST_PARTS.
-SHARE, MOST_PARTS = 4096, 32
+# The points are counted in chunks: one for each CHUNK points, and no more than MOST_CHUNKS.
+CHUNK, MOST_CHUNKS = 4096, 32
 # Levels of radii: those of a level differ by a factor of two, and the finest has all that are smaller.
 MOST_LEVELS = 10
 INFINITY = np.float32(np.inf)
@@ -77,7 +77,7 @@ class Extent(Record):
     """One row: how many points there are, and where."""
 
     points = Field(np.int64)
-    parts = Field(np.int64)
+    chunks = Field(np.int64)
     low = Field(np.float64, 3, unit="m", doc="corner where the cells start")
     high = Field(np.float64, 3, unit="m")
     largest = Field(np.float64, unit="m", doc="largest radius")
@@ -89,8 +89,8 @@ class Extent(Record):
     lost = Field(np.int64, doc="whether the points are spread over more cells than can be numbered")
 
 
-class Parts(Record):
-    """What each part of the points has counted."""
+class Chunks(Record):
+    """What each chunk of the points has counted."""
 
     low = Field(real, 3)
     high = Field(real, 3)
@@ -114,44 +114,44 @@ class Moved(Record):
 
 
 @function(fastmath=AS_WRITTEN)
-def share_of(count, part, parts):
-    """First item of a part when a count of them is divided evenly."""
-    return count * part // parts
+def first_of_chunk(count, chunk, chunks):
+    """First item of a chunk when a count of them is divided evenly."""
+    return count * chunk // chunks
 
 
 @kernel(fastmath=AS_WRITTEN)
-def divide_points(_, extent: Extent, share: np.int64):
-    """Into how many parts the points are divided."""
-    extent.parts[0] = min(max(extent.points[0] // share, 1), MOST_PARTS) if extent.points[0] > 0 else 0
+def divide_points(_, extent: Extent, least: np.int64):
+    """Into how many chunks the points are divided."""
+    extent.chunks[0] = min(max(extent.points[0] // least, 1), MOST_CHUNKS) if extent.points[0] > 0 else 0
     extent.lost[0] = 0
 
 
 @kernel(fastmath=AS_WRITTEN)
-def find_bounds(t, points: Points, parts: Parts, extent: Extent):
-    """Smallest and largest coordinates and largest radius of a part; a NaN does not count."""
+def find_bounds(t, points: Points, chunks: Chunks, extent: Extent):
+    """Smallest and largest coordinates and largest radius of a chunk; a NaN does not count."""
     x0, y0, z0, x1, y1, z1, largest = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, np.float32(0.0)
     count = extent.points[0]
-    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+    for i in range(first_of_chunk(count, t, extent.chunks[0]), first_of_chunk(count, t + 1, extent.chunks[0])):
         x, y, z, w = points.at[i]
         x0, y0, z0 = x if x < x0 else x0, y if y < y0 else y0, z if z < z0 else z0
         x1, y1, z1 = x if x > x1 else x1, y if y > y1 else y1, z if z > z1 else z1
         largest = w if w > largest else largest
-    parts.low[t] = x0, y0, z0
-    parts.high[t] = x1, y1, z1
-    parts.largest[t, 0] = largest
+    chunks.low[t] = x0, y0, z0
+    chunks.high[t] = x1, y1, z1
+    chunks.largest[t, 0] = largest
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)
-def join_bounds(_, parts: Parts, extent: Extent, levels: Levels):
+def join_bounds(_, chunks: Chunks, extent: Extent, levels: Levels):
     """Bounds of all points, and which radii belong to which level."""
     extent.largest[0] = 0.0
     for k in range(3):
         extent.low[0, k], extent.high[0, k] = np.inf, -np.inf
-    for t in range(extent.parts[0]):
+    for t in range(extent.chunks[0]):
         for k in range(3):
-            extent.low[0, k] = min(extent.low[0, k], np.float64(parts.low[t, k]))
-            extent.high[0, k] = max(extent.high[0, k], np.float64(parts.high[t, k]))
-        extent.largest[0] = max(extent.largest[0], np.float64(parts.largest[t, 0]))
+            extent.low[0, k] = min(extent.low[0, k], np.float64(chunks.low[t, k]))
+            extent.high[0, k] = max(extent.high[0, k], np.float64(chunks.high[t, k]))
+        extent.largest[0] = max(extent.largest[0], np.float64(chunks.largest[t, 0]))
     above = extent.largest[0]
     for level in range(len(levels) - 1, -1, -1):
         levels.above[level] = above
@@ -169,27 +169,27 @@ def level_of(radius, levels):
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)
-def count_levels(t, points: Points, parts: Parts, extent: Extent, levels: Levels):
-    """Points and largest radius of each level in a part."""
+def count_levels(t, points: Points, chunks: Chunks, extent: Extent, levels: Levels):
+    """Points and largest radius of each level in a chunk."""
     for level in range(MOST_LEVELS):
-        parts.count[t, level], parts.largest[t, level] = 0, np.float32(0.0)
+        chunks.count[t, level], chunks.largest[t, level] = 0, np.float32(0.0)
     count = extent.points[0]
-    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+    for i in range(first_of_chunk(count, t, extent.chunks[0]), first_of_chunk(count, t + 1, extent.chunks[0])):
         radius = points.at[i, 3]
         level = level_of(np.float64(radius), levels)
-        parts.count[t, level] += 1
+        chunks.count[t, level] += 1
         # a ball with the radius NaN is close to none
-        parts.largest[t, level] = radius if radius > parts.largest[t, level] else parts.largest[t, level]
+        chunks.largest[t, level] = radius if radius > chunks.largest[t, level] else chunks.largest[t, level]
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)
-def set_reaches(_, parts: Parts, extent: Extent, levels: Levels):
+def set_reaches(_, chunks: Chunks, extent: Extent, levels: Levels):
     """Points of each level, and how far they reach: two of its largest radii and the margin."""
     for level in range(len(levels)):
         count, largest = 0, 0.0
-        for t in range(extent.parts[0]):
-            count += parts.count[t, level]
-            largest = max(largest, np.float64(parts.largest[t, level]))
+        for t in range(extent.chunks[0]):
+            count += chunks.count[t, level]
+            largest = max(largest, np.float64(chunks.largest[t, level]))
         reach = 2.0 * largest + extent.margin[0]
         # balls of radius zero without a margin are never close: any cell will do
         levels.count[level], levels.reach[level] = count, reach if reach > 0.0 else 1.0
@@ -291,12 +291,12 @@ def cell_number(x, low, inverse, side):
 
 
 @kernel(fastmath=AS_WRITTEN, mixed=True)
-def number_points(t, points: Points, moved: Moved, parts: Parts, extent: Extent, levels: Levels):
-    """Entry of each point of a part, and how many of them fall into each bucket."""
+def number_points(t, points: Points, moved: Moved, chunks: Chunks, extent: Extent, levels: Levels):
+    """Entry of each point of a chunk, and how many of them fall into each bucket."""
     for b in range(BUCKETS):
-        parts.histogram[t, b] = 0
+        chunks.histogram[t, b] = 0
     count, shift, low = extent.points[0], extent.shift[0], extent.low[0]
-    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+    for i in range(first_of_chunk(count, t, extent.chunks[0]), first_of_chunk(count, t + 1, extent.chunks[0])):
         at = points.at[i]
         level = level_of(np.float64(at[3]), levels)
         inverse, sides = levels.inverse[level], levels.sides[level]
@@ -305,30 +305,30 @@ def number_points(t, points: Points, moved: Moved, parts: Parts, extent: Extent,
         z = cell_number(at[2], low[2], inverse, sides[2])
         entry = levels.first[level] + (z * sides[1] + y) * sides[0] + x
         moved.entry[i] = entry
-        parts.histogram[t, entry >> shift] += 1
+        chunks.histogram[t, entry >> shift] += 1
 
 
 @kernel
-def join_histograms(_, parts: Parts, edges: Edges, extent: Extent):
-    """Where each bucket starts, and where in it the points of each part go."""
+def join_histograms(_, chunks: Chunks, edges: Edges, extent: Extent):
+    """Where each bucket starts, and where in it the points of each chunk go."""
     total = 0
     for b in range(BUCKETS):
         edges.first[b] = total
-        for t in range(extent.parts[0]):
-            n = parts.histogram[t, b]
-            parts.histogram[t, b] = total
+        for t in range(extent.chunks[0]):
+            n = chunks.histogram[t, b]
+            chunks.histogram[t, b] = total
             total += n
     edges.first[BUCKETS] = total
 
 
 @kernel
-def fill_buckets(t, moved: Moved, parts: Parts, extent: Extent):
-    """Bring the points of a part into the order of the buckets."""
+def fill_buckets(t, moved: Moved, chunks: Chunks, extent: Extent):
+    """Bring the points of a chunk into the order of the buckets."""
     count, shift = extent.points[0], extent.shift[0]
-    for i in range(share_of(count, t, extent.parts[0]), share_of(count, t + 1, extent.parts[0])):
+    for i in range(first_of_chunk(count, t, extent.chunks[0]), first_of_chunk(count, t + 1, extent.chunks[0])):
         entry = moved.entry[i]
-        at = parts.histogram[t, entry >> shift]
-        parts.histogram[t, entry >> shift] = at + 1
+        at = chunks.histogram[t, entry >> shift]
+        chunks.histogram[t, entry >> shift] = at + 1
         moved.moved_entry[at] = entry
         moved.moved_index[at] = i
 
@@ -384,25 +384,25 @@ class Grid:
         self.levels.reach[...] = 1.0
         self.cells = Cells.zeros(max(FEWEST_ENTRIES, ENTRIES * count) * 3 // 2 + 1, precision)
         self._moved = Moved.zeros(count, precision)
-        self._parts, self._edges = Parts.zeros(MOST_PARTS, precision), Edges.zeros(BUCKETS + 1, precision)
+        self._chunks, self._edges = Chunks.zeros(MOST_CHUNKS, precision), Edges.zeros(BUCKETS + 1, precision)
 
     def record_build(self, p: Program, count: Cell) -> None:
         """Record the sort of the first `count` points. The run stops where they are spread too far: see `check`."""
-        points, parts, extent, levels = self.points, self._parts, self.extent, self.levels
-        each = (extent.parts, 0)
+        points, chunks, extent, levels = self.points, self._chunks, self.extent, self.levels
+        each = (extent.chunks, 0)
         p.copy(count, (extent.points, 0))
-        p.serial(divide_points, extent, SHARE)
-        p.launch(find_bounds, points, parts, extent, count=each, grain=1)
-        p.serial(join_bounds, parts, extent, levels)
+        p.serial(divide_points, extent, CHUNK)
+        p.launch(find_bounds, points, chunks, extent, count=each, grain=1)
+        p.serial(join_bounds, chunks, extent, levels)
         if len(levels) > 1:
-            p.launch(count_levels, points, parts, extent, levels, count=each, grain=1)
-            p.serial(set_reaches, parts, extent, levels)
+            p.launch(count_levels, points, chunks, extent, levels, count=each, grain=1)
+            p.serial(set_reaches, chunks, extent, levels)
         p.serial(lay_out, extent, levels, FEWEST_ENTRIES, ENTRIES)
         p.stop_if((extent.lost, 0))
         p.require(self.cells, (extent.room, 0))
-        p.launch(number_points, points, self._moved, parts, extent, levels, count=each, grain=1)
-        p.serial(join_histograms, parts, self._edges, extent)
-        p.launch(fill_buckets, self._moved, parts, extent, count=each, grain=1)
+        p.launch(number_points, points, self._moved, chunks, extent, levels, count=each, grain=1)
+        p.serial(join_histograms, chunks, self._edges, extent)
+        p.launch(fill_buckets, self._moved, chunks, extent, count=each, grain=1)
         p.launch(sort_bucket, points, self._moved, self._edges, extent, self.cells, self.ordered, count=BUCKETS)
 
     def check(self) -> None:

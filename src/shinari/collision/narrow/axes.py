@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.collision.narrow.support import lowest_pair
 from shinari.maths.function import steady
-from shinari.maths.poses import turn, turn_back
+from shinari.maths.poses import rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import add, direction_and_length, dot, neg, sub
 from shinari.shapes.kernels.dispatch import own_axis
 
@@ -27,8 +27,8 @@ def best_axis(shapes, poses, a, b, offset, enough, tolerance):
     """
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     count_a, count_b = shapes.axes[a], shapes.axes[b]
-    to_a, _ = direction_and_length(turn_back(pose_b, offset))
-    to_b, _ = direction_and_length(turn_back(pose_a, neg(offset)))
+    to_a, _ = direction_and_length(rotate_vector_back(pose_b, offset))
+    to_b, _ = direction_and_length(rotate_vector_back(pose_a, neg(offset)))
     best, best_gap, of_a = (0.0, 1.0, 0.0), -np.inf, False
     pair = (0.0, 0.0, 0.0)  # of a point of a and one of b, a - b
     for k in range(count_a + count_b + 1):
@@ -36,9 +36,9 @@ def best_axis(shapes, poses, a, b, offset, enough, tolerance):
             n, length = direction_and_length(offset)
             n = n if length > 0.0 else (0.0, 1.0, 0.0)
         elif k <= count_b:
-            n = turn(pose_b, own_axis(shapes, b, k - 1, to_a))
+            n = rotate_vector(pose_b, own_axis(shapes, b, k - 1, to_a))
         else:
-            n = neg(turn(pose_a, own_axis(shapes, a, k - count_b - 1, to_b)))
+            n = neg(rotate_vector(pose_a, own_axis(shapes, a, k - count_b - 1, to_b)))
         # No pair of points is nearer along n than the gap: those found before rule out most directions.
         if k > 0 and dot(n, pair) <= best_gap:
             continue

@@ -7,7 +7,7 @@ normals of faces by a small length, so that the choice does not flicker between 
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.poses import turn_back
+from shinari.maths.poses import rotate_vector_back
 from shinari.maths.vec3 import cross, dot, neg, scale, sub
 
 FACE_A, FACE_B, EDGES = 0, 1, 2
@@ -91,11 +91,11 @@ def box_axis(ha, pose_a, hb, pose_b, offset, margin, tolerance):
         gap is above the margin, only the gap means anything.
     """
     x, y, z = columns(pose_a)
-    c0, c1, c2 = turn_back(pose_b, x), turn_back(pose_b, y), turn_back(pose_b, z)
+    c0, c1, c2 = rotate_vector_back(pose_b, x), rotate_vector_back(pose_b, y), rotate_vector_back(pose_b, z)
     a0 = (abs(c0[0]), abs(c0[1]), abs(c0[2]))
     a1 = (abs(c1[0]), abs(c1[1]), abs(c1[2]))
     a2 = (abs(c2[0]), abs(c2[1]), abs(c2[2]))
-    da, db = turn_back(pose_a, offset), turn_back(pose_b, offset)
+    da, db = rotate_vector_back(pose_a, offset), rotate_vector_back(pose_b, offset)
     none = (0.0, 0.0, 0.0)
     gap_a, face_a = best_of(
         abs(da[0]) - ha[0] - dot(a0, hb), abs(da[1]) - ha[1] - dot(a1, hb), abs(da[2]) - ha[2] - dot(a2, hb)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.poses import Poses, Vector
+from shinari.collision.narrow.pose_records import Poses, Vector
 from shinari.collision.narrow.rows import Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import turn_back
+from shinari.maths.poses import rotate_vector_back
 from shinari.maths.vec3 import dot
 from shinari.shapes.kernels.dispatch import face
 from shinari.shapes.kernels.projection import MOST_VERTICES
@@ -23,7 +23,7 @@ ROOM = 2 * MOST_VERTICES + 8
 def projector(frame, pose, shift):
     """The projection of local points: its columns for x, y and z, and the origin."""
     t1, t2, n = frame
-    r1, r2, r3 = turn_back(pose, t1), turn_back(pose, t2), turn_back(pose, n)
+    r1, r2, r3 = rotate_vector_back(pose, t1), rotate_vector_back(pose, t2), rotate_vector_back(pose, n)
     return (
         (r1[0], r2[0], r3[0]),
         (r1[1], r2[1], r3[1]),

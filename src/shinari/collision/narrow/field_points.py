@@ -16,12 +16,12 @@ import numpy as np
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
-from shinari.collision.narrow.poses import Poses, Vector
+from shinari.collision.narrow.pose_records import Poses, Vector
 from shinari.collision.narrow.rows import Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, to_world, turn, turn_back
+from shinari.maths.poses import origin, rotate_vector, rotate_vector_back, to_world
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.shapes.hull import HULL
 from shinari.shapes.kernels.dispatch import corner, is_extreme
@@ -70,10 +70,10 @@ def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields
 @steady
 def relative(pose_x, pose_y):
     """Pose of x in the axes of y."""
-    r0 = turn_back(pose_y, (pose_x[0], pose_x[3], pose_x[6]))
-    r1 = turn_back(pose_y, (pose_x[1], pose_x[4], pose_x[7]))
-    r2 = turn_back(pose_y, (pose_x[2], pose_x[5], pose_x[8]))
-    t = turn_back(pose_y, sub(origin(pose_x), origin(pose_y)))
+    r0 = rotate_vector_back(pose_y, (pose_x[0], pose_x[3], pose_x[6]))
+    r1 = rotate_vector_back(pose_y, (pose_x[1], pose_x[4], pose_x[7]))
+    r2 = rotate_vector_back(pose_y, (pose_x[2], pose_x[5], pose_x[8]))
+    t = rotate_vector_back(pose_y, sub(origin(pose_x), origin(pose_y)))
     return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
 
 
@@ -120,7 +120,7 @@ def offer(
     pose_y = poses.pose[y]
     mine = to_world(pose_y, p)
     theirs = to_world(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
-    out = turn(pose_y, normal)
+    out = rotate_vector(pose_y, normal)
     i, j, side = (4, 0, -1.0) if swapped else (0, 4, 1.0)
     pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
     pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
@@ -191,7 +191,7 @@ def line_points(
     rel = relative(poses.pose[x], poses.pose[y])
     radius, spacing = features.thickness[np.int64(shapes.size[x, 0])], spacing_of(y, shapes, features)
     start = to_world(rel, (line[0], line[1], line[2]))
-    along = turn(rel, (line[3], line[4], line[5]))
+    along = rotate_vector(rel, (line[3], line[4], line[5]))
     length = norm(along)
     vertex = length == 0.0
     unit = scale(along, 1.0 / length) if not vertex else along
@@ -233,7 +233,7 @@ def line_points(
         for which in range(3):
             at, gap, normal = first if which == 0 else (second if which == 1 else third)
             there = one if which == 0 else (two if which == 1 else three)
-            if there and gap - radius < limit and in_cone(k, turn_back(rel, neg(normal)), features):
+            if there and gap - radius < limit and in_cone(k, rotate_vector_back(rel, neg(normal)), features):
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
@@ -315,7 +315,7 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
                 d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * collision_shapes.size[x])
             if look < 0:
                 # the lowest place of a rim is known once it is known where down is
-                _, c = corner(x, k, turn_back(rel, neg(g)), shapes)
+                _, c = corner(x, k, rotate_vector_back(rel, neg(g)), shapes)
                 q = to_world(rel, c)
                 at = q
             elif look % 2 == 1:
@@ -330,7 +330,7 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
                 # ... if the foot on that plane lies on the face
                 if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
                     break
-                if is_extreme(x, k, turn_back(rel, neg(normal)), shapes):
+                if is_extreme(x, k, rotate_vector_back(rel, neg(normal)), shapes):
                     n = offer(
                         pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, poses, y
                     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Field, Record, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.shapes.kernels.dispatch import distance_and_normal

@@ -13,7 +13,7 @@ of a tetrahedron only the three triangles at the new corner matter.
 
 import numpy as np
 
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.collision.narrow.support import lowest_pair
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY

@@ -26,7 +26,7 @@ from shinari.collision.narrow.clipping import FEATURES
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.gjk import refine
 from shinari.collision.narrow.overlap import overlap, write_corners
-from shinari.collision.narrow.poses import Poses, Vector, tangents
+from shinari.collision.narrow.pose_records import Poses, Vector, tangents
 from shinari.collision.narrow.rows import Rows, write_row
 from shinari.collision.narrow.support import lowest_pair
 from shinari.compute import shared

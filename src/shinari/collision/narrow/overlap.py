@@ -10,7 +10,7 @@ from shinari.collision.narrow.clipping import (
     plane_of,
 )
 from shinari.collision.narrow.faces import SECOND, face_along
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.collision.narrow.rows import Rows, write_row
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY

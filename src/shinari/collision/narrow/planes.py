@@ -3,9 +3,9 @@
 from shinari.collision.narrow.clipping import CORNERS
 from shinari.collision.narrow.faces import face_along
 from shinari.collision.narrow.overlap import write_corners
-from shinari.collision.narrow.poses import tangents
+from shinari.collision.narrow.pose_records import tangents
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, turn
+from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import dot, neg, sub
 from shinari.shapes.kernels.projection import NONE
 
@@ -51,7 +51,7 @@ def plane_manifold(shapes, poses, a, b, margin, table):
     radius, length = shapes.radius[b], shapes.extent[b]
     offset = sub(origin(pose_b), origin(pose_a))
     limit = margin + radius
-    n, height = turn(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]
+    n, height = rotate_vector(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]
     if dot(n, offset) - height - DIAGONAL * length >= limit:
         return 0
     count, frame = wall_corners(shapes, poses, b, offset, n, height, limit, table)

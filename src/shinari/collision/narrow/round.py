@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.collision.narrow.rows import write_row
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, turn, turn_back
+from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
 from shinari.shapes.hull import HULL, hull_distance
 from shinari.shapes.kernels.dispatch import distance_and_normal
@@ -22,7 +22,7 @@ def ball_manifold(shapes, poses, a, b, margin, out):
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     radius = shapes.size[a, 0]
     offset = sub(origin(pose_a), origin(pose_b))
-    q = turn_back(pose_b, offset)
+    q = rotate_vector_back(pose_b, offset)
     kind = shapes.kind[b]
     s = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2], shapes.size[b, 3])
     if kind == HULL:
@@ -33,7 +33,7 @@ def ball_manifold(shapes, poses, a, b, margin, out):
         distance, normal = distance_and_normal(kind, q, s, ())
     if distance - radius >= margin:
         return 0
-    n = turn(pose_b, normal)
+    n = rotate_vector(pose_b, normal)
     other = shapes.radius[b]
     centre = origin(pose_a)
     write_row(out, NONE, centre, radius, sub(centre, scale(n, distance + other)), other, n, distance - radius, 0.0, 0.0)

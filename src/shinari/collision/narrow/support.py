@@ -1,11 +1,11 @@
 """Farthest points of the cores of shapes."""
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.poses import Poses, Vector
+from shinari.collision.narrow.pose_records import Poses, Vector
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import turn, turn_back
+from shinari.maths.poses import rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import neg
 from shinari.shapes.kernels.dispatch import support
 
@@ -14,7 +14,7 @@ from shinari.shapes.kernels.dispatch import support
 def farthest(shapes: Shapes, poses: Poses, g: int, n: Vector) -> Vector:
     """The point of a core that lies farthest along n, about the origin of its shape, in world axes."""
     pose = poses.pose[g]
-    return turn(pose, support(shapes, g, turn_back(pose, n)))
+    return rotate_vector(pose, support(shapes, g, rotate_vector_back(pose, n)))
 
 
 @steady

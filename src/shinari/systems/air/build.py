@@ -19,12 +19,12 @@ def air_surface(scene: Contents, slots: np.ndarray, real: type) -> AirSurface | 
     if scene.wind is None:
         return None
     triangles, drag, start = [], [], 0
-    for group in scene.groups:
-        if isinstance(group.material, ClothMaterial) and group.faces is not None:
-            triangles.append(slots[group.faces + start])
-            coefficients = [group.material.drag_normal, group.material.drag_tangential]
-            drag.append(np.tile(0.5 * scene.air_density * np.array(coefficients), (len(group.faces), 1)))
-        start += len(group.positions)
+    for obj in scene.particle_objects:
+        if isinstance(obj.material, ClothMaterial) and obj.faces is not None:
+            triangles.append(slots[obj.faces + start])
+            coefficients = [obj.material.drag_normal, obj.material.drag_tangential]
+            drag.append(np.tile(0.5 * scene.air_density * np.array(coefficients), (len(obj.faces), 1)))
+        start += len(obj.positions)
     if not triangles:
         return None
     corners = np.concatenate(triangles)

@@ -20,7 +20,6 @@ from shinari.model.particles import Clock, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
 from shinari.systems.failure.tearing import air_left
 
@@ -102,16 +101,6 @@ def tabulate(table: Wind, model: Model, ends: np.ndarray) -> None:
     wind = model.wind
     for k, end in enumerate(ends):
         table.velocity[k] = check.vector("wind", f"at t = {end:g} s", wind(end)) if callable(wind) else wind
-
-
-class AirModel(SystemModel):
-    """Triangles in the air; they stand in the model."""
-
-    def bind(self, work: Binding) -> "list[Air]":
-        """The triangles of a simulation."""
-        if work.model.air is None:
-            return []
-        return [Air(work.scene, work.model, work.state, work.settings, work.particles, work.clock)]
 
 
 class Air(System):

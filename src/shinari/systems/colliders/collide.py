@@ -22,14 +22,14 @@ from shinari.collision.law import combined_surface, friction, normal_response, r
 from shinari.compute import Kernel, kernel, real, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
-from shinari.maths.poses import to_local, to_world, turn, turn_back
+from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.shapes.box import CONTAINER
 from shinari.shapes.kernels.all_distances import Four, Vector, distances
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
-from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
+from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
@@ -123,9 +123,9 @@ def respond(
     if depth <= ZERO and old_normal_correction <= ZERO:
         return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
     inverse_h2, escape = limits
-    softness = law[3] * inverse_h2 / w
-    change = normal_response(depth, depth - before, old_normal_correction, softness, ONE, ZERO * depth)
-    out = ZERO * depth if softness > ZERO else recovery(min(depth, before), escape)
+    scaled_compliance = law[3] * inverse_h2 / w
+    change = normal_response(depth, depth - before, old_normal_correction, scaled_compliance, ONE, ZERO * depth)
+    out = ZERO * depth if scaled_compliance > ZERO else recovery(min(depth, before), escape)
     normal_correction = old_normal_correction + change
     friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
     correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
@@ -187,43 +187,45 @@ def project_particles(meshes: bool) -> Kernel:
         poses: Poses,
         fields: MeshFields,
         particles: Particles,
-        margins: Margins,
+        contact_particles: ContactParticles,
         h: real,
         speed: real,
         first: int,
     ):
         rate = ONE / h
         i = np.int64(items.item[p])
-        w, row = particles.x[i, 3], np.int64(particles.group[i]) * len(colliders)
+        w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-            if margins.travelled[i] < contacts.bound[m]:
+            if contact_particles.travelled[i] < contacts.bound[m]:
                 continue
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
             b = to_local(pose, place(particles.x, i))
-            law = combined_surface(margins.surface[i], colliders.surface[k])
+            law = combined_surface(contact_particles.surface[i], colliders.surface[k])
             touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
                 colliders.kind[k],
                 colliders.size[k],
                 fields,
                 a,
                 b,
-                margins.radius[i],
+                contact_particles.radius[i],
                 w,
                 law,
                 contacts.normal_correction[m],
-                turn_back(pose, contacts.friction_correction[m]),
+                rotate_vector_back(pose, contacts.friction_correction[m]),
                 (rate * rate, h * speed),
             )
-            contacts.bound[m] = -ONE if colliders.moves[k] else gap - margins.travelled[i]
+            contacts.bound[m] = -ONE if colliders.moves[k] else gap - contact_particles.travelled[i]
             if not touches:
                 continue
-            remember(contacts, m, normal_correction, turn(pose, friction_correction), turn(pose, n), gap)
-            correction, silent = turn(pose, correction), turn(pose, silent)
-            margins.travelled[i] += TWO * norm(correction)
+            remember(
+                contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap
+            )
+            correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
+            contact_particles.travelled[i] += TWO * norm(correction)
             move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 
@@ -264,20 +266,30 @@ def record(impulses, m, change, mass):
 
 @kernel(fastmath=STEADY)
 def bounce_particle(
-    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
-    gx: real, gy: real, gz: real, slow: real, h: real
-):  # fmt: skip
+    p,
+    items: Items,
+    contacts: Contacts,
+    colliders: Colliders,
+    poses: Poses,
+    particles: Particles,
+    contact_particles: ContactParticles,
+    gx: real,
+    gy: real,
+    gz: real,
+    slow: real,
+    h: real,
+):
     """Restitution of a particle; g is the acceleration of gravity [m/s^2]; slower than `slow` [m/s] nothing bounces."""
     i = np.int64(items.item[p])
-    row = np.int64(particles.group[i]) * len(colliders)
+    row = np.int64(particles.origin_index[i]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = combined_surface(margins.surface[i], colliders.surface[k])
+        law = combined_surface(contact_particles.surface[i], colliders.surface[k])
         if contacts.normal_correction[m] <= ZERO or law[2] <= ZERO:
             continue
         here = place(particles.x, i)
         carried = scale(sub(here, to_world(poses.before[row + k], to_local(poses.after[row + k], here))), ONE / h)
-        start, now = sub(margins.start_velocity[i], carried), sub(particles.v[i], carried)
+        start, now = sub(contact_particles.start_velocity[i], carried), sub(particles.v[i], carried)
         change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
         particles.v[i] = add(particles.v[i], change)
         record(contacts.impulse, m, change, ONE / particles.x[i, 3])

@@ -13,16 +13,26 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 from shinari.shapes.box import CONTAINER, box_distance
 from shinari.shapes.plane import PLANE
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import TWO, place, previous_position
 from shinari.systems.colliders.contact_list import NO_BIT, ONE_BIT, THIRD, WORD
-from shinari.systems.colliders.records import Colliders, Elements, Ignored, Margins, Marks, Motion, Poses, Search, Sums
+from shinari.systems.colliders.records import (
+    Colliders,
+    ContactParticles,
+    Elements,
+    Ignored,
+    Marks,
+    Motion,
+    Poses,
+    Search,
+    Sums,
+)
 
 # Particles in a block of sums.
-BLOCK = 2048
+CHUNK = 2048
 QUARTER = np.float32(0.25)
 # A thread takes most of its items four or eight at a time, with an approximate root, and the rest one by one: what
 # decides whether there is a detection must not depend on that.
@@ -49,7 +59,7 @@ def least_gap(kind, q, s, lows, highs, k):
 
 
 @kernel(mixed=True)
-def advance_poses(at, poses: Poses, motion: Motion, colliders: Colliders, groups: Groups, clock: Clock):
+def advance_poses(at, poses: Poses, motion: Motion, colliders: Colliders, origins: Origins, clock: Clock):
     """Take the pose of a moving collider at the end of a substep as that at the start of the next."""
     count = len(colliders)
     g, k = at // count, at % count
@@ -60,11 +70,11 @@ def advance_poses(at, poses: Poses, motion: Motion, colliders: Colliders, groups
     for c in range(9):
         poses.after[at, c] = convert(motion.pose[row, c], like)
     for c in range(3):
-        poses.after[at, 9 + c] = convert(motion.pose[row, 9 + c] - groups.origin[g, c], like)
+        poses.after[at, 9 + c] = convert(motion.pose[row, 9 + c] - origins.position[g, c], like)
 
 
 @kernel(mixed=True)
-def look_ahead(at, poses: Poses, motion: Motion, colliders: Colliders, groups: Groups):
+def look_ahead(at, poses: Poses, motion: Motion, colliders: Colliders, origins: Origins):
     """Keep the pose of a collider at a detection, and where it will be at the end of the step."""
     count = len(colliders)
     g, k = at // count, at % count
@@ -75,20 +85,20 @@ def look_ahead(at, poses: Poses, motion: Motion, colliders: Colliders, groups: G
     for c in range(9):
         poses.far[at, c] = convert(motion.pose[row, c], like)
     for c in range(3):
-        poses.far[at, 9 + c] = convert(motion.pose[row, 9 + c] - groups.origin[g, c], like)
+        poses.far[at, 9 + c] = convert(motion.pose[row, 9 + c] - origins.position[g, c], like)
 
 
 @kernel
-def store_velocity(i, margins: Margins, particles: Particles):
+def store_velocity(i, contact_particles: ContactParticles, particles: Particles):
     """Keep the velocity at the start of the substep, for restitution."""
-    margins.start_velocity[i] = particles.v[i]
+    contact_particles.start_velocity[i] = particles.v[i]
 
 
 @kernel
 def sum_squares(b, sums: Sums, particles: Particles):
     """Sum of the squares of the speeds of a block of particles."""
     total = 0.0
-    for i in range(b * BLOCK, min((b + 1) * BLOCK, len(particles))):
+    for i in range(b * CHUNK, min((b + 1) * CHUNK, len(particles))):
         v = particles.v[i]
         total += np.float64(dot(v, v))
     sums.squares[b] = total
@@ -113,19 +123,31 @@ def finish_search(_, search: Search):
 
 @kernel(fastmath=STEADY)
 def mark_particle(
-    i, marks: Marks, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses, ignored: Ignored,
-    search: Search, h: real, dt: real
-):  # fmt: skip
+    i,
+    marks: Marks,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    colliders: Colliders,
+    poses: Poses,
+    ignored: Ignored,
+    search: Search,
+    h: real,
+    dt: real,
+):
     """Set the margin of a particle, remember where it is, and mark the colliders near it."""
     count = len(colliders)
     words = (count + WORD - 1) // WORD
-    row, owner = np.int64(particles.group[i]) * count, np.int64(margins.owner[i]) * count
+    row, owner = np.int64(particles.origin_index[i]) * count, np.int64(contact_particles.object_index[i]) * count
     now, start = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i)
-    radius, stride = margins.radius[i], length(sub(now, start))
+    radius, stride = contact_particles.radius[i], length(sub(now, start))
     speed = max(length(particles.v[i]), stride / h)
     margin = search.factor[0] * dt * (speed + search.drop[0]) + radius
-    margins.margin[i], margins.travelled[i], margins.displacement[i] = max(margin, stride), stride, stride
-    margins.place[i] = now
+    contact_particles.margin[i], contact_particles.travelled[i], contact_particles.displacement[i] = (
+        max(margin, stride),
+        stride,
+        stride,
+    )
+    contact_particles.detected_position[i] = now
     free = particles.x[i, 3] > ZERO
     for w in range(words):
         bits = NO_BIT
@@ -145,24 +167,31 @@ def mark_particle(
 
 @kernel(fastmath=STEADY)
 def mark_element(
-    e, marks: Marks, elements: Elements, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses,
-    ignored: Ignored, h: real
-):  # fmt: skip
+    e,
+    marks: Marks,
+    elements: Elements,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    colliders: Colliders,
+    poses: Poses,
+    ignored: Ignored,
+    h: real,
+):
     """Mark the colliders near an element. A flat one is left to its particles: one of them is always the deepest."""
     count = len(colliders)
     words = (count + WORD - 1) // WORD
     points, x = elements.points[e], particles.x
     i0, i1, i2 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
     free = max(x[i0, 3], max(x[i1, 3], x[i2, 3])) > ZERO
-    row, owner = np.int64(particles.group[i0]) * count, np.int64(margins.owner[i0]) * count
+    row, owner = np.int64(particles.origin_index[i0]) * count, np.int64(contact_particles.object_index[i0]) * count
     x0, x1, x2 = place(x, i0), place(x, i1), place(x, i2)
     s0 = previous_position(x, particles.predicted, particles.v, h, i0)
     s1 = previous_position(x, particles.predicted, particles.v, h, i1)
     s2 = previous_position(x, particles.predicted, particles.v, h, i2)
     centre = scale(add(x0, add(x1, x2)), THIRD)
     extent = max(length(sub(x0, centre)), max(length(sub(x1, centre)), length(sub(x2, centre))))
-    margin = max(margins.margin[i0], max(margins.margin[i1], margins.margin[i2]))
-    radius = max(margins.radius[i0], max(margins.radius[i1], margins.radius[i2]))
+    margin = max(contact_particles.margin[i0], max(contact_particles.margin[i1], contact_particles.margin[i2]))
+    radius = max(contact_particles.radius[i0], max(contact_particles.radius[i1], contact_particles.radius[i2]))
     for w in range(words):
         bits = NO_BIT
         for k in range(w * WORD, min(w * WORD + WORD, count) if free else 0):
@@ -187,31 +216,37 @@ def mark_element(
 
 
 @kernel(fastmath=STEADY)
-def check_margin(i, margins: Margins, particles: Particles, search: Search, h: real):
+def check_margin(i, contact_particles: ContactParticles, particles: Particles, search: Search, h: real):
     """Measure how far a particle has gone, with its displacement in the substep; ask for a detection beyond its margin.
 
     All particles that do write the same.
     """
     now, start = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i)
     stride = length(sub(now, start))
-    gone = length(sub(now, margins.place[i])) + stride
-    margins.displacement[i], margins.travelled[i] = stride, gone
-    if not (gone <= margins.margin[i]):
+    gone = length(sub(now, contact_particles.detected_position[i])) + stride
+    contact_particles.displacement[i], contact_particles.travelled[i] = stride, gone
+    if not (gone <= contact_particles.margin[i]):
         search.stale[0] = 1
 
 
 @kernel(fastmath=STEADY)
 def check_moving(
-    i, margins: Margins, particles: Particles, colliders: Colliders, poses: Poses, search: Search, h: real
+    i,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    colliders: Colliders,
+    poses: Poses,
+    search: Search,
+    h: real,
 ):
     """Ask for a detection where a moving collider may have come nearer to a particle than its margin tells."""
     now, start, then = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i), \
-        margins.place[i]  # fmt: skip
-    row = np.int64(particles.group[i]) * len(colliders)
+        contact_particles.detected_position[i]  # fmt: skip
+    row = np.int64(particles.origin_index[i]) * len(colliders)
     for k in range(len(colliders)):
         if colliders.moves[k]:
             reference, far = poses.reference[row + k], poses.far[row + k]
             q, was = to_local(poses.after[row + k], now), to_local(poses.before[row + k], start)
             past = length(sub(q, to_local(reference, then))) + length(sub(q, was))
-            if not (past <= margins.margin[i] + drift_of(reference, far, then)):
+            if not (past <= contact_particles.margin[i] + drift_of(reference, far, then)):
                 search.stale[0] = 1

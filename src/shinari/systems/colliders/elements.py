@@ -20,7 +20,7 @@ from shinari.compute import Kernel, function, kernel, real, shared
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY, Function, Shared
 from shinari.maths.function import steady
-from shinari.maths.poses import to_local, to_world, turn, turn_back
+from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Particles
@@ -31,7 +31,7 @@ from shinari.shapes.kernels.dispatch import feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
-from shinari.systems.colliders.records import Colliders, Contacts, Items, Margins, Poses
+from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
 # A triangle that was pushed away at one point may lie deeper at another.
@@ -49,11 +49,11 @@ def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
         Particles, (E, 3) uint32, those of a segment with the last one twice; and where each colour starts, (C + 1,).
     """
     parts, start = [], 0
-    for group in scene.groups:
-        count = len(group.positions)
-        if group.faces is not None and (group.radii > 0.0).any():
-            parts.append(group.faces + start)
-        elif group.kind in ("rope", "rod") and (group.radii > 0.0).any():
+    for obj in scene.particle_objects:
+        count = len(obj.positions)
+        if obj.faces is not None and (obj.radii > 0.0).any():
+            parts.append(obj.faces + start)
+        elif obj.kind in ("rope", "rod") and (obj.radii > 0.0).any():
             first = np.arange(start, start + count - 1)
             parts.append(np.stack([first, first + 1, first + 1], axis=1))
         start += count
@@ -255,31 +255,33 @@ def project_elements(meshes: bool) -> Kernel:
     @kernel(fastmath=STEADY)
     def project_element(
         p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
-        particles: Particles, margins: Margins, h: real, speed: real, first: int,
+        particles: Particles, contact_particles: ContactParticles, h: real, speed: real, first: int,
     ):  # fmt: skip
         rate = ONE / h
         i = vertices(items.points[p])
-        row = np.int64(particles.group[i[0]]) * len(colliders)
+        row = np.int64(particles.origin_index[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
                 # what comes out must not depend on when an element was listed or passed over
                 contacts.weights[m] = THIRD, THIRD, THIRD
-            far = largest_of(margins.travelled, i)
+            far = largest_of(contact_particles.travelled, i)
             if far < contacts.bound[m]:
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
-            law = combined_surface(margins.surface[i[0]], colliders.surface[k])
+            law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
             for again in range(ROUNDS):
                 ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
-                largest_displacement = longest_path(ends, begins) if moves else largest_of(margins.displacement, i)
+                largest_displacement = (
+                    longest_path(ends, begins) if moves else largest_of(contact_particles.displacement, i)
+                )
                 near, late, low, b = deepest_point(
                     kind,
                     s,
                     fields,
                     contacts.weights[m],
-                    least_of(margins.radius, i),
+                    least_of(contact_particles.radius, i),
                     largest_displacement,
                     again == 0,
                     ends,
@@ -296,7 +298,7 @@ def project_elements(meshes: bool) -> Kernel:
                 touches = max(share[0], max(share[1], share[2])) <= AT_VERTEX
                 if touches:
                     contacts.weights[m] = b
-                    reach = blend_of(margins.radius, i, share)
+                    reach = blend_of(contact_particles.radius, i, share)
                     touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
                         kind,
                         s,
@@ -307,14 +309,21 @@ def project_elements(meshes: bool) -> Kernel:
                         w,
                         law,
                         contacts.normal_correction[m],
-                        turn_back(pose, contacts.friction_correction[m]),
+                        rotate_vector_back(pose, contacts.friction_correction[m]),
                         (rate * rate, h * speed),
                     )
                 if touches:
-                    remember(contacts, m, normal_correction, turn(pose, friction_correction), turn(pose, n), gap)
-                    correction, silent = turn(pose, correction), turn(pose, silent)
+                    remember(
+                        contacts,
+                        m,
+                        normal_correction,
+                        rotate_vector(pose, friction_correction),
+                        rotate_vector(pose, n),
+                        gap,
+                    )
+                    correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
                     record(contacts.impulse, m, sub(correction, silent), rate / w)
-                    move_vertices(margins, particles, i, share, w, correction, silent, rate)
+                    move_vertices(contact_particles, particles, i, share, w, correction, silent, rate)
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
 
@@ -381,37 +390,47 @@ def longest_path(ends, begins):
 
 
 @steady
-def move_vertices(margins, particles, i, share, w, correction, silent, rate):
+def move_vertices(contact_particles, particles, i, share, w, correction, silent, rate):
     """Move the vertices of an element by their shares of the correction of a point."""
-    move_vertex(margins, particles, i[0], share[0], w, correction, silent, rate)
-    move_vertex(margins, particles, i[1], share[1], w, correction, silent, rate)
-    move_vertex(margins, particles, i[2], share[2], w, correction, silent, rate)
+    move_vertex(contact_particles, particles, i[0], share[0], w, correction, silent, rate)
+    move_vertex(contact_particles, particles, i[1], share[1], w, correction, silent, rate)
+    move_vertex(contact_particles, particles, i[2], share[2], w, correction, silent, rate)
 
 
 @steady
-def move_vertex(margins, particles, i, b, w, correction, silent, rate):
+def move_vertex(contact_particles, particles, i, b, w, correction, silent, rate):
     """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
     x = particles.x
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
         stride = part * norm(correction)
-        margins.travelled[i] += TWO * stride
-        margins.displacement[i] += stride
+        contact_particles.travelled[i] += TWO * stride
+        contact_particles.displacement[i] += stride
         move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
 
 
 @kernel(fastmath=STEADY)
 def bounce_element(
-    p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, particles: Particles, margins: Margins,
-    gx: real, gy: real, gz: real, slow: real, h: real
-):  # fmt: skip
+    p,
+    items: Items,
+    contacts: Contacts,
+    colliders: Colliders,
+    poses: Poses,
+    particles: Particles,
+    contact_particles: ContactParticles,
+    gx: real,
+    gy: real,
+    gz: real,
+    slow: real,
+    h: real,
+):
     """Restitution of an element; as `bounce_particle`."""
-    x, velocities, starts = particles.x, particles.v, margins.start_velocity
+    x, velocities, starts = particles.x, particles.v, contact_particles.start_velocity
     i = vertices(items.points[p])
-    row = np.int64(particles.group[i[0]]) * len(colliders)
+    row = np.int64(particles.origin_index[i[0]]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = combined_surface(margins.surface[i[0]], colliders.surface[k])
+        law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
         b = contacts.weights[m]
         share = vertex_weights(b, i)
         w = inverse_mass_at(x, i, share)

@@ -17,7 +17,7 @@ class Colliders(Record):
 
 
 class Poses(Record):
-    """Poses of each collider relative to the origin of each group, as matrix and position; row g K + k, G K rows."""
+    """Poses of each collider relative to each origin, as matrix and position; row g K + k, G K rows."""
 
     before = Field(real, 12, doc="at the start of the substep")
     after = Field(real, 12, doc="at its end")
@@ -37,14 +37,14 @@ class Ignored(Record):
     passes = Field(np.bool_)
 
 
-class Margins(Record):
+class ContactParticles(Record):
     """Particles as the contacts see them, N rows."""
 
     radius = Field(real, unit="m", doc="distance to keep")
-    owner = Field(np.uint16, doc="object that the particle belongs to")
+    object_index = Field(np.uint16, doc="object that the particle belongs to")
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
-    place = Field(real, 3, unit="m", doc="position at the last detection")
+    detected_position = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that the particle may go before the next detection")
     travelled = Field(
         real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"

@@ -7,7 +7,7 @@ import numpy as np
 from shinari.errors import ContactWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.scene.contents import Contents
-from shinari.scene.objects import Collider, Particles
+from shinari.scene.objects import Collider, ParticleObject
 from shinari.shapes.plane import Plane
 
 # Part of its radius that a particle may start inside, and part of a coordinate that is rounding in single precision.
@@ -27,16 +27,16 @@ def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
         ContactWarning: A particle is deeper than 5 % of its radius: once for each object and solid.
     """
     start, pieces = 0, list(_pieces(scene))
-    for group in scene.groups:
-        end = start + len(group.positions)
+    for obj in scene.particle_objects:
+        end = start + len(obj.positions)
         free = ~pinned[start:end]
-        if group.emitter is not None:  # those behind the first layer wait in the same places
-            free[len(group.emitter.places) :] = False
+        if obj.emitter is not None:  # those behind the first layer wait in the same places
+            free[len(obj.emitter.places) :] = False
         solids = [("collider", collider) for collider in scene.colliders]
-        solids += [("body", piece) for piece in pieces if group.kind in ("fluid", "grains")]
+        solids += [("body", piece) for piece in pieces if obj.kind in ("fluid", "grains")]
         for what, solid in solids:
-            if (min(group.name, solid.name), max(group.name, solid.name)) not in scene.ignored:
-                _warn_of_pair(group, what, solid, free)
+            if (min(obj.name, solid.name), max(obj.name, solid.name)) not in scene.ignored:
+                _warn_of_pair(obj, what, solid, free)
         start = end
 
 
@@ -49,12 +49,12 @@ def _pieces(scene: Contents) -> Iterator[Collider]:
             yield Collider(body.name, piece.shape, body.position + turn @ piece.position, rotation, body.surface)
 
 
-def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndarray) -> None:
+def _warn_of_pair(obj: ParticleObject, what: str, collider: Collider, free: np.ndarray) -> None:
     from shinari.shapes.kernels.encode import signed_distance
 
     low, high = collider.shape.bounds()
-    local = (group.positions - collider.position) @ rotation_matrix(collider.rotation)
-    reach = group.radii[:, None]
+    local = (obj.positions - collider.position) @ rotation_matrix(collider.rotation)
+    reach = obj.radii[:, None]
     near = np.flatnonzero(free & ((local > low - reach) & (local < high + reach)).all(axis=1))
     if len(near) == 0:
         return
@@ -63,13 +63,13 @@ def _warn_of_pair(group: Particles, what: str, collider: Collider, free: np.ndar
         gaps = local[near] @ np.array(shape.normal) - shape.offset
     else:
         gaps = signed_distance(shape, local[near])
-    depth = group.radii[near] - gaps
-    size = np.abs(group.positions[near]).max(axis=1) + np.abs(local[near]).max(axis=1)
-    deep = depth > np.maximum(ALLOWED * group.radii[near], ROUNDING * size)
+    depth = obj.radii[near] - gaps
+    size = np.abs(obj.positions[near]).max(axis=1) + np.abs(local[near]).max(axis=1)
+    deep = depth > np.maximum(ALLOWED * obj.radii[near], ROUNDING * size)
     if deep.any():
         worst = int(np.argmax(np.where(deep, depth, -np.inf)))
         warn(
-            f"{group.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
+            f"{obj.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
             f"particle {int(near[worst])} with {depth[worst]:.3g} m; they are pushed out at the depenetration speed",
             ContactWarning,
         )

@@ -9,11 +9,10 @@ from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
 from shinari.shapes.kernels.dispatch import for_kinds
@@ -23,7 +22,7 @@ from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import bounce_particle, project_particles
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.detection import (
-    BLOCK,
+    CHUNK,
     advance_poses,
     begin_search,
     check_margin,
@@ -36,23 +35,12 @@ from shinari.systems.colliders.detection import (
     sum_squares,
 )
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
-from shinari.systems.colliders.records import Colliders, Ignored, Margins, Motion, Poses, Search, Sums
+from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
 # Items below which a part is not worth sharing.
 FEW, MANY = 64, 512
-
-
-class ColliderModel(SystemModel):
-    """Contacts of particles with colliders; these stand in the model."""
-
-    def bind(self, work: Binding) -> "list[ColliderContacts]":
-        """The colliders of a simulation."""
-        if not work.model.colliders or work.model.particle_count == 0:
-            return []
-        records = work.particles, work.groups, work.clock
-        return [ColliderContacts(work.scene, work.model, work.state, work.settings, *records)]
 
 
 class ColliderContacts(System):
@@ -76,11 +64,11 @@ class ColliderContacts(System):
         state: State,
         settings: Settings,
         particles: Particles,
-        groups: Groups,
+        origins: Origins,
         clock: Clock,
     ) -> None:
         self._model, self._state, self._settings = model, state, settings
-        self._particles, self._groups, self._clock = particles, groups, clock
+        self._particles, self._origins, self._clock = particles, origins, clock
         precision, colliders, count = model.real, model.colliders, model.particle_count
         shapes = [collider.shape for collider in colliders]
         kinds, sizes, fields = encode_shapes(shapes, precision)
@@ -96,16 +84,16 @@ class ColliderContacts(System):
             moves=moves,
         )
         self.fields = mesh_fields(fields, precision)
-        names = [group.name for group in scene.groups]
+        names = [obj.name for obj in scene.particle_objects]
         passes = [(min(n, c.name), max(n, c.name)) in scene.ignored for n in names for c in colliders]
         self._ignored = Ignored(passes=np.array(passes, bool))
         self._movers = np.flatnonzero(moves)
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
-        self._margins = Margins.zeros(count, precision)
-        self._margins.bind(radius=model.radii, owner=model.owners)
-        self._margins.surface[...] = model.surfaces[model.owners]
-        self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // BLOCK))
+        self._contact_particles = ContactParticles.zeros(count, precision)
+        self._contact_particles.bind(radius=model.radii, object_index=model.owners)
+        self._contact_particles.surface[...] = model.surfaces[model.owners]
+        self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
         self._weight = float(np.linalg.norm(model.gravity))
         meshes = len(self.fields) > 0
@@ -127,7 +115,7 @@ class ColliderContacts(System):
 
     @property
     def after(self) -> np.ndarray:
-        """Poses at the end of the substep relative to each group, (G, K, 12): matrix, position."""
+        """Poses at the end of the substep relative to each origin, (G, K, 12): matrix, position."""
         return self.pose_table.after.reshape(-1, len(self.colliders), 12)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
@@ -136,7 +124,7 @@ class ColliderContacts(System):
         table = self._motion.pose.reshape(-1, count, 12)
         positions, rotations = poses_at(self._model.colliders, time)
         _write(table[0], positions, rotations)
-        self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._groups), 1))
+        self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._origins), 1))
         self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
         self.pose_table.before[...] = self.pose_table.after
         if len(self._movers):
@@ -149,16 +137,16 @@ class ColliderContacts(System):
     def record_detect(self, p: Program) -> None:
         """A substep begins: poses at both of its ends."""
         if len(self._movers):
-            records = self.pose_table, self._motion, self.colliders, self._groups, self._clock
+            records = self.pose_table, self._motion, self.colliders, self._origins, self._clock
             p.launch(advance_poses, *records, count=len(self.pose_table))
         if self._bounces:
-            p.launch(store_velocity, self._margins, self._particles, count=len(self._particles), grain=4096)
+            p.launch(store_velocity, self._contact_particles, self._particles, count=len(self._particles), grain=4096)
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
         settings, count = self._settings, len(self._particles)
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
-        moving = self._margins, self._particles
+        moving = self._contact_particles, self._particles
         p.launch(check_margin, *moving, self._search, h, count=count, grain=2048)
         if len(self._movers):
             p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
@@ -166,17 +154,17 @@ class ColliderContacts(System):
             self._record_search(p)
         for each, normal_correction in zip(self._lists, self._push, strict=True):
             solids = self.colliders, self.pose_table, self.fields
-            arguments = each.items, each.contacts, *solids, self._particles, self._margins, h, speed, first
+            arguments = each.items, each.contacts, *solids, self._particles, self._contact_particles, h, speed, first
             p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
 
     def _record_search(self, p: Program) -> None:
         """List the colliders near particles and elements; contacts keep their state."""
         settings, count = self._settings, len(self._particles)
         h, dt = settings.substep, settings.dt
-        p.launch(look_ahead, self.pose_table, self._motion, self.colliders, self._groups, count=len(self.pose_table))
+        p.launch(look_ahead, self.pose_table, self._motion, self.colliders, self._origins, count=len(self.pose_table))
         p.launch(sum_squares, self._sums, self._particles, count=len(self._sums), grain=8)
         p.serial(begin_search, self._search, self._sums, self._particles, self._weight * dt)
-        solids = self._margins, self._particles, self.colliders, self.pose_table, self._ignored
+        solids = self._contact_particles, self._particles, self.colliders, self.pose_table, self._ignored
         p.launch(mark_particle, self.particle_list.marks, *solids, self._search, h, dt, count=count)
         if self.element_list is not None:
             elements = self.element_list.elements
@@ -191,7 +179,14 @@ class ColliderContacts(System):
             return
         gravity = *self._model.gravity, slow_approach(self._model.gravity, self._settings.substep)
         for each, bounce in zip(self._lists, (bounce_particle, bounce_element), strict=False):
-            arguments = each.items, each.contacts, self.colliders, self.pose_table, self._particles, self._margins
+            arguments = (
+                each.items,
+                each.contacts,
+                self.colliders,
+                self.pose_table,
+                self._particles,
+                self._contact_particles,
+            )
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
 
     def contact_impulses(self) -> ContactImpulses:

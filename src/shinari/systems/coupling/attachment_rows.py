@@ -23,9 +23,9 @@ from shinari.maths.function import steady
 from shinari.maths.polar import solve_symmetric
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
-from shinari.systems.coupling.records import Turns
+from shinari.systems.coupling.records import BodySweeps
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.motion import symmetric_times
@@ -85,9 +85,15 @@ def place_on_body(rows, m, x, q):
 
 @kernel(fastmath=STEADY)
 def solve_attachments(
-    _, rows: AttachmentRows, particles: Particles, groups: Groups, frames: Frames, turns: Turns, first: np.int64,
-    h: float
-):  # fmt: skip
+    _,
+    rows: AttachmentRows,
+    particles: Particles,
+    origins: Origins,
+    frames: Frames,
+    body_sweeps: BodySweeps,
+    first: np.int64,
+    h: float,
+):
     """Solve all attachments once; `first` is 1 in the first iteration of a substep."""
     rate, still = ONE / h, (0.0, 0.0, 0.0)
     count = len(rows)
@@ -100,7 +106,7 @@ def solve_attachments(
             rows.multiplier[m] = 0.0, 0.0, 0.0
         if rows.broken[m] or not w + frames.inverse_mass[b] > ZERO:
             continue
-        origin = groups.origin[particles.group[i]]
+        origin = origins.position[particles.origin_index[i]]
         soft, length = rows.compliance[m] * rate * rate, rows.length[m]
         start = add(origin, previous_position(particles.x, particles.predicted, particles.v, h, i))
         held = length <= ZERO
@@ -122,7 +128,7 @@ def solve_attachments(
                 pull = dot(line, rows.multiplier[m])
                 push = scale(line, -(distance - length + soft * pull) / (slope * give + soft))
             move_particle(particles, i, push)
-            apply_reaction(frames, turns, b, arm, push, still, rate)
+            apply_reaction(frames, body_sweeps, b, arm, push, still, rate)
             rows.multiplier[m] = add(rows.multiplier[m], push)
 
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.geometry.motion import rotation_matrix
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.objects import BODY_ATTACHMENT
 from shinari.systems.coupling.attachment_rows import AttachmentRows, Breaks, break_attachments, solve_attachments
-from shinari.systems.coupling.records import Turns
-from shinari.systems.coupling.response import begin_turn, end_turn
+from shinari.systems.coupling.records import BodySweeps
+from shinari.systems.coupling.response import begin_body_sweep, end_body_sweep
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.model import frames_of
 
@@ -53,29 +53,29 @@ class AttachmentModel(SystemModel):
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
 
-    def bind(self, work: Binding) -> "list[Attachments]":
+    def bind(self, bound: BoundSystems) -> "list[Attachments]":
         """The attachments of a simulation."""
-        return [Attachments(self, work.state, work.settings, work.particles, work.groups)]
+        return [Attachments(self, bound.state, bound.settings, bound.particles, bound.origins)]
 
     def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None, and the elastic energy of what has a compliance [J]."""
-        on = (self.compliances > 0.0) & ~state.parts[BROKEN]
+        on = (self.compliances > 0.0) & ~state.system_arrays[BROKEN]
         error = np.linalg.norm(self._offsets(model, state)[on], axis=1) - self.lengths[on]
         return 0.0, 0.0, 0.5 * float((error**2 / self.compliances[on]).sum())
 
     def forces(self, kind: str, state: "State", h: float) -> np.ndarray | None:
         """Forces of attachments on the bodies in the last substep of length h [s], (M, 3) [N]."""
-        return state.parts[MULTIPLIERS] * (-1.0 / h**2) if kind == BODY_ATTACHMENT else None
+        return state.system_arrays[MULTIPLIERS] * (-1.0 / h**2) if kind == BODY_ATTACHMENT else None
 
     def point_forces(self, state: "State", h: float) -> tuple[np.ndarray, np.ndarray]:
         """Particles, (M,), and the forces on them [N]."""
-        return self.particles.astype(np.int64), np.linalg.norm(state.parts[MULTIPLIERS] / h**2, axis=1)
+        return self.particles.astype(np.int64), np.linalg.norm(state.system_arrays[MULTIPLIERS] / h**2, axis=1)
 
     def _offsets(self, model: "Model", state: "State") -> np.ndarray:
         """From the place on the body to the particle [m], (M, 3)."""
-        world = state.origins[model.groups[self.particles]] + state.x[self.particles, :3]
-        turns = np.array([rotation_matrix(q) for q in state.body_rotations])[self.bodies]
-        return world - state.body_positions[self.bodies] - np.einsum("mrc,mc->mr", turns, self.described)
+        world = state.origins[model.origin_index[self.particles]] + state.x[self.particles, :3]
+        rotations = np.array([rotation_matrix(q) for q in state.body_rotations])[self.bodies]
+        return world - state.body_positions[self.bodies] - np.einsum("mrc,mc->mr", rotations, self.described)
 
 
 class Attachments(System):
@@ -88,10 +88,10 @@ class Attachments(System):
     order = 50
 
     def __init__(
-        self, rows: AttachmentModel, state: "State", settings: "Settings", particles: Particles, groups: Groups
+        self, rows: AttachmentModel, state: "State", settings: "Settings", particles: Particles, origins: Origins
     ) -> None:
-        self.rows, parts = rows, state.parts
-        self._state, self._h, self._particles, self._groups = state, settings.substep, particles, groups
+        self.rows, parts = rows, state.system_arrays
+        self._state, self._h, self._particles, self._origins = state, settings.substep, particles, origins
         self._rows = AttachmentRows(
             np.float64,
             particle=rows.particles,
@@ -106,12 +106,12 @@ class Attachments(System):
         self._breaks = Breaks.zeros(1)
         self._frames: Frames | None = None
 
-    def connect(self, work: Binding) -> None:
+    def connect(self, bound: BoundSystems) -> None:
         """Take the frames of the bodies, whose `x` and `q` are read and changed by `project`."""
         if self._frames is None:
-            frames = frames_of(work)
+            frames = frames_of(bound)
             assert frames is not None  # an attachment has a body
-            self._frames, self._turns = frames, Turns.zeros(len(frames))
+            self._frames, self._body_sweeps = frames, BodySweeps.zeros(len(frames))
 
     def take_released(self) -> bool:
         """Whether an attachment has broken since this was last asked."""
@@ -122,16 +122,18 @@ class Attachments(System):
     @property
     def held(self) -> np.ndarray:
         """Particles and the bodies that hold them, (H, 2), without broken attachments."""
-        on = ~self._state.parts[BROKEN]
+        on = ~self._state.system_arrays[BROKEN]
         return np.stack([self.rows.particles[on], self.rows.bodies[on]], axis=1).astype(np.int64)
 
     def record_project(self, p: Program, first: bool) -> None:
         """Record that all attachments are solved once."""
-        frames, turns = self._frames, self._turns
+        frames, body_sweeps = self._frames, self._body_sweeps
         assert frames is not None
-        p.launch(begin_turn, frames, turns, count=len(frames))
-        p.serial(solve_attachments, self._rows, self._particles, self._groups, frames, turns, int(first), self._h)
-        p.launch(end_turn, frames, turns, self._h, count=len(frames))
+        p.launch(begin_body_sweep, frames, body_sweeps, count=len(frames))
+        p.serial(
+            solve_attachments, self._rows, self._particles, self._origins, frames, body_sweeps, int(first), self._h
+        )
+        p.launch(end_body_sweep, frames, body_sweeps, self._h, count=len(frames))
 
     def record_finish(self, p: Program) -> None:
         """Record that attachments break whose force is above their limit."""

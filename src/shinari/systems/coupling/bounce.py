@@ -7,15 +7,23 @@ it is stopped by an impulse that both share.
 
 from shinari.collision.law import SLOW_SUBSTEPS, combined_surface, recoil
 from shinari.collision.narrow.fields import Four
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place
 from shinari.systems.colliders.elements import blend, inverse_mass_at, kick, vertex_weights, vertices
-from shinari.systems.coupling.records import BodyShapeTable, Contacts, Counts, Gravity, Items, Margins, Turns
+from shinari.systems.coupling.records import (
+    BodyShapeTable,
+    BodySweeps,
+    ContactParticles,
+    Contacts,
+    Counts,
+    Gravity,
+    Items,
+)
 from shinari.systems.coupling.response import effective_inverse_mass
 from shinari.systems.coupling.sweeps import record_impulse
 from shinari.systems.rigid.frames import Frames
@@ -37,7 +45,7 @@ def apply_impulse(frames, b, arm, impulse):
 @shared(fastmath=STEADY)
 def rebound(
     frames: Frames,
-    turns: Turns,
+    body_sweeps: BodySweeps,
     b: int,
     arm: Vector,
     n: Vector,
@@ -55,7 +63,7 @@ def rebound(
 
     Args:
         frames: The frames.
-        turns: Their velocities at the start of the substep.
+        body_sweeps: Their velocities at the start of the substep.
         b: The frame.
         arm: From its origin to the point [m].
         n: Normal.
@@ -68,7 +76,7 @@ def rebound(
         h: Substep [s].
     """
     one, other = 1.0 if w > ZERO else 0.0, 1.0 if frames.inverse_mass[b] > ZERO else 0.0
-    approach = sub(start, add(turns.start_v[b], cross(turns.start_w[b], arm)))
+    approach = sub(start, add(body_sweeps.start_v[b], cross(body_sweeps.start_w[b], arm)))
     speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
     change = (0.0, 0.0, 0.0)
     if law[2] > ZERO:
@@ -83,26 +91,48 @@ def rebound(
 
 @kernel(fastmath=STEADY)
 def bounce_items(
-    _, counts: Counts, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, gravity: Gravity, h: float
-):  # fmt: skip
+    _,
+    counts: Counts,
+    contacts: Contacts,
+    items: Items,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    origins: Origins,
+    body_shapes: BodyShapeTable,
+    frames: Frames,
+    body_sweeps: BodySweeps,
+    gravity: Gravity,
+    h: float,
+):
     """Restitution of listed items."""
     for m in range(counts.contacts[0]):
         k = contacts.body_shape[m]
         i = vertices(items.points[contacts.item[m]])
-        law = combined_surface(margins.surface[i[0]], body_shapes.surface[k])
+        law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k])
         if contacts.multiplier[m] <= ZERO or law[3] > ZERO:
             continue
         b, weights = body_shapes.frame[k], contacts.weights[m]
         part = vertex_weights(weights, i)
         w = inverse_mass_at(particles.x, i, part)
-        x, before, v = particles.x, margins.start_velocity, particles.v
+        x, before, v = particles.x, contact_particles.start_velocity, particles.v
         point = blend(weights, place(x, i[0]), place(x, i[1]), place(x, i[2]))
-        arm = sub(add(groups.origin[particles.group[i[0]]], point), frames.x[b])
+        arm = sub(add(origins.position[particles.origin_index[i[0]]], point), frames.x[b])
         start = blend(weights, place(before, i[0]), place(before, i[1]), place(before, i[2]))
         now = blend(weights, place(v, i[0]), place(v, i[1]), place(v, i[2]))
-        impulse = rebound(frames, turns, b, arm, contacts.normal[m], contacts.gap[m], w, start, now, law,
-                          gravity.acceleration[0], h)  # fmt: skip
+        impulse = rebound(
+            frames,
+            body_sweeps,
+            b,
+            arm,
+            contacts.normal[m],
+            contacts.gap[m],
+            w,
+            start,
+            now,
+            law,
+            gravity.acceleration[0],
+            h,
+        )
         kick(v, i[0], x[i[0], 3] * part[0], impulse)
         kick(v, i[1], x[i[1], 3] * part[1], impulse)
         kick(v, i[2], x[i[2], 3] * part[2], impulse)
@@ -111,12 +141,12 @@ def bounce_items(
 
 
 @kernel
-def note_velocity(i, margins: Margins, particles: Particles):
+def note_velocity(i, contact_particles: ContactParticles, particles: Particles):
     """Keep the velocity of a particle at the start of the substep."""
-    margins.start_velocity[i] = particles.v[i]
+    contact_particles.start_velocity[i] = particles.v[i]
 
 
 @kernel
-def note_motion(b, frames: Frames, turns: Turns):
+def note_motion(b, frames: Frames, body_sweeps: BodySweeps):
     """Keep the velocities of a frame at the start of the substep."""
-    turns.start_v[b], turns.start_w[b] = frames.v[b], frames.w[b]
+    body_sweeps.start_v[b], body_sweeps.start_w[b] = frames.v[b], frames.w[b]

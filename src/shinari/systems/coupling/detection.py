@@ -9,43 +9,45 @@ A contact that has pushed in the step stays in the list until the step ends, so 
 import numpy as np
 
 from shinari.collision.broad.pairs import Keys, contains, first_from
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.records import (
     BodyShapeTable,
+    BodySweeps,
     Boxes,
     Candidates,
+    ContactParticles,
     Contacts,
     Counts,
     Items,
-    Margins,
     Passes,
     Progress,
     Sums,
-    Turns,
 )
 from shinari.systems.coupling.response import to_shape_local
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import turn_between
+from shinari.systems.rigid.motion import rotation_vector_between
 
-BLOCK = 1024
+CHUNK = 1024
 THIRD = 1.0 / 3.0
 
 
 @kernel(fastmath=STEADY)
-def measure_body_shape(k, body_shapes: BodyShapeTable, frames: Frames, turns: Turns):
+def measure_body_shape(k, body_shapes: BodyShapeTable, frames: Frames, body_sweeps: BodySweeps):
     """How far any point of a piece has gone since the detection, with its displacement in this substep, at most."""
     b = body_shapes.frame[k]
     here, turned = frames.x[b], frames.q[b]
-    far = norm(sub(here, turns.reference_x[b])) + norm(sub(here, frames.x0[b]))
-    angle = norm(turn_between(turns.reference_q[b], turned)) + norm(turn_between(frames.q0[b], turned))
+    far = norm(sub(here, body_sweeps.reference_x[b])) + norm(sub(here, frames.x0[b]))
+    angle = norm(rotation_vector_between(body_sweeps.reference_q[b], turned)) + norm(
+        rotation_vector_between(frames.q0[b], turned)
+    )
     body_shapes.travel[k] = far + angle * body_shapes.reach[k]
 
 
@@ -58,14 +60,14 @@ def check_body_shapes(_, body_shapes: BodyShapeTable, progress: Progress):
 
 
 @kernel(fastmath=STEADY)
-def check_particle(i, margins: Margins, particles: Particles, progress: Progress, h: float):
+def check_particle(i, contact_particles: ContactParticles, particles: Particles, progress: Progress, h: float):
     """Measure how far a particle has gone, with its displacement in the substep; whether it has left its margin."""
     now = place(particles.x, i)
     start = previous_position(particles.x, particles.predicted, particles.v, h, i)
     displacement = norm(sub(now, start))
-    gone = norm(sub(now, margins.place[i])) + displacement
-    margins.displacement[i], margins.travelled[i] = displacement, gone
-    if not (gone <= margins.margin[i]):
+    gone = norm(sub(now, contact_particles.detected_position[i])) + displacement
+    contact_particles.displacement[i], contact_particles.travelled[i] = displacement, gone
+    if not (gone <= contact_particles.margin[i]):
         # whoever writes it, it is a one
         progress.stale[0] = 1
 
@@ -74,7 +76,7 @@ def check_particle(i, margins: Margins, particles: Particles, progress: Progress
 def sum_squares(k, particles: Particles, sums: Sums):
     """Sum of the squares of the speeds of a block of particles."""
     total = 0.0
-    for i in range(k * BLOCK, min((k + 1) * BLOCK, len(particles))):
+    for i in range(k * CHUNK, min((k + 1) * CHUNK, len(particles))):
         v = particles.v[i]
         total += np.float64(v[0]) * v[0] + np.float64(v[1]) * v[1] + np.float64(v[2]) * v[2]
     sums.squares[k] = total
@@ -98,13 +100,19 @@ def begin_detection(_, progress: Progress, sums: Sums, count: np.int64, fall: fl
 
 
 @kernel(fastmath=STEADY)
-def set_margin(i, margins: Margins, particles: Particles, progress: Progress, dt: float, h: float):
+def set_margin(i, contact_particles: ContactParticles, particles: Particles, progress: Progress, dt: float, h: float):
     """Margin of a particle, and where it is."""
     now = place(particles.x, i)
     stride = norm(sub(now, previous_position(particles.x, particles.predicted, particles.v, h, i)))
     speed = max(norm(place(particles.v, i)), stride / h)
-    margins.margin[i] = max(progress.factor[0] * dt * (speed + progress.drop[0]) + margins.radius[i], stride)
-    margins.travelled[i], margins.displacement[i], margins.place[i] = stride, stride, now
+    contact_particles.margin[i] = max(
+        progress.factor[0] * dt * (speed + progress.drop[0]) + contact_particles.radius[i], stride
+    )
+    contact_particles.travelled[i], contact_particles.displacement[i], contact_particles.detected_position[i] = (
+        stride,
+        stride,
+        now,
+    )
 
 
 @kernel(fastmath=STEADY)
@@ -117,19 +125,22 @@ def set_shape_margin(k, body_shapes: BodyShapeTable, frames: Frames, progress: P
 
 
 @kernel
-def set_reference(b, frames: Frames, turns: Turns):
+def set_reference(b, frames: Frames, body_sweeps: BodySweeps):
     """Keep the pose of a frame at a detection."""
-    turns.reference_x[b], turns.reference_q[b] = frames.x[b], frames.q[b]
+    body_sweeps.reference_x[b], body_sweeps.reference_q[b] = frames.x[b], frames.q[b]
 
 
 @kernel(fastmath=STEADY)
-def set_boxes(_, boxes: Boxes, margins: Margins, particles: Particles, groups: Groups):
+def set_boxes(_, boxes: Boxes, contact_particles: ContactParticles, particles: Particles, origins: Origins):
     """Boxes around the margins of all particles of each object in the world."""
     for t in range(len(boxes)):
         boxes.low[t], boxes.high[t] = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
     for i in range(len(particles)):
-        t, reach = np.int64(margins.object[i]), np.float64(margins.margin[i] + margins.radius[i])
-        at = add(groups.origin[particles.group[i]], place(particles.x, i))
+        t, reach = (
+            np.int64(contact_particles.object[i]),
+            np.float64(contact_particles.margin[i] + contact_particles.radius[i]),
+        )
+        at = add(origins.position[particles.origin_index[i]], place(particles.x, i))
         low, high = boxes.low[t], boxes.high[t]
         boxes.low[t] = min(low[0], at[0] - reach), min(low[1], at[1] - reach), min(low[2], at[2] - reach)
         boxes.high[t] = max(high[0], at[0] + reach), max(high[1], at[1] + reach), max(high[2], at[2] + reach)
@@ -204,17 +215,17 @@ def has_impulse(contacts, m):
 
 
 @kernel(fastmath=STEADY)
-def measure_item(e, items: Items, margins: Margins, particles: Particles, groups: Groups):
+def measure_item(e, items: Items, contact_particles: ContactParticles, particles: Particles, origins: Origins):
     """Where an item is, and how far pieces are near it."""
     i0, i1, i2 = items.points[e]
     x0, x1, x2 = place(particles.x, i0), place(particles.x, i1), place(particles.x, i2)
     centre = scale(add(x0, add(x1, x2)), np.float32(THIRD))
     extent = max(norm(sub(x0, centre)), max(norm(sub(x1, centre)), norm(sub(x2, centre))))
-    margin = max(margins.margin[i0], max(margins.margin[i1], margins.margin[i2]))
-    radius = max(margins.radius[i0], max(margins.radius[i1], margins.radius[i2]))
-    items.middle[e] = add(groups.origin[particles.group[i0]], centre)
+    margin = max(contact_particles.margin[i0], max(contact_particles.margin[i1], contact_particles.margin[i2]))
+    radius = max(contact_particles.radius[i0], max(contact_particles.radius[i1], contact_particles.radius[i2]))
+    items.middle[e] = add(origins.position[particles.origin_index[i0]], centre)
     items.free[e] = max(particles.x[i0, 3], max(particles.x[i1, 3], particles.x[i2, 3])) > ZERO
-    items.reach[e] = np.float64(margin) + radius + extent if margins.active[i0] else -1.0
+    items.reach[e] = np.float64(margin) + radius + extent if contact_particles.active[i0] else -1.0
 
 
 @shared(fastmath=STEADY)

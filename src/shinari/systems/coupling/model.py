@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.rigid.model import frames_of
 
 if TYPE_CHECKING:
-    from shinari.systems.coupling.body_particles import BodyParticles
+    from shinari.systems.coupling.system import BodyParticles
 
 
 class CouplingModel(SystemModel):
@@ -14,15 +14,15 @@ class CouplingModel(SystemModel):
 
     rebound = True
 
-    def bind(self, work: Binding) -> "list[BodyParticles]":
+    def bind(self, bound: BoundSystems) -> "list[BodyParticles]":
         """The contacts of a simulation; loaded only for a scene with bodies."""
-        frames = frames_of(work)
-        if frames is None or work.model.particle_count == 0 or not any(body.pieces for body in work.scene.bodies):
+        frames = frames_of(bound)
+        if frames is None or bound.model.particle_count == 0 or not any(body.pieces for body in bound.scene.bodies):
             return []
         from shinari.systems.coupling.attachments import Attachments
-        from shinari.systems.coupling.body_particles import BodyParticles
+        from shinari.systems.coupling.system import BodyParticles
 
-        attachments = work.find(Attachments)
+        attachments = bound.find(Attachments)
         held = None if attachments is None else attachments.held
-        records = work.particles, work.groups
-        return [BodyParticles(work.scene, work.model, work.state, work.settings, *records, frames, held)]
+        records = bound.particles, bound.origins
+        return [BodyParticles(bound.scene, bound.model, bound.state, bound.settings, *records, frames, held)]

@@ -15,7 +15,7 @@ class BodyShapeTable(Record):
 
     kind = Field(np.int64, doc="kind, see `shinari.shapes.registry`")
     size = Field(np.float64, 4, doc="its numbers")
-    place = Field(np.float64, 12, doc="pose in the axes of its frame: matrix by rows, position [m]")
+    local_pose = Field(np.float64, 12, doc="pose in the axes of its frame: matrix by rows, position [m]")
     frame = Field(np.int64, doc="its frame, which is the index of its body")
     low = Field(np.float64, 3, unit="m", doc="low corner of its box in its own axes")
     high = Field(np.float64, 3, unit="m", doc="high corner")
@@ -36,7 +36,7 @@ def body_shape_table(body_shapes: "BodyShapes") -> BodyShapeTable:
     names = {
         "kind": "kinds",
         "size": "sizes",
-        "place": "places",
+        "local_pose": "local_poses",
         "frame": "frames",
         "low": "lows",
         "high": "highs",
@@ -50,7 +50,7 @@ def body_shape_table(body_shapes: "BodyShapes") -> BodyShapeTable:
     return table
 
 
-class Turns(Record):
+class BodySweeps(Record):
     """Frames while contacts with particles are solved, F rows."""
 
     before = Field(np.float64, 4, doc="quaternion before a sweep")
@@ -62,7 +62,7 @@ class Turns(Record):
     start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
 
 
-class Margins(Record):
+class ContactParticles(Record):
     """Particles as the contacts see them, N rows."""
 
     radius = Field(real, unit="m", doc="distance to keep")
@@ -70,7 +70,7 @@ class Margins(Record):
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
     active = Field(np.bool_, doc="False for a particle that waits in an emitter, or that a sink has taken")
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
-    place = Field(real, 3, unit="m", doc="position at the last detection")
+    detected_position = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that it may go before the next detection")
     travelled = Field(
         real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"

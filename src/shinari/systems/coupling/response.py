@@ -16,17 +16,17 @@ from functools import cache
 
 from shinari.collision.law import friction, normal_response, recovery, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
-from shinari.maths.poses import to_local, turn
+from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.systems.colliders.collide import contact_plane
-from shinari.systems.coupling.records import BodyShapeTable, Turns
+from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import symmetric_times, turned_by, turned_by_moment
+from shinari.systems.rigid.motion import rotated_world_axes, symmetric_times, turned_by_moment
 
 
 @steady
@@ -39,7 +39,7 @@ def effective_inverse_mass(frames, b, r, n):
 @steady
 def to_shape_local(body_shapes, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
-    return to_local(body_shapes.place[k], rotate_back(q, sub(point, x)))
+    return to_local(body_shapes.local_pose[k], rotate_back(q, sub(point, x)))
 
 
 @cache
@@ -96,7 +96,10 @@ def response(meshes: bool) -> Shared:
             return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
         gap = max(dot(n, sub(first, last)) - depth, 0.0)
         q = frames.q[b]
-        n, displacement = rotate(q, turn(body_shapes.place[k], n)), rotate(q, turn(body_shapes.place[k], displacement))
+        n, displacement = (
+            rotate(q, rotate_vector(body_shapes.local_pose[k], n)),
+            rotate(q, rotate_vector(body_shapes.local_pose[k], displacement)),
+        )
         arm = sub(start, frames.x0[b])
         give = w + effective_inverse_mass(frames, b, arm, n)
         if not give > ZERO:
@@ -119,13 +122,13 @@ def response(meshes: bool) -> Shared:
 
 @shared(fastmath=STEADY)
 def apply_reaction(
-    frames: Frames, turns: Turns, b: int, arm: Vector, multiplier: Vector, silent: Vector, rate: float
+    frames: Frames, body_sweeps: BodySweeps, b: int, arm: Vector, multiplier: Vector, silent: Vector, rate: float
 ) -> None:
     """Apply the opposite of a push to a body at once.
 
     Args:
         frames: The frames; `x0` moves along with what brings no velocity.
-        turns: Receives moments and displacements of the sweep.
+        body_sweeps: Receives moments and displacements of the sweep.
         b: The frame.
         arm: From its origin to the point [m].
         multiplier: Push on the point [kg m].
@@ -142,14 +145,14 @@ def apply_reaction(
     for c in range(3):
         frames.impulses[b, c] -= rate * (multiplier[0] if c == 0 else (multiplier[1] if c == 1 else multiplier[2]))
         frames.impulses[b, 3 + c] += rate * (moment[0] if c == 0 else (moment[1] if c == 1 else moment[2]))
-    turns.torque[b] = add(turns.torque[b], scale(moment, rate))
-    frames.q[b] = turned_by(frames.q[b], turned)
-    turns.moved[b, 0] += norm(silent) + w * norm(multiplier)
-    turns.moved[b, 1] += norm(turned)
+    body_sweeps.torque[b] = add(body_sweeps.torque[b], scale(moment, rate))
+    frames.q[b] = rotated_world_axes(frames.q[b], turned)
+    body_sweeps.moved[b, 0] += norm(silent) + w * norm(multiplier)
+    body_sweeps.moved[b, 1] += norm(turned)
 
 
 @steady
-def balance(frames, turns, b, silent, speed, rate):
+def balance(frames, body_sweeps, b, silent, speed, rate):
     """Take from the spin of a body the angular momentum that comes in where an overlap goes out without velocity.
 
     What moves by s without velocity takes its momentum along, m s cross v. With S = m s of the point, and the opposite
@@ -157,7 +160,7 @@ def balance(frames, turns, b, silent, speed, rate):
 
     Args:
         frames: The frames.
-        turns: Moments of the impulses of this sweep; changed.
+        body_sweeps: Moments of the impulses of this sweep; changed.
         b: The frame.
         silent: S of the point [kg m].
         speed: Its velocity after the push [m/s].
@@ -165,21 +168,21 @@ def balance(frames, turns, b, silent, speed, rate):
     """
     if frames.inverse_mass[b] > ZERO and max(abs(silent[0]), max(abs(silent[1]), abs(silent[2]))) > ZERO:
         gained = cross(silent, sub(speed, scale(sub(frames.x[b], frames.x0[b]), rate)))
-        turns.torque[b] = sub(turns.torque[b], gained)
+        body_sweeps.torque[b] = sub(body_sweeps.torque[b], gained)
 
 
 @kernel
-def begin_turn(b, frames: Frames, turns: Turns):
+def begin_body_sweep(b, frames: Frames, body_sweeps: BodySweeps):
     """Keep the quaternion of a frame before a sweep, and clear its sums."""
-    turns.before[b], turns.moved[b], turns.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
+    body_sweeps.before[b], body_sweeps.moved[b], body_sweeps.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)
-def end_turn(b, frames: Frames, turns: Turns, h: float):
+def end_body_sweep(b, frames: Frames, body_sweeps: BodySweeps, h: float):
     """Turn a body by exactly what the moments of a sweep give to its angular momentum.
 
     In the sweep turns add up to first order.
     """
-    moment = turns.torque[b]
+    moment = body_sweeps.torque[b]
     if dot(moment, moment) > ZERO:
-        frames.q[b] = turned_by_moment(frames, b, turns.before[b], moment, h)
+        frames.q[b] = turned_by_moment(frames, b, body_sweeps.before[b], moment, h)

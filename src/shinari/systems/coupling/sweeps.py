@@ -15,12 +15,12 @@ import numpy as np
 
 from shinari.collision.law import combined_surface
 from shinari.collision.narrow.fields import BodyFields, Four, distances
-from shinari.collision.narrow.poses import Vector
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import TWO, move, place, previous_position
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
@@ -37,7 +37,15 @@ from shinari.systems.colliders.elements import (
     vertices,
 )
 from shinari.systems.coupling.detection import THIRD
-from shinari.systems.coupling.records import BodyShapeTable, Contacts, Counts, Items, Margins, Progress, Turns
+from shinari.systems.coupling.records import (
+    BodyShapeTable,
+    BodySweeps,
+    ContactParticles,
+    Contacts,
+    Counts,
+    Items,
+    Progress,
+)
 from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
 from shinari.systems.rigid.frames import Frames
 
@@ -57,28 +65,28 @@ def speed_of(particles, i, rate):
 
 @steady
 def particle_previous_position(particles, i, h):
-    """Where a particle was when the substep began, relative to its group."""
+    """Where a particle was when the substep began, relative to its origin."""
     return previous_position(particles.x, particles.predicted, particles.v, h, i)
 
 
 @steady
-def share(margins, particles, i, weight, multiplier, silent, rate):
+def share(contact_particles, particles, i, weight, multiplier, silent, rate):
     """Move a vertex by its share of a push on a point; `silent` is what a unit of inverse mass moves silently."""
     if particles.x[i, 3] > ZERO and weight > ZERO:
         part = particles.x[i, 3] * weight
         correction = add(multiplier, silent)
         stride = part * norm(correction)
-        margins.travelled[i] += TWO * stride
-        margins.displacement[i] += stride
+        contact_particles.travelled[i] += TWO * stride
+        contact_particles.displacement[i] += stride
         move(particles.x, particles.predicted, particles.v, i, part, correction, silent, rate)
 
 
 @steady
-def share_push(margins, particles, i, weights, multiplier, silent, rate):
+def share_push(contact_particles, particles, i, weights, multiplier, silent, rate):
     """Move the vertices of an element by their shares of a push on a point."""
-    share(margins, particles, i[0], weights[0], multiplier, silent, rate)
-    share(margins, particles, i[1], weights[1], multiplier, silent, rate)
-    share(margins, particles, i[2], weights[2], multiplier, silent, rate)
+    share(contact_particles, particles, i[0], weights[0], multiplier, silent, rate)
+    share(contact_particles, particles, i[1], weights[1], multiplier, silent, rate)
+    share(contact_particles, particles, i[2], weights[2], multiplier, silent, rate)
 
 
 @steady
@@ -125,9 +133,18 @@ def clear_multiplier(contacts, m):
 
 @shared(fastmath=STEADY)
 def apply_stored_multiplier(
-    sign: float, m: int, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, h: float
-) -> None:  # fmt: skip
+    sign: float,
+    m: int,
+    contacts: Contacts,
+    items: Items,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    origins: Origins,
+    body_shapes: BodyShapeTable,
+    frames: Frames,
+    body_sweeps: BodySweeps,
+    h: float,
+) -> None:
     """Apply the push of a contact in the last sweep, or its opposite."""
     rate = ONE / h
     e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
@@ -139,18 +156,27 @@ def apply_stored_multiplier(
         particle_previous_position(particles, i[1], h),
         particle_previous_position(particles, i[2], h),
     )
-    start = add(groups.origin[particles.group[i[0]]], start)
+    start = add(origins.position[particles.origin_index[i[0]]], start)
     multiplier = scale(add(scale(contacts.normal[m], contacts.multiplier[m]), contacts.friction_multiplier[m]), sign)
     record_impulse(contacts, m, multiplier, rate)
-    share_push(margins, particles, i, weights, multiplier, still, rate)
-    apply_reaction(frames, turns, b, sub(start, frames.x0[b]), multiplier, still, rate)
+    share_push(contact_particles, particles, i, weights, multiplier, still, rate)
+    apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), multiplier, still, rate)
 
 
 @kernel(fastmath=STEADY)
 def apply_stored_multipliers(
-    _, counts: Counts, contacts: Contacts, items: Items, margins: Margins, particles: Particles, groups: Groups,
-    body_shapes: BodyShapeTable, frames: Frames, turns: Turns, h: float
-):  # fmt: skip
+    _,
+    counts: Counts,
+    contacts: Contacts,
+    items: Items,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    origins: Origins,
+    body_shapes: BodyShapeTable,
+    frames: Frames,
+    body_sweeps: BodySweeps,
+    h: float,
+):
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
     Of an element that lay flat on the piece, not `settled`, the deepest point went from corner to corner: it begins
@@ -161,7 +187,9 @@ def apply_stored_multipliers(
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
         if contacts.multiplier[m] > ZERO:
-            apply_stored_multiplier(1.0, m, contacts, items, margins, particles, groups, body_shapes, frames, turns, h)
+            apply_stored_multiplier(
+                1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
+            )
 
 
 @steady
@@ -182,10 +210,12 @@ def contact_of(turn, count, progress):
 
 
 @steady
-def distance_gone(far, k, body_shapes, turns):
+def distance_gone(far, k, body_shapes, body_sweeps):
     """How far a piece and an item, which has gone `far`, have gone since the detection, at most [m]."""
     b = body_shapes.frame[k]
-    return far + body_shapes.travel[k] + TWO * (turns.moved[b, 0] + turns.moved[b, 1] * body_shapes.reach[k])
+    return (
+        far + body_shapes.travel[k] + TWO * (body_sweeps.moved[b, 0] + body_sweeps.moved[b, 1] * body_shapes.reach[k])
+    )
 
 
 @cache
@@ -200,13 +230,13 @@ def project_particles(meshes: bool) -> Kernel:
         counts: Counts,
         contacts: Contacts,
         items: Items,
-        margins: Margins,
+        contact_particles: ContactParticles,
         particles: Particles,
-        groups: Groups,
+        origins: Origins,
         body_shapes: BodyShapeTable,
         fields: BodyFields,
         frames: Frames,
-        turns: Turns,
+        body_sweeps: BodySweeps,
     ):
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
@@ -216,13 +246,13 @@ def project_particles(meshes: bool) -> Kernel:
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
             b = body_shapes.frame[k]
-            far = distance_gone(margins.travelled[i], k, body_shapes, turns)
+            far = distance_gone(contact_particles.travelled[i], k, body_shapes, body_sweeps)
             if far < contacts.bound[m]:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
-            origin = groups.origin[particles.group[i]]
+            origin = origins.position[particles.origin_index[i]]
             start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
-            law = combined_surface(margins.surface[i], body_shapes.surface[k])
+            law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
             touches, multiplier, silent, n, normal_push, friction_multiplier, gap = respond_to_shape(
                 body_shapes,
                 fields,
@@ -230,7 +260,7 @@ def project_particles(meshes: bool) -> Kernel:
                 k,
                 start,
                 now,
-                np.float64(margins.radius[i]),
+                np.float64(contact_particles.radius[i]),
                 w,
                 law,
                 contacts.multiplier[m],
@@ -247,10 +277,10 @@ def project_particles(meshes: bool) -> Kernel:
             mine_out, their_out = scale(silent, w * apart), scale(silent, -other * apart)
             if w > ZERO:
                 correction = add(scale(multiplier, w), mine_out)
-                margins.travelled[i] += TWO * norm(correction)
+                contact_particles.travelled[i] += TWO * norm(correction)
                 move(particles.x, particles.predicted, particles.v, i, ONE, correction, mine_out, rate)
-            apply_reaction(frames, turns, b, sub(start, fixed), multiplier, their_out, rate)
-            balance(frames, turns, b, scale(silent, apart), speed_of(particles, i, rate), rate)
+            apply_reaction(frames, body_sweeps, b, sub(start, fixed), multiplier, their_out, rate)
+            balance(frames, body_sweeps, b, scale(silent, apart), speed_of(particles, i, rate), rate)
             record_impulse(contacts, m, multiplier, rate)
         progress.largest[0] = largest
 
@@ -291,13 +321,13 @@ def project_elements(meshes: bool) -> Kernel:
         counts: Counts,
         contacts: Contacts,
         items: Items,
-        margins: Margins,
+        contact_particles: ContactParticles,
         particles: Particles,
-        groups: Groups,
+        origins: Origins,
         body_shapes: BodyShapeTable,
         fields: BodyFields,
         frames: Frames,
-        turns: Turns,
+        body_sweeps: BodySweeps,
     ):
         """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
@@ -306,12 +336,15 @@ def project_elements(meshes: bool) -> Kernel:
         for turn in range(count):
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
-            origin, b = groups.origin[particles.group[i[0]]], body_shapes.frame[k]
-            far = distance_gone(np.float64(largest_of(margins.travelled, i)), k, body_shapes, turns)
+            origin, b = origins.position[particles.origin_index[i[0]]], body_shapes.frame[k]
+            far = distance_gone(np.float64(largest_of(contact_particles.travelled, i)), k, body_shapes, body_sweeps)
             if far < contacts.bound[m]:
                 continue
-            least = np.float64(least_of(margins.radius, i))
-            law, other = combined_surface(margins.surface[i[0]], body_shapes.surface[k]), frames.inverse_mass[b]
+            least = np.float64(least_of(contact_particles.radius, i))
+            law, other = (
+                combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k]),
+                frames.inverse_mass[b],
+            )
             done = False
             for again in range(ROUNDS):
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
@@ -337,7 +370,7 @@ def project_elements(meshes: bool) -> Kernel:
                     break
                 # what touches at a vertex is left to the vertex
                 touches, moved = max(part[0], max(part[1], part[2])) <= AT_VERTEX, 0.0
-                reach = blend_of(margins.radius, i, part)
+                reach = blend_of(contact_particles.radius, i, part)
                 if touches:
                     contacts.settled[m] = contacts.settled[m] and not (
                         contacts.multiplier[m] > ZERO and jumps(weights, kept)
@@ -363,15 +396,17 @@ def project_elements(meshes: bool) -> Kernel:
                     remember(contacts, m, normal_push, friction_multiplier, n, gap)
                     record_impulse(contacts, m, multiplier, rate)
                     apart = ONE / (w + other)
-                    share_push(margins, particles, i, part, multiplier, scale(silent, apart), rate)
-                    apply_reaction(frames, turns, b, sub(start, fixed), multiplier, scale(silent, -other * apart), rate)
+                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, apart), rate)
+                    apply_reaction(
+                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * apart), rate
+                    )
                     speed = blend(
                         weights,
                         speed_of(particles, i[0], rate),
                         speed_of(particles, i[1], rate),
                         speed_of(particles, i[2], rate),
                     )
-                    balance(frames, turns, b, scale(silent, apart), speed, rate)
+                    balance(frames, body_sweeps, b, scale(silent, apart), speed, rate)
                     moved = (w + other) * norm(multiplier)
                     largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
@@ -379,7 +414,7 @@ def project_elements(meshes: bool) -> Kernel:
             if contacts.multiplier[m] > ZERO and not done:
                 # it has left the body, or a vertex carries it now
                 apply_stored_multiplier(
-                    -1.0, m, contacts, items, margins, particles, groups, body_shapes, frames, turns, h
+                    -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
                 )
                 clear_multiplier(contacts, m)
         progress.largest[0] = largest

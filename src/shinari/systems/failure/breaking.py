@@ -1,26 +1,22 @@
-"""Rows that break above a force, and targets of attachments that move.
+"""Rows that break above a force.
 
 The force of a row is |lambda| / h^2. A row that breaks becomes infinitely soft and stays so.
 """
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, kernel, real
-from shinari.geometry.motion import NO_ROTATION, pose_at
-from shinari.model.model import Breakable, MovingTarget
-from shinari.model.particles import Clock, Groups
+from shinari.compute import Field, Program, Record, kernel, real
+from shinari.model.model import Breakable
 from shinari.model.settings import Settings
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.rows.row_access import (
     Broken,
     Cells,
+    Coefficients,
     Layout,
     Multipliers,
-    Parameters,
-    Softness,
     release_row,
-    set_parameter,
 )
 from shinari.systems.rows.system import BlockSolver, block_solvers
 
@@ -37,19 +33,6 @@ class Changed(Record):
     flag = Field(np.int64)
 
 
-class Driven(Record):
-    """Rows of a block whose target moves."""
-
-    row = Field(np.uint32)
-    group = Field(np.uint16)
-
-
-class Targets(Record):
-    """Where the target is, one row for each substep."""
-
-    position = Field(np.float64, 3, unit="m", doc="in the world")
-
-
 @kernel
 def break_row(
     k,
@@ -57,7 +40,7 @@ def break_row(
     multipliers: Multipliers,
     broken: Broken,
     cells: Cells,
-    softness: Softness,
+    coefficients: Coefficients,
     layout: Layout,
     changed: Changed,
     equations: int,
@@ -69,50 +52,17 @@ def break_row(
     for a in range(1, equations):
         square += multipliers.value[equations * r + a] * multipliers.value[equations * r + a]
     if np.sqrt(square) > limit:
-        release_row(r, broken, cells, softness, layout)
+        release_row(r, broken, cells, coefficients, layout)
         changed.flag[0] = 1
-
-
-@kernel(mixed=True)
-def drive_row(
-    k,
-    driven: Driven,
-    targets: Targets,
-    groups: Groups,
-    clock: Clock,
-    cells: Cells,
-    parameters: Parameters,
-    layout: Layout,
-    column: int,
-):
-    """Put three parameters of a row, from a column on, to the target of this substep."""
-    substep, group = clock.substep[0], driven.group[k]
-    for axis in range(3):
-        local = targets.position[substep, axis] - groups.origin[group, axis]
-        value = convert(local, layout.absent[0])
-        set_parameter(driven.row[k], column + axis, value, cells, parameters, layout)
 
 
 class BreakingModel(SystemModel):
     """Rows that break; they stand in the model."""
 
-    def bind(self, work: Binding) -> "list[Breaking]":
+    def bind(self, bound: BoundSystems) -> "list[Breaking]":
         """The rows of a simulation."""
-        breakables = work.model.breakables
-        return [Breaking(breakables, block_solvers(work), work.settings)] if breakables else []
-
-
-class DrivenModel(SystemModel):
-    """Rows with a target that moves; they stand in the model."""
-
-    def bind(self, work: Binding) -> "list[MovingTargets]":
-        """The rows of a simulation."""
-        moving_targets = work.model.moving_targets
-        return (
-            [MovingTargets(moving_targets, block_solvers(work), work.groups, work.clock, work.settings)]
-            if moving_targets
-            else []
-        )
+        breakables = bound.model.breakables
+        return [Breaking(breakables, block_solvers(bound), bound.settings)] if breakables else []
 
 
 class Breaking(System):
@@ -138,41 +88,6 @@ class Breaking(System):
         """Release rows whose force is above their limit."""
         for item, solver, chosen in self._rows:
             access = solver.access
-            records = chosen, solver.multipliers, solver.broken, access.cells, access.softness, access.layout
+            records = chosen, solver.multipliers, solver.broken, access.cells, access.coefficients, access.layout
             limit = item.force * self._settings.substep**2
             p.launch(break_row, *records, self._changed, solver.block.type.rows, limit, count=len(chosen))
-
-
-class MovingTargets(System):
-    """Targets that move in one simulation."""
-
-    order = 60
-
-    def __init__(
-        self,
-        moving_targets: tuple[MovingTarget, ...],
-        solvers: dict[str, BlockSolver],
-        groups: Groups,
-        clock: Clock,
-        settings: Settings,
-    ) -> None:
-        self._groups, self._clock = groups, clock
-        self._moving_targets = []
-        for driver in moving_targets:
-            solver = solvers[driver.block]
-            driven = Driven(row=driver.rows.astype(np.uint32), group=solver.groups[driver.rows].astype(np.uint16))
-            self._moving_targets.append((driver, solver, driven, Targets.zeros(settings.substeps)))
-
-    def begin(self, time: float, ends: np.ndarray) -> None:
-        """Tabulate the targets at the ends of the substeps [s]."""
-        for driver, _, _, targets in self._moving_targets:
-            for k, end in enumerate(ends):
-                targets.position[k] = pose_at(driver.motion, end, NO_ROTATION, "attach: second")[0]
-
-    def record_predict(self, p: Program) -> None:
-        """Move the targets to where they are at the end of the substep."""
-        for _, solver, driven, targets in self._moving_targets:
-            access = solver.access
-            records = driven, targets, self._groups, self._clock, access.cells, access.parameters, access.layout
-            for columns in solver.block.type.place_columns:
-                p.launch(drive_row, *records, columns.start, count=len(driven))

@@ -5,7 +5,7 @@ import numpy as np
 from shinari.geometry.topology import cross_edges, hinges
 from shinari.model.model import ConstraintBlock, DependentRows, TearableMesh, TearableRows
 from shinari.scene.contents import Contents
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 
 BENDING = ("isometric_bend", "dihedral")
 
@@ -17,16 +17,16 @@ def build_tearable_meshes(
     tearable_meshes, start = [], 0
     added = np.empty(len(slots), np.int64)
     added[slots] = np.arange(len(slots))
-    for object_number, group in enumerate(scene.groups):
-        end = start + len(group.positions)
+    for object_number, obj in enumerate(scene.particle_objects):
+        end = start + len(obj.positions)
         # rows that are made of this object's material: all their particles are its own
         own = [t for t in tearable_rows if start <= added[blocks[t.block].indices[t.rows[0], 0]] < end]
-        if own and group.faces is not None and group.tetrahedra is None:
+        if own and obj.faces is not None and obj.tetrahedra is None:
             tearable_meshes.append(
-                _cloth(object_number, group, start, added, blocks, np.concatenate([t.rows for t in own]))
+                _cloth(object_number, obj, start, added, blocks, np.concatenate([t.rows for t in own]))
             )
-        elif own and group.tetrahedra is None:
-            tearable_meshes.append(_rope(object_number, group, start, added, blocks, own[0].rows))
+        elif own and obj.tetrahedra is None:
+            tearable_meshes.append(_rope(object_number, obj, start, added, blocks, own[0].rows))
         elif own:
             tearable_meshes.append(TearableMesh(object_number, own[0].block, own[0].rows[:, None], ()))
         start = end
@@ -35,14 +35,14 @@ def build_tearable_meshes(
 
 def _cloth(
     object_number: int,
-    group: Particles,
+    obj: ParticleObject,
     start: int,
     added: np.ndarray,
     blocks: dict[str, ConstraintBlock],
     rows: np.ndarray,
 ) -> TearableMesh:
     """Triangles; edges without any and what spans two of them let go."""
-    faces, n = np.asarray(group.faces, np.int64), len(group.positions)
+    faces, n = np.asarray(obj.faces, np.int64), len(obj.positions)
     distance = blocks["distance"]
     pairs = added[distance.indices[rows]] - start
     sides = np.stack([_keys(faces[:, list(k)], n) for k in ((0, 1), (1, 2), (2, 0))], axis=1)
@@ -56,7 +56,7 @@ def _cloth(
     beside = np.stack([_find(triangles, _keys(bends[:, list(k)], n)) for k in ((0, 1, 2), (0, 1, 3))], axis=1)
     across = _keys(cross_edges(bends).astype(np.int64), n)
     everything = _rows_within(distance, added, start, n)
-    everything = everything[np.argsort(distance.places[everything])]
+    everything = everything[np.argsort(distance.added_index[everything])]
     keys = _keys(added[distance.indices[everything]] - start, n)
     spans = np.isin(keys, across) & ~np.isin(keys, sides)
     dependent_rows.append(_spanning("distance", everything[spans], beside[_find_each(across, keys[spans])]))
@@ -71,14 +71,14 @@ def _cloth(
 
 def _rope(
     object_number: int,
-    group: Particles,
+    obj: ParticleObject,
     start: int,
     added: np.ndarray,
     blocks: dict[str, ConstraintBlock],
     rows: np.ndarray,
 ) -> TearableMesh:
     """Segments; what spans two of them against bending lets go with either."""
-    n = len(group.positions)
+    n = len(obj.positions)
     everything = _rows_within(blocks["distance"], added, start, n)
     ends = np.sort(added[blocks["distance"].indices[everything]] - start, axis=1)
     skips = ends[:, 1] - ends[:, 0] == 2

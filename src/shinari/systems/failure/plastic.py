@@ -26,7 +26,7 @@ from shinari.model.model import ConstraintBlock, Model, PlasticRows
 from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.failure.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.systems.rows.row_access import Cells, Layout, Parameters, set_parameter
 
@@ -81,7 +81,7 @@ def flow_length(
         new = min(max(new, (1.0 - min(limit, 0.999)) * start), (1.0 + limit) * start)
         if new != rest:
             lengths.rest[k, 0] = new
-            set_parameter(r, 0, convert(new, layout.absent[0]), cells, parameters, layout)
+            set_parameter(r, 0, convert(new, layout.released_coefficient[0]), cells, parameters, layout)
 
 
 @function(fastmath=STEADY)
@@ -159,7 +159,7 @@ def flow_tetrahedron(
         return
     for i in range(9):
         shapes.rest[k, i] = new[i]
-        set_parameter(r, i, convert(new[i], layout.absent[0]), cells, parameters, layout)
+        set_parameter(r, i, convert(new[i], layout.released_coefficient[0]), cells, parameters, layout)
 
 
 class FlowModel(SystemModel):
@@ -177,14 +177,14 @@ class FlowModel(SystemModel):
         """Write the rest shapes as they are now."""
         for flow in model.plastic_rows:
             if flow.block == block.type.name:
-                values[flow.rows, flow.columns] = state.parts[flow.name]
+                values[flow.rows, flow.columns] = state.system_arrays[flow.name]
 
-    def bind(self, work: Binding) -> "list[PlasticFlow]":
+    def bind(self, bound: BoundSystems) -> "list[PlasticFlow]":
         """The rows of a simulation."""
         from shinari.systems.rows.system import block_solvers
 
-        model, h = work.model, work.settings.substep
-        return [PlasticFlow(model, work.state, block_solvers(work), work.particles, h)] if model.plastic_rows else []
+        model, h = bound.model, bound.settings.substep
+        return [PlasticFlow(model, bound.state, block_solvers(bound), bound.particles, h)] if model.plastic_rows else []
 
 
 class PlasticFlow(System):
@@ -221,5 +221,5 @@ def _records(flow: PlasticRows, state: State, solver: "BlockSolver", h: float) -
     law = Law.zeros(1)
     law.part[0] = 1.0 if math.isinf(failure.creep) else -math.expm1(-failure.creep * h)
     law.yield_strain[0], law.limit[0] = failure.yield_strain, failure.plastic_limit
-    rest = state.parts[flow.name]
+    rest = state.system_arrays[flow.name]
     return kind(rest.dtype.type, row=flow.rows.astype(np.uint32), rest=rest, start=start), law

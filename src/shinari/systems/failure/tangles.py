@@ -44,7 +44,7 @@ from shinari.model.model import ConstraintBlock, Model
 from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.failure.tearing import Tetrahedra, deformation_gradient
 from shinari.systems.rows.batches import WIDTH, Batches
 from shinari.systems.rows.row_access import Broken, Cells, Layout, Parameters, set_parameter
@@ -138,13 +138,13 @@ class TangleModel(SystemModel):
 
     def update_parameters(self, model: Model, state: State, block: ConstraintBlock, values: np.ndarray) -> None:
         """Write the hydrostatic scale of tangled tetrahedra."""
-        tangled = state.parts[TANGLED][block.places] & (values[:, SCALE] > RECOVERS)
+        tangled = state.system_arrays[TANGLED][block.added_index] & (values[:, SCALE] > RECOVERS)
         values[tangled, SCALE] = SOFT
 
-    def bind(self, work: Binding) -> "list[Tangles]":
+    def bind(self, bound: BoundSystems) -> "list[Tangles]":
         """The tetrahedra of a simulation."""
-        solver = block_solvers(work).get(NEO_HOOKEAN.name)
-        return [] if solver is None else [Tangles(work.state, solver, work.particles)]
+        solver = block_solvers(bound).get(NEO_HOOKEAN.name)
+        return [] if solver is None else [Tangles(bound.state, solver, bound.particles)]
 
 
 @kernel(vector=True)
@@ -275,14 +275,16 @@ class Tangles(System):
 
     def __init__(self, state: State, solver: BlockSolver, particles: Particles) -> None:
         block, precision = solver.block, particles.precision
-        own, flag = block.parameters[:, SCALE], state.parts[TANGLED]
-        rows = np.argsort(block.places)
+        own, flag = block.parameters[:, SCALE], state.system_arrays[TANGLED]
+        rows = np.argsort(block.added_index)
         rows = rows[own[rows] > RECOVERS]
         points, count, point, row = inner_edges(block.indices[rows], block.parameters[rows, :9])
         stop = np.cumsum(count)
         self._edges = InnerEdges(points=points, start=stop - count, stop=stop, twice=np.zeros(len(points), np.bool_))
         self._around = Around(point=point, row=rows[row].astype(np.uint32))
-        self._stiff = StiffTetrahedra(precision, row=rows.astype(np.uint32), place=block.places[rows], scale=own[rows])
+        self._stiff = StiffTetrahedra(
+            precision, row=rows.astype(np.uint32), place=block.added_index[rows], scale=own[rows]
+        )
         self._shapes = _shapes(block.indices[rows], block.parameters[rows, :9])
         self._tangled, self._found = Tangled(flag=flag), Found.zeros(1)
         self._stretched, self._ends = Stretched.zeros(len(particles)), Ends.zeros(len(particles))

@@ -21,11 +21,11 @@ from shinari.model.model import DependentRows, Model, TearableMesh, TearableRows
 from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.objects import Particles as ParticleObject
-from shinari.systems.rows.row_access import Broken, Cells, Layout, Parameters, Softness, parameter, release_row
+from shinari.scene.objects import ParticleObject
+from shinari.systems.rows.row_access import Broken, Cells, Coefficients, Layout, Parameters, parameter, release_row
 
 if TYPE_CHECKING:
     from shinari.systems.rows.system import BlockSolver
@@ -39,19 +39,19 @@ def elements_left(model: Model, state: State, owner: int) -> np.ndarray | None:
     return None
 
 
-def faces_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
+def faces_left(obj: ParticleObject, left: np.ndarray | None) -> np.ndarray:
     """Active triangles of an object, (F, 3), local indices; of a soft body its boundary now."""
-    assert group.faces is not None
+    assert obj.faces is not None
     if left is None or left.all():
-        return group.faces
-    if group.tetrahedra is not None:
-        return boundary_faces(np.asarray(group.tetrahedra)[left])
-    return group.faces[left]
+        return obj.faces
+    if obj.tetrahedra is not None:
+        return boundary_faces(np.asarray(obj.tetrahedra)[left])
+    return obj.faces[left]
 
 
-def shown_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
+def shown_left(obj: ParticleObject, left: np.ndarray | None) -> np.ndarray:
     """Triangles of a visual surface that are still there, (F, 3): no vertex is in a tetrahedron that is gone."""
-    visual, tetrahedra = group.visual, group.tetrahedra
+    visual, tetrahedra = obj.visual, obj.tetrahedra
     assert visual is not None
     corners = getattr(visual, "corners", None)
     if left is None or left.all() or corners is None or tetrahedra is None:
@@ -64,10 +64,10 @@ def shown_left(group: ParticleObject, left: np.ndarray | None) -> np.ndarray:
 def air_left(scene: Contents, model: Model, state: State) -> np.ndarray:
     """Which triangles in the air are still there, (F,)."""
     found = []
-    for owner, group in enumerate(scene.groups):
-        if isinstance(group.material, ClothMaterial) and group.faces is not None:
+    for owner, obj in enumerate(scene.particle_objects):
+        if isinstance(obj.material, ClothMaterial) and obj.faces is not None:
             left = elements_left(model, state, owner)
-            found.append(np.ones(len(group.faces), np.bool_) if left is None else left)
+            found.append(np.ones(len(obj.faces), np.bool_) if left is None else left)
     return np.concatenate(found)
 
 
@@ -111,7 +111,7 @@ class DependentRowsRecord(Record):
 
 @kernel(fastmath=STEADY)
 def tear_edge(
-    k, tearable: Tearable, edges: Edges, particles: Particles, broken: Broken, cells: Cells, softness: Softness,
+    k, tearable: Tearable, edges: Edges, particles: Particles, broken: Broken, cells: Cells, coefficients: Coefficients,
     parameters: Parameters, layout: Layout, torn: Torn, owner: int, limit: real,
 ):  # fmt: skip
     """Release a distance row that is longer than `limit` times its rest length."""
@@ -123,7 +123,7 @@ def tear_edge(
     a, b, c = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     most = limit * parameter(r, 0, cells, parameters, layout)
     if a * a + b * b + c * c > most * most:
-        release_row(r, broken, cells, softness, layout)
+        release_row(r, broken, cells, coefficients, layout)
         torn.flag[owner] = 1
 
 
@@ -157,7 +157,7 @@ def right_cauchy_green(r, tetrahedra, particles, cells, parameters, layout, c):
 @kernel(fastmath=STEADY, mixed=True)
 def tear_tetrahedron(
     k, tearable: Tearable, tetrahedra: Tetrahedra, particles: Particles, broken: Broken, cells: Cells,
-    softness: Softness, parameters: Parameters, layout: Layout, torn: Torn, owner: int, limit: real,
+    coefficients: Coefficients, parameters: Parameters, layout: Layout, torn: Torn, owner: int, limit: real,
 ):  # fmt: skip
     """Release a tetrahedron that is stretched beyond `limit`."""
     r = np.int64(tearable.row[k])
@@ -173,7 +173,7 @@ def tear_tetrahedron(
     if bound > most:
         eigen(c, v)
         if max(c[0, 0], max(c[1, 1], c[2, 2])) > most:
-            release_row(r, broken, cells, softness, layout)
+            release_row(r, broken, cells, coefficients, layout)
             torn.flag[owner] = 1
 
 
@@ -203,14 +203,14 @@ def release_dependent_rows(
     elements: Elements,
     broken: Broken,
     cells: Cells,
-    softness: Softness,
+    coefficients: Coefficients,
     layout: Layout,
 ):
     """Release a row whose elements are gone."""
     i, j = dependent_rows.elements[k]
     r = np.int64(dependent_rows.row[k])
     if np.int64(elements.removed[i]) + np.int64(elements.removed[j]) >= dependent_rows.needed[k] and not broken.flag[r]:
-        release_row(r, broken, cells, softness, layout)
+        release_row(r, broken, cells, coefficients, layout)
 
 
 @kernel
@@ -223,11 +223,11 @@ def note(_, torn: Torn, owner: int):
 class TearingModel(SystemModel):
     """Rows that tear; they stand in the model."""
 
-    def bind(self, work: Binding) -> "list[TearingSystem]":
+    def bind(self, bound: BoundSystems) -> "list[TearingSystem]":
         """The rows of a simulation."""
         from shinari.systems.rows.system import block_solvers
 
-        return [TearingSystem(work.model, block_solvers(work), work.particles)] if work.model.tearable_rows else []
+        return [TearingSystem(bound.model, block_solvers(bound), bound.particles)] if bound.model.tearable_rows else []
 
 
 class TearingSystem(System):
@@ -257,7 +257,7 @@ class TearingSystem(System):
             solver = self._solvers[tearing.block]
             tear, kind = (tear_edge, Edges) if solver.block.type.points == 2 else (tear_tetrahedron, Tetrahedra)
             access, points = solver.access, kind(points=solver.block.indices)
-            records = solver.broken, access.cells, access.softness, access.parameters, access.layout, self._torn
+            records = solver.broken, access.cells, access.coefficients, access.parameters, access.layout, self._torn
             owner, limit = self._objects.index(self._object_of(tearing)), 1.0 + tearing.strain
             p.launch(tear, tearable, points, self._particles, *records, owner, limit, count=len(tearable))
         for tearable_mesh, elements in zip(self._tearable_meshes, self._elements, strict=True):
@@ -275,7 +275,7 @@ class TearingSystem(System):
         for dependent in tearable_mesh.dependent_rows:
             solver, rows = self._solvers[dependent.block], _dependent_rows_records(dependent, len(elements))
             access = solver.access
-            records = solver.broken, access.cells, access.softness, access.layout
+            records = solver.broken, access.cells, access.coefficients, access.layout
             p.launch(release_dependent_rows, rows, elements, *records, count=len(rows))
 
     def _object_of(self, tearing: TearableRows) -> int:

@@ -17,15 +17,15 @@ from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
 from shinari.maths.poses import to_world
 from shinari.model.model import Model
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.shapes.base import Shape
 from shinari.shapes.sampling.surface_points import surface_points
 from shinari.systems.colliders.records import Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Pairs, PointLists, Transposed
-from shinari.systems.fluid.kernels import Smoothing, weight
 from shinari.systems.fluid.pressure import densities
 from shinari.systems.fluid.records import FluidParticles, Solve
+from shinari.systems.fluid.smoothing import Smoothing, weight
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.system import Fluid
@@ -104,7 +104,7 @@ def layer_volumes(points: np.ndarray, smoothing: Smoothing) -> np.ndarray:
     rows.x[...] = x[lists.grid.order]
     records = rows, Neighbours(np.float64, place=np.ascontiguousarray(places)), Offsets(np.float64, start=offsets)
     p = Program()
-    p.launch(densities(smoothing.kernel), *records, 1.0 / smoothing.support**2, 1.0, count=count)
+    p.launch(densities(smoothing.kernel_id), *records, 1.0 / smoothing.support**2, 1.0, count=count)
     p.run()
     volumes = np.empty(count)
     volumes[lists.grid.order] = 1.0 / rows.density
@@ -117,7 +117,7 @@ def plane_sum(smoothing: Smoothing, layer: int) -> float:
     points = smoothing.lattice()
     q2 = (points**2).sum(axis=1) / smoothing.support**2
     there = np.abs(points[:, 1] - layer * smoothing.spacing) < 0.5 * smoothing.spacing
-    return sum(float(weight.py_func(smoothing.kernel, q)) for q in q2[there])
+    return sum(float(weight.py_func(smoothing.kernel_id, q)) for q in q2[there])
 
 
 class Turning(Record):
@@ -166,7 +166,7 @@ class ColliderCarriers(Carrier):
     def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
         """Points of the moving ones go along with the pose at the end of the substep."""
         if self.moves:
-            first = fluid.group * self._count
+            first = fluid.origin_index * self._count
             p.launch(place_on_collider, points, self._turning, self._poses, first, count=len(points))
 
 
@@ -179,11 +179,11 @@ class Carriers(Record):
 
 @kernel(fastmath=STEADY, mixed=True)
 def place_particle(
-    b, points: BoundaryPoints, carriers: Carriers, particles: Particles, groups: Groups, group: np.int64
+    b, points: BoundaryPoints, carriers: Carriers, particles: Particles, origins: Origins, origin_index: np.int64
 ):
     """Take the position of a particle, relative to the origin of the fluids."""
     s = carriers.particle[b]
-    x, from_, to = particles.x[s], groups.origin[particles.group[s]], groups.origin[group]
+    x, from_, to = particles.x[s], origins.position[particles.origin_index[s]], origins.position[origin_index]
     points.at[b] = x[0] + (from_[0] - to[0]), x[1] + (from_[1] - to[1]), x[2] + (from_[2] - to[2])
 
 
@@ -239,8 +239,8 @@ class ParticleCarriers(Carrier):
 
     def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
         """The positions of the particles now."""
-        records = points, self._carriers, fluid.particles, fluid.groups
-        p.launch(place_particle, *records, fluid.group, count=len(points))
+        records = points, self._carriers, fluid.particles, fluid.origins
+        p.launch(place_particle, *records, fluid.origin_index, count=len(points))
 
     def record_responses(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
         """Particles move by their inverse mass."""

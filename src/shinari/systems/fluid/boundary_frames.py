@@ -9,7 +9,7 @@ from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import add, cross, sub
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.shapes.base import Shape
 from shinari.systems.fluid.boundary_carriers import Carrier, has_points, layer_volumes, points_of
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Pairs, PointLists, PointState
@@ -23,7 +23,7 @@ from shinari.systems.fluid.frame_loads import (
     square_of,
     wide,
 )
-from shinari.systems.fluid.kernels import Smoothing
+from shinari.systems.fluid.smoothing import Smoothing
 from shinari.systems.rigid.body_shapes import BodyShapes
 from shinari.systems.rigid.frames import Frames
 
@@ -38,29 +38,33 @@ class Carried(Record):
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def place_on_frame(b, points: BoundaryPoints, carried: Carried, frames: Frames, groups: Groups, group: np.int64):
+def place_on_frame(
+    b, points: BoundaryPoints, carried: Carried, frames: Frames, origins: Origins, origin_index: np.int64
+):
     """Take a point along with its body."""
     f = points.owner[b]
-    points.at[b] = sub(add(frames.x[f], rotate(frames.q[f], carried.local[b])), groups.origin[group])
+    points.at[b] = sub(add(frames.x[f], rotate(frames.q[f], carried.local[b])), origins.position[origin_index])
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def respond(m, pairs: Pairs, frames: Frames, particles: Particles, groups: Groups, group: np.int64, h: np.float64):
+def respond(
+    m, pairs: Pairs, frames: Frames, particles: Particles, origins: Origins, origin_index: np.int64, h: np.float64
+):
     """How far a body gives way to a pair: sqrt(grad w grad)."""
     b, push = pairs.owner[m], wide(pairs.gradient[m])
-    moment = cross(arm_at_start(particles, pairs.particle[m], groups, group, frames, b, h), push)
+    moment = cross(arm_at_start(particles, pairs.particle[m], origins, origin_index, frames, b, h), push)
     pairs.response[m] = np.sqrt(max(square_of(frames, b, push, moment), 0.0))
 
 
 @kernel(fastmath=STEADY, mixed=True)
 def load_frames(
-    _, pairs: Pairs, state: PointState, loads: FrameLoads, frames: Frames, particles: Particles, groups: Groups,
-    group: np.int64, h: np.float64
+    _, pairs: Pairs, state: PointState, loads: FrameLoads, frames: Frames, particles: Particles, origins: Origins,
+    origin_index: np.int64, h: np.float64
 ):  # fmt: skip
     """Add the pushes on the particles of pairs, and their moments."""
     for m in range(state.pairs[0]):
         b, push = pairs.owner[m], wide(pairs.push[m])
-        moment = cross(arm_at_start(particles, pairs.particle[m], groups, group, frames, b, h), push)
+        moment = cross(arm_at_start(particles, pairs.particle[m], origins, origin_index, frames, b, h), push)
         add_load(loads, b, push, moment)
 
 
@@ -94,7 +98,7 @@ class BodyCarriers(Carrier):
             if has_points(shape):
                 body = int(body_shapes.frames[k])
                 points = points_of(f"body {names[body]!r}", shape, smoothing.spacing)
-                pose = body_shapes.places[k]
+                pose = body_shapes.local_poses[k]
                 local.append(points @ pose[:9].reshape(3, 3).T + pose[9:])
                 bodies.append(np.full(len(points), body))
         places, owners = np.concatenate(local), np.concatenate(bodies)
@@ -109,18 +113,18 @@ class BodyCarriers(Carrier):
 
     def record_place(self, p: Program, fluid: "Fluid", points: BoundaryPoints) -> None:
         """Points go along with the poses as they are now."""
-        p.launch(place_on_frame, points, self._carried, *self._where(fluid), fluid.group, count=len(points))
+        p.launch(place_on_frame, points, self._carried, *self._where(fluid), fluid.origin_index, count=len(points))
 
     def record_responses(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
         """Bodies move and turn."""
-        records = self._frames, fluid.particles, fluid.groups
-        p.launch(respond, lists.pairs, *records, fluid.group, fluid.h, count=(lists.state.pairs, 0))
+        records = self._frames, fluid.particles, fluid.origins
+        p.launch(respond, lists.pairs, *records, fluid.origin_index, fluid.h, count=(lists.state.pairs, 0))
 
     def record_total(self, p: Program, fluid: "Fluid", lists: PointLists) -> None:
         """Pushes and their moments about the bodies."""
         p.launch(clear_load, self._loads, count=len(self._loads))
-        records = self._loads, self._frames, fluid.particles, fluid.groups
-        p.serial(load_frames, lists.pairs, lists.state, *records, fluid.group, fluid.h)
+        records = self._loads, self._frames, fluid.particles, fluid.origins
+        p.serial(load_frames, lists.pairs, lists.state, *records, fluid.origin_index, fluid.h)
 
     def record_response(self, p: Program, fluid: "Fluid") -> None:
         """Bodies move and turn."""
@@ -130,5 +134,5 @@ class BodyCarriers(Carrier):
         """Push the bodies at once."""
         p.launch(apply_load, self._loads, self._frames, fluid.solve, fluid.h, searched, count=len(self._loads))
 
-    def _where(self, fluid: "Fluid") -> tuple[Frames, Groups]:
-        return self._frames, fluid.groups
+    def _where(self, fluid: "Fluid") -> tuple[Frames, Origins]:
+        return self._frames, fluid.origins

@@ -17,8 +17,8 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import add, scale
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Owners, Pairs, PointState
-from shinari.systems.fluid.kernels import slope, weight
 from shinari.systems.fluid.records import FluidParticles, Impulses, Log, Solve, difference
+from shinari.systems.fluid.smoothing import slope, weight
 
 ZERO = np.float32(0.0)
 

@@ -12,12 +12,12 @@ import numpy as np
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.errors import SceneError
-from shinari.geometry.nearest_points import nearest
+from shinari.geometry.k_nearest import nearest
 from shinari.model.model import Model
 from shinari.scene.contents import Contents
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.boundary_carriers import Carrier, ColliderCarriers, ParticleCarriers, has_points
 from shinari.systems.fluid.boundary_kernels import (
@@ -34,8 +34,8 @@ from shinari.systems.fluid.boundary_kernels import (
     stiffen,
 )
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
-from shinari.systems.fluid.kernels import Smoothing
 from shinari.systems.fluid.records import Impulses, Log, logged
+from shinari.systems.fluid.smoothing import Smoothing
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.system import Fluid
@@ -109,7 +109,7 @@ class PointBoundary:
         smoothing = fluid.model.smoothing
         records = fluid.rows, self._points, lists.offsets, lists.entries, lists.starts, lists.pairs
         scales = fluid.inverse2, smoothing.weight_scale, smoothing.slope_scale
-        p.launch(add_points(smoothing.kernel), *records, *scales, count=fluid.count)
+        p.launch(add_points(smoothing.kernel_id), *records, *scales, count=fluid.count)
         if first and carrier.gives_way:
             carrier.record_responses(p, fluid, lists)
             p.launch(clear_owner, self._owners, 0.0, count=len(self._owners))
@@ -203,7 +203,7 @@ def bind_points(
         carriers.append((on_bodies, _ignored(scene, names, bodies)))
     others = _others(scene, model, smoothing)
     if others is not None:
-        carriers.append((others, _ignored(scene, names, [group.name for group in scene.groups])))
+        carriers.append((others, _ignored(scene, names, [obj.name for obj in scene.particle_objects])))
     return [PointBoundary(carrier, ignored, fluid) for carrier, ignored in carriers if len(carrier.volumes)]
 
 
@@ -216,11 +216,11 @@ def _ignored(scene: Contents, fluids: list[str], others: list[str]) -> np.ndarra
 def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarriers | None:
     """The particles that lie in the fluids."""
     start, particles, objects, volumes = 0, [], [], []
-    for k, group in enumerate(scene.groups):
-        slots = model.slots[start : start + len(group.positions)].astype(np.int64)
-        start += len(group.positions)
-        if group.kind in SOLID_KINDS:
-            sizes = _volumes(group, smoothing.dimensions) / smoothing.spacing**smoothing.dimensions
+    for k, obj in enumerate(scene.particle_objects):
+        slots = model.slots[start : start + len(obj.positions)].astype(np.int64)
+        start += len(obj.positions)
+        if obj.kind in SOLID_KINDS:
+            sizes = _volumes(obj, smoothing.dimensions) / smoothing.spacing**smoothing.dimensions
             there = sizes > 0.0
             particles.append(slots[there])
             objects.append(np.full(int(there.sum()), k))
@@ -230,18 +230,18 @@ def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarr
     return ParticleCarriers(np.concatenate(particles), np.concatenate(objects), np.concatenate(volumes), model)
 
 
-def _volumes(group: Particles, dimensions: int) -> np.ndarray:
+def _volumes(obj: ParticleObject, dimensions: int) -> np.ndarray:
     """Volume, or area, that each particle of an object fills, (N,): that of its material; else a cube, or a square."""
-    edges = 2.0 * group.radii
-    material = group.material
+    edges = 2.0 * obj.radii
+    material = obj.material
     if isinstance(material, GrainMaterial):
         return math.pi * (edges**3 / 6.0 if dimensions == 3 else edges**2 / 4.0)
     if isinstance(material, LumpMaterial):
-        if group.visual is not None:
+        if obj.visual is not None:
             # it fills a mesh, and has its mass
-            edges = np.cbrt(group.masses / material.density)
-        elif len(group.positions) > 1:
-            two = nearest(group.positions, group.positions, 2)[0]
-            between = np.linalg.norm(group.positions[two[:, 1]] - group.positions[two[:, 0]], axis=1)
+            edges = np.cbrt(obj.masses / material.density)
+        elif len(obj.positions) > 1:
+            two = nearest(obj.positions, obj.positions, 2)[0]
+            between = np.linalg.norm(obj.positions[two[:, 1]] - obj.positions[two[:, 0]], axis=1)
             edges = np.full(len(edges), np.median(between))
     return edges**dimensions

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.scene.contents import Contents
-from shinari.scene.fluid_material import KERNELS
+from shinari.scene.fluid_material import SMOOTHING_KERNELS
 from shinari.systems.fluid.checks import check_fluids
 from shinari.systems.fluid.emitter_checks import check_emitters
 
@@ -27,24 +27,27 @@ def build_fluid(scene: Contents, slots: np.ndarray, real: type) -> "FluidModel |
     if not check_fluids(scene, real):
         return None
     # loaded only for a scene with fluids
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
 
     check_emitters(scene)
-    groups = [(k, group) for k, group in enumerate(scene.groups) if group.sampling is not None]
-    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
-    sampling = groups[0][1].sampling
+    objects = [(k, obj) for k, obj in enumerate(scene.particle_objects) if obj.sampling is not None]
+    starts = np.cumsum([0] + [len(obj.positions) for obj in scene.particle_objects])
+    sampling = objects[0][1].sampling
     assert sampling is not None
     return FluidModel(
-        particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in groups]).astype(np.int64),
-        phases=np.repeat(np.arange(len(groups)), [len(group.positions) for _, group in groups]).astype(np.uint8),
-        objects=tuple(k for k, _ in groups),
-        materials=tuple(group.material for _, group in groups),  # type: ignore[misc]
+        particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in objects]).astype(np.int64),
+        phases=np.repeat(np.arange(len(objects)), [len(obj.positions) for _, obj in objects]).astype(np.uint8),
+        objects=tuple(k for k, _ in objects),
+        materials=tuple(obj.material for _, obj in objects),  # type: ignore[misc]
         smoothing=Smoothing(
-            KERNELS.index(sampling.kernel), sampling.dimensions, sampling.spacing, sampling.support * sampling.spacing
+            SMOOTHING_KERNELS.index(sampling.kernel),
+            sampling.dimensions,
+            sampling.spacing,
+            sampling.support * sampling.spacing,
         ),
         boundary=sampling.boundary,
         air_density=scene.air_density,
-        emitters=tuple(group.emitter for _, group in groups),
+        emitters=tuple(obj.emitter for _, obj in objects),
         sinks=tuple(scene.sinks),
     )

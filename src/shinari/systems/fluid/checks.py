@@ -5,7 +5,7 @@ import numpy as np
 from shinari.errors import ContactWarning, FluidWarning, SceneError, warn
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.shapes.sampling.fill_volume import in_plane
 
 MOST_FLUIDS = 256
@@ -17,7 +17,7 @@ MOST_RATIO = 20.0
 NEAR = 0.5
 
 
-def check_fluids(scene: Contents, real: type) -> list[Particles]:
+def check_fluids(scene: Contents, real: type) -> list[ParticleObject]:
     """The fluids of a scene.
 
     Args:
@@ -32,7 +32,7 @@ def check_fluids(scene: Contents, real: type) -> list[Particles]:
         FluidWarning: The densities of two fluids differ by more than a factor of 20.
         ContactWarning: Two fluids, or particles of one, lie in each other.
     """
-    fluids = [group for group in scene.groups if group.sampling is not None]
+    fluids = [obj for obj in scene.particle_objects if obj.sampling is not None]
     if not fluids:
         return fluids
     if len(fluids) > MOST_FLUIDS:
@@ -46,7 +46,7 @@ def check_fluids(scene: Contents, real: type) -> list[Particles]:
     return fluids
 
 
-def _check_alike(fluids: list[Particles]) -> None:
+def _check_alike(fluids: list[ParticleObject]) -> None:
     first = fluids[0]
     for fluid in fluids[1:]:
         for field in ("spacing", "support", "kernel", "dimensions", "boundary"):
@@ -58,7 +58,7 @@ def _check_alike(fluids: list[Particles]) -> None:
                 )
 
 
-def _check_plane(scene: Contents, fluids: list[Particles]) -> None:
+def _check_plane(scene: Contents, fluids: list[ParticleObject]) -> None:
     """Fluids of two dimensions share a plane and nothing pulls them out of it."""
     spacing = fluids[0].sampling.spacing  # type: ignore[union-attr]
     planes = [in_plane(f"fluid {fluid.name!r}", fluid.positions, spacing) for fluid in fluids]
@@ -72,9 +72,9 @@ def _check_plane(scene: Contents, fluids: list[Particles]) -> None:
         raise SceneError(f"scene: gravity: pulls {fluids[0].name!r}, a fluid of two dimensions, out of its plane")
 
 
-def _check_sheets(scene: Contents, fluids: list[Particles]) -> None:
+def _check_sheets(scene: Contents, fluids: list[ParticleObject]) -> None:
     """What a fluid touches keeps it off by triangles with a thickness, or ignores it."""
-    for sheet in (group for group in scene.groups if group.faces is not None):
+    for sheet in (obj for obj in scene.particle_objects if obj.faces is not None):
         label = f"{sheet.kind} {sheet.name!r}"
         for fluid in fluids:
             if (min(sheet.name, fluid.name), max(sheet.name, fluid.name)) in scene.ignored:
@@ -86,7 +86,7 @@ def _check_sheets(scene: Contents, fluids: list[Particles]) -> None:
                 raise SceneError(f"{label}: thickness: with 0 {hint}; give it one, or let them ignore each other")
 
 
-def _warn_of_ratio(fluids: list[Particles]) -> None:
+def _warn_of_ratio(fluids: list[ParticleObject]) -> None:
     densities = [fluid.material.rest_density for fluid in fluids if isinstance(fluid.material, FluidMaterial)]
     light, heavy = int(np.argmin(densities)), int(np.argmax(densities))
     ratio = densities[heavy] / densities[light]
@@ -98,7 +98,7 @@ def _warn_of_ratio(fluids: list[Particles]) -> None:
         )
 
 
-def _warn_of_overlaps(scene: Contents, fluids: list[Particles], real: type) -> None:
+def _warn_of_overlaps(scene: Contents, fluids: list[ParticleObject], real: type) -> None:
     """Warn of particles nearer to each other than half a spacing, once for each two fluids, or one."""
     from shinari.collision.broad.neighbours import NeighbourLists
 

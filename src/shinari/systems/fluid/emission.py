@@ -1,7 +1,7 @@
 """Particles of fluids that come and go: what emitters let out and sinks take away, at the start of each step.
 
 A particle that waits, or is gone for good, keeps its row in all arrays: it has no inverse mass and no velocity, and
-stays where it is. The fluid leaves it out of its lists, and so does whoever asks `Model.absent`.
+stays where it is. The fluid leaves it out of its lists, and so does whoever asks `Model.inactive`.
 """
 
 from typing import TYPE_CHECKING
@@ -32,10 +32,10 @@ class Emission(System):
         self._fluids, self._model, self._state = fluids, model, state
         particles = fluids.particles
         self._inverse_masses = model.inverse_masses[particles].astype(model.real)
-        self._origin = model.groups[particles[:1]]
-        state.x[particles, 3] = np.where(state.parts[ACTIVE], self._inverse_masses, 0.0)
+        self._origin = model.origin_index[particles[:1]]
+        state.x[particles, 3] = np.where(state.system_arrays[ACTIVE], self._inverse_masses, 0.0)
         self._nozzles = [
-            _Nozzle(emitter, scene.groups[object_number].name, np.flatnonzero(fluids.phases == phase), k)
+            _Nozzle(emitter, scene.particle_objects[object_number].name, np.flatnonzero(fluids.phases == phase), k)
             for k, (phase, object_number, emitter) in enumerate(fluids.emitting)
         ]
         self._regions = [_Region(sink, len(particles)) for sink in fluids.sinks]
@@ -53,7 +53,7 @@ class Emission(System):
 
     def _drain(self, index: int, region: "_Region") -> None:
         """Take away the particles in a sink."""
-        parts, state = self._state.parts, self._state
+        parts, state = self._state.system_arrays, self._state
         there = np.flatnonzero(parts[ACTIVE])
         taken = there[region.holds(self._places(there))]
         if len(taken) == 0:
@@ -67,7 +67,7 @@ class Emission(System):
 
     def _pour(self, nozzle: "_Nozzle", time: float) -> None:
         """Let out the layers that have left a nozzle since the last step."""
-        parts = self._state.parts
+        parts = self._state.system_arrays
         emitter = nozzle.emitter
         first, last = int(parts[LAYERS][nozzle.index]), emitter.layers(time)
         if last <= first:
@@ -105,13 +105,13 @@ class Emission(System):
         state.x[slots, :3] = places - state.origins[self._origin]
         state.x[slots, 3] = self._inverse_masses[chosen]
         state.v[slots] = velocities
-        state.parts[ACTIVE][chosen] = True
+        state.system_arrays[ACTIVE][chosen] = True
         self._forget(chosen)
 
     def _forget(self, chosen: np.ndarray) -> None:
         """Particles begin without a pressure."""
-        self._state.parts[PRESSURES][chosen] = 0.0
-        self._state.parts[DENSITIES][chosen] = 0.0
+        self._state.system_arrays[PRESSURES][chosen] = 0.0
+        self._state.system_arrays[DENSITIES][chosen] = 0.0
 
     def _places(self, chosen: np.ndarray) -> np.ndarray:
         """Places of fluid particles in the world [m], (n, 3) float64."""

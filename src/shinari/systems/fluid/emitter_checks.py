@@ -18,17 +18,17 @@ def check_emitters(scene: Contents) -> None:
             names both and the depth. Or one of its particles is pinned, or in a row of a constraint.
     """
     stop = 0
-    for group in scene.groups:
-        start, stop = stop, stop + len(group.positions)
-        if group.emitter is None:
+    for obj in scene.particle_objects:
+        start, stop = stop, stop + len(obj.positions)
+        if obj.emitter is None:
             continue
-        _check_free(scene, group.name, range(start, stop))
-        nozzle = group.positions[: len(group.emitter.places)]
+        _check_free(scene, obj.name, range(start, stop))
+        nozzle = obj.positions[: len(obj.emitter.places)]
         for name, shape, position, matrix in _solids(scene):
-            if (min(group.name, name), max(group.name, name)) not in scene.ignored:
+            if (min(obj.name, name), max(obj.name, name)) not in scene.ignored:
                 depth = _depth(shape, (nozzle - position) @ matrix)
-                if depth > 1e-6 * group.radii[0]:
-                    raise SceneError(f"emitter {group.name!r}: position: its nozzle is {depth:.3g} m inside {name!r}")
+                if depth > 1e-6 * obj.radii[0]:
+                    raise SceneError(f"emitter {obj.name!r}: position: its nozzle is {depth:.3g} m inside {name!r}")
 
 
 def _check_free(scene: Contents, name: str, particles: range) -> None:

@@ -28,10 +28,10 @@ def wide(v):
 
 
 @function(fastmath=STEADY)
-def arm_at_start(particles, s, groups, group, frames, b, h):
+def arm_at_start(particles, s, origins, origin_index, frames, b, h):
     """From the origin of a frame to a particle, both at the start of the substep [m]."""
     p, v = wide(particles.predicted[s]), wide(particles.v[s])
-    return sub(add(groups.origin[group], sub(p, scale(v, h))), frames.x0[b])
+    return sub(add(origins.position[origin_index], sub(p, scale(v, h))), frames.x0[b])
 
 
 @kernel

@@ -6,7 +6,7 @@ from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import FluidParticles, Members, Parts, Phases, Solve, difference, part_of
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, Members, Phases, Solve, chunk_of, difference
 
 ZERO = np.float32(0.0)
 
@@ -63,32 +63,32 @@ def arrange(i, fluid: FluidParticles, members: Members, phases: Phases, particle
     """Take over all that belongs to the member that has got this place in the grid."""
     m = members.active[ordered.index[i]]
     s, phase = members.particle[m], members.phase[m]
-    members.place[m] = i
+    members.sorted_index[m] = i
     fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
     fluid.inverse_mass[i] = members.inverse_mass[m]
-    fluid.floor[i], fluid.softness[i] = phases.floor[phase], phases.softness[phase]
+    fluid.floor[i], fluid.scaled_compliance[i] = phases.floor[phase], phases.scaled_compliance[phase]
     x = particles.x[s]
     fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
     fluid.found_at[i] = x[0], x[1], x[2]
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def farthest_of_part(c, fluid: FluidParticles, parts: Parts, solve: Solve):
+def farthest_of_part(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve):
     """Square of the longest displacement since the last detection [m^2]."""
     most = 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         _, square = difference(fluid.x[i], fluid.found_at[i])
         # what is no number counts as far
         most = np.float64(square) if not square <= most else most
-    parts.sum[c, 0] = most
+    chunk_sums.sum[c, 0] = most
 
 
 @kernel(fastmath=STEADY)
-def check_distances(_, parts: Parts, solve: Solve, allowed: np.float64):
+def check_distances(_, chunk_sums: ChunkSums, solve: Solve, allowed: np.float64):
     """Ask for a detection where a particle has gone farther than the square root of `allowed` [m]."""
-    for c in range(solve.parts[0]):
-        if not parts.sum[c, 0] <= allowed:
+    for c in range(solve.chunks[0]):
+        if not chunk_sums.sum[c, 0] <= allowed:
             solve.stale[0] = 1
 
 

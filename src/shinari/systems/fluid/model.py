@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.fluid_material import FluidMaterial
-from shinari.systems.fluid.kernels import Smoothing
+from shinari.systems.fluid.smoothing import Smoothing
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -72,32 +72,32 @@ class FluidModel(SystemModel):
             arrays[SUNK] = np.zeros(len(self.sinks), np.int64)
         return arrays
 
-    def bind(self, work: Binding) -> "list[System]":
+    def bind(self, bound: BoundSystems) -> "list[System]":
         """The fluids of a simulation, and their emitters and sinks; loaded only for a scene that has them."""
         from shinari.systems.fluid.system import Fluid
 
-        model, state = work.model, work.state
-        systems: list[System] = [Fluid(self, model, state, work.settings, work.particles, work.groups, work.clock)]
+        model, state = bound.model, bound.state
+        systems: list[System] = [Fluid(self, model, state, bound.settings, bound.particles, bound.origins, bound.clock)]
         if self.emitting or self.sinks:
             from shinari.systems.fluid.emission import Emission
 
-            systems.append(Emission(work.scene, self, model, state))
+            systems.append(Emission(bound.scene, self, model, state))
         return systems
 
     def with_materials(self, scene: "Contents") -> "FluidModel":
         """The same fluids of other materials."""
-        fluids = [group.material for group in scene.groups if group.sampling is not None]
+        fluids = [obj.material for obj in scene.particle_objects if obj.sampling is not None]
         return replace(self, materials=tuple(fluids))  # type: ignore[arg-type]
 
-    def absent(self, state: "State") -> np.ndarray:
+    def inactive(self, state: "State") -> np.ndarray:
         """Particles that wait in an emitter, or that a sink has taken, in solver order, (K,) int64."""
-        return self.particles[~state.parts[ACTIVE]]
+        return self.particles[~state.system_arrays[ACTIVE]]
 
     def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None beyond that of the particles; what is compressed holds p^2 V / 2 times the compressibility [J]."""
         elastic = 0.0
         volume = self.smoothing.spacing**3
-        pressures = state.parts[PRESSURES].astype(np.float64)
+        pressures = state.system_arrays[PRESSURES].astype(np.float64)
         for phase, material in enumerate(self.materials):
             if material.compressibility > 0.0:
                 squares = float((pressures[self.phases == phase] ** 2).sum())

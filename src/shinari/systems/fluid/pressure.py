@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 
 from shinari.compute import Kernel, kernel, real
-from shinari.systems.fluid.kernels import slope, weight
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
+from shinari.systems.fluid.smoothing import slope, weight
 
 ZERO = np.float32(0.0)
 

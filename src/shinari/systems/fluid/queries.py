@@ -7,10 +7,10 @@ import numpy as np
 from shinari.errors import SceneError
 from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import Handle
-from shinari.systems.fluid.surface import RESOLUTION, SMOOTHING, reconstruct
+from shinari.systems.fluid.surface_mesh import RESOLUTION, SMOOTHING, reconstruct
 
 if TYPE_CHECKING:
-    from shinari.model.running import Running
+    from shinari.model.simulation_view import Running
     from shinari.systems.fluid.model import FluidModel
 
 
@@ -32,8 +32,8 @@ class FluidQueries:
         from shinari.systems.fluid.model import ACTIVE, DENSITIES
 
         model, phase = self._phase(fluid)
-        values = self._run.state.parts[DENSITIES] if self._run.state.frame else self._start_densities()
-        there = self._run.state.parts[ACTIVE] & (model.phases == phase)
+        values = self._run.state.system_arrays[DENSITIES] if self._run.state.frame else self._start_densities()
+        there = self._run.state.system_arrays[ACTIVE] & (model.phases == phase)
         result = np.where(there, values, 0.0)[model.phases == phase].astype(self._run.model.real)
         return result * self._run.model.real(model.materials[phase].rest_density)
 
@@ -46,7 +46,7 @@ class FluidQueries:
         from shinari.systems.fluid.model import PRESSURES
 
         model, phase = self._phase(fluid)
-        return self._run.state.parts[PRESSURES][model.phases == phase]
+        return self._run.state.system_arrays[PRESSURES][model.phases == phase]
 
     def active(self, handle: Handle | str) -> np.ndarray:
         """Active particles of an object, (N,) bool: not those still in an emitter, nor those that a sink has removed.
@@ -63,7 +63,7 @@ class FluidQueries:
             SceneError: It is no sink of this scene.
         """
         found = self._run.scene.find("sunk", "sink", sink, SinkHandle)
-        taken = self._run.state.parts.get("fluid/sunk")
+        taken = self._run.state.system_arrays.get("fluid/sunk")
         return 0 if taken is None else int(taken[found.index])
 
     def surface(
@@ -85,17 +85,17 @@ class FluidQueries:
         """
         particles = self._particles(handle)
         name = self._run.scene.find("fluid_surface", "handle", handle, Handle).name
-        group = next(group for group in self._run.scene.groups if group.name == name)
-        if group.sampling is None:
-            raise SceneError(f"fluid_surface: {name!r}: is a {group.kind}; expected a fluid")
+        obj = next(obj for obj in self._run.scene.particle_objects if obj.name == name)
+        if obj.sampling is None:
+            raise SceneError(f"fluid_surface: {name!r}: is a {obj.kind}; expected a fluid")
         points = self._run.state.positions[particles.start : particles.stop][self.active(handle)]
-        return reconstruct(points, group.sampling.spacing, resolution=resolution, smoothing=smoothing)
+        return reconstruct(points, obj.sampling.spacing, resolution=resolution, smoothing=smoothing)
 
     def _phase(self, fluid: Handle | str) -> tuple["FluidModel", int]:
         """The model of the fluids, and the number of a fluid among them."""
         name = self._run.scene.find("simulation", "fluid", fluid, Handle).name
-        number = [group.name for group in self._run.scene.groups].index(name)
-        if self._run.scene.groups[number].sampling is None:
+        number = [obj.name for obj in self._run.scene.particle_objects].index(name)
+        if self._run.scene.particle_objects[number].sampling is None:
             raise SceneError(f"simulation: fluid: {name!r} is no fluid")
         from shinari.systems.fluid.model import FluidModel
 
@@ -107,7 +107,7 @@ class FluidQueries:
         """Relative densities before the first step, (P,)."""
         from shinari.systems.fluid.system import Fluid
 
-        return self._run.bound(Fluid).measured(self._run.threads)
+        return self._run.system(Fluid).measured(self._run.threads)
 
     def _particles(self, handle: Handle | str) -> range:
         return self._run.scene.find("simulation", "handle", handle, Handle).particles

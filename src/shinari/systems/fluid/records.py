@@ -9,22 +9,22 @@ from shinari.compute import Field, Record, function, real
 from shinari.compute.scan import Offsets
 
 __all__ = [
+    "ChunkSums",
     "FluidParticles",
     "Impulses",
     "Log",
     "Members",
     "Neighbours",
     "Offsets",
-    "Parts",
     "Phases",
     "Solve",
+    "chunk_of",
     "difference",
     "logged",
-    "part_of",
 ]
 
 # Sums are taken in parts of so many particles, whatever the number of threads.
-PART = 2048
+CHUNK = 2048
 
 
 class FluidParticles(Record):
@@ -41,7 +41,7 @@ class FluidParticles(Record):
     step = Field(real, unit="kg m^2", doc="change of the multiplier that each row alone would make")
     direction = Field(real, unit="kg m^2", doc="direction of the search")
     inverse_mass = Field(real, unit="1/kg")
-    softness = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
+    scaled_compliance = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
     floor = Field(real, unit="kg m^2", doc="least multiplier: 0, or minus infinity where pressures may be negative")
     phase = Field(np.uint8, doc="fluid")
     particle = Field(np.uint32, doc="particle in solver order")
@@ -57,21 +57,21 @@ class Members(Record):
     pressure = Field(real, unit="Pa", saved=True)
     density = Field(real, doc="relative density", saved=True)
     active = Field(np.uint32, doc="the active members, ascending, in the first rows")
-    place = Field(np.uint32, doc="row of `FluidParticles`")
+    sorted_index = Field(np.uint32, doc="row of `FluidParticles`")
 
 
 class Phases(Record):
     """The fluids."""
 
     floor = Field(real, unit="kg m^2")
-    softness = Field(real, unit="1/(kg m^2)")
+    scaled_compliance = Field(real, unit="1/(kg m^2)")
 
 
 class Solve(Record):
     """One row: where the solver is."""
 
     count = Field(np.int64, doc="active particles")
-    parts = Field(np.int64, doc="rows of `Parts` that they fill")
+    chunks = Field(np.int64, doc="rows of `Parts` that they fill")
     stale = Field(np.int64, doc="whether the neighbours have to be found anew")
     moving = Field(np.int64, doc="whether a substep has begun: predicted positions are known")
     detections = Field(np.int64, doc="how often they were found")
@@ -84,16 +84,16 @@ class Solve(Record):
     length = Field(np.float64, doc="alpha of the last iteration")
 
 
-class Parts(Record):
-    """Sums over parts of the particles."""
+class ChunkSums(Record):
+    """Sums over chunks of the particles, a row each."""
 
     sum = Field(np.float64, 3)
 
 
 @function
-def part_of(c, count):
-    """First particle of a part, and the end of it."""
-    return c * PART, min((c + 1) * PART, count)
+def chunk_of(c, count):
+    """First particle of a chunk, and the end of it."""
+    return c * CHUNK, min((c + 1) * CHUNK, count)
 
 
 @function

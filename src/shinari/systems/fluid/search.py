@@ -18,7 +18,7 @@ import numpy as np
 
 from shinari.compute import Program, convert, kernel, real
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import FluidParticles, Parts, Solve, part_of
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, Solve, chunk_of
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 # The first step of a solve, as part of that of each row alone: alone, a longer one overshoots what is as short as the
@@ -31,32 +31,32 @@ TOLERATED = 0.01
 
 
 @kernel(mixed=True)
-def step_alone(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
+def step_alone(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve, least: real):
     """Steps z of each row alone; the sums of z D z, z D (z - z_before), and of C where it is positive.
 
     `least` is added to the stiffness of each row.
     """
     size, turned, excess = 0.0, 0.0, 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     first = solve.first[0] != 0
     for i in range(begin, end):
-        bottom = fluid.stiffness[i] + fluid.softness[i] + least
-        error = fluid.density[i] - ONE - fluid.softness[i] * fluid.multiplier[i]
+        bottom = fluid.stiffness[i] + fluid.scaled_compliance[i] + least
+        error = fluid.density[i] - ONE - fluid.scaled_compliance[i] * fluid.multiplier[i]
         z = max(error / bottom, fluid.floor[i] - fluid.multiplier[i])
         before = least * ZERO if first else fluid.step[i]
         size += np.float64(bottom * z * z)
         turned += np.float64(bottom * z * (z - before))
         excess += np.float64(max(error, ZERO))
         fluid.step[i] = z
-    parts.sum[c] = size, turned, excess
+    chunk_sums.sum[c] = size, turned, excess
 
 
 @kernel
-def find_beta(_, parts: Parts, solve: Solve):
+def find_beta(_, chunk_sums: ChunkSums, solve: Solve):
     """Add up the sums of `step_alone`: beta, and whether the density is as wanted."""
     size, turned, excess = 0.0, 0.0, 0.0
-    for c in range(solve.parts[0]):
-        part = parts.sum[c]
+    for c in range(solve.chunks[0]):
+        part = chunk_sums.sum[c]
         size, turned, excess = size + part[0], turned + part[1], excess + part[2]
     first = solve.first[0] != 0
     solve.beta[0] = 0.0 if first else min(max(turned / solve.size[0], 0.0), 1.0)
@@ -65,42 +65,42 @@ def find_beta(_, parts: Parts, solve: Solve):
 
 
 @kernel(mixed=True)
-def find_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve, least: real):
+def find_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve, least: real):
     """The directions become p = max(z + beta p, floor - L), in the last column of x too; the sum of z D p."""
     slope = 0.0
     beta = convert(solve.beta[0], least)
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         z = fluid.step[i]
         along = least * ZERO if beta == ZERO else beta * fluid.direction[i]
         p = max(z + along, fluid.floor[i] - fluid.multiplier[i])
         fluid.direction[i] = p
         fluid.x[i, 3] = p
-        slope += np.float64((fluid.stiffness[i] + fluid.softness[i] + least) * z * p)
-    parts.sum[c, 2] = slope
+        slope += np.float64((fluid.stiffness[i] + fluid.scaled_compliance[i] + least) * z * p)
+    chunk_sums.sum[c, 2] = slope
 
 
 @kernel(mixed=True)
-def measure_direction(c, fluid: FluidParticles, parts: Parts, solve: Solve):
+def measure_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve):
     """Of each part p A p, and the square of the longest displacement by the direction."""
     product, farthest = 0.0, 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         p, u = fluid.direction[i], fluid.displacement[i]
         w = fluid.inverse_mass[i] if fluid.inverse_mass[i] > ZERO else ONE
         square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
-        product += np.float64(square / w + fluid.softness[i] * p * p)
+        product += np.float64(square / w + fluid.scaled_compliance[i] * p * p)
         farthest = max(farthest, np.float64(square))
-    parts.sum[c, 0] = product
-    parts.sum[c, 1] = farthest
+    chunk_sums.sum[c, 0] = product
+    chunk_sums.sum[c, 1] = farthest
 
 
 @kernel
-def find_length(_, parts: Parts, solve: Solve, most: np.float64):
+def find_length(_, chunk_sums: ChunkSums, solve: Solve, most: np.float64):
     """How far to go along the direction; no particle goes farther than `most` [m]."""
     slope, product, square = 0.0, solve.response[0], 0.0
-    for c in range(solve.parts[0]):
-        part = parts.sum[c]
+    for c in range(solve.chunks[0]):
+        part = chunk_sums.sum[c]
         slope, product, square = slope + part[2], product + part[0], max(square, part[1])
     # not farther than each row alone would go, so that no multiplier falls below its floor
     longest = FIRST if solve.first[0] != 0 else 1.0
@@ -134,8 +134,10 @@ def begin_search(_, solve: Solve):
 class Search:
     """Directions of the density solve of one simulation."""
 
-    def __init__(self, fluid: FluidParticles, solve: Solve, parts: Parts, least: float, spacing: float) -> None:
-        self._fluid, self._solve, self._parts = fluid, solve, parts
+    def __init__(
+        self, fluid: FluidParticles, solve: Solve, chunk_sums: ChunkSums, least: float, spacing: float
+    ) -> None:
+        self._fluid, self._solve, self._chunk_sums = fluid, solve, chunk_sums
         self._least, self._farthest = least, FARTHEST * spacing
 
     def record_begin(self, p: Program) -> None:
@@ -144,14 +146,14 @@ class Search:
 
     def record_direction(self, p: Program) -> None:
         """The next direction, in the last column of x."""
-        records, parts = (self._fluid, self._parts, self._solve), (self._solve.parts, 0)
-        p.launch(step_alone, *records, self._least, count=parts, grain=1)
-        p.serial(find_beta, self._parts, self._solve)
-        p.launch(find_direction, *records, self._least, count=parts, grain=1)
+        records, chunk_sums = (self._fluid, self._chunk_sums, self._solve), (self._solve.chunks, 0)
+        p.launch(step_alone, *records, self._least, count=chunk_sums, grain=1)
+        p.serial(find_beta, self._chunk_sums, self._solve)
+        p.launch(find_direction, *records, self._least, count=chunk_sums, grain=1)
 
     def record_advance(self, p: Program, particles: Particles) -> None:
         """Go along the direction, whose displacements are known; `Solve.response` is what solids add to p A p."""
         solve = self._solve
-        p.launch(measure_direction, self._fluid, self._parts, solve, count=(solve.parts, 0), grain=1)
-        p.serial(find_length, self._parts, solve, self._farthest)
+        p.launch(measure_direction, self._fluid, self._chunk_sums, solve, count=(solve.chunks, 0), grain=1)
+        p.serial(find_length, self._chunk_sums, solve, self._farthest)
         p.launch(advance, self._fluid, particles, solve, count=(solve.count, 0))

@@ -10,9 +10,9 @@ from shinari.compute.scan import Offsets
 from shinari.geometry.bvh import Boxes, BoxPairs, Nodes, Queries
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.vec3 import ZERO, add, direction_and_length, dot, neg, norm, scale, sub
-from shinari.model.particles import Groups, Particles
-from shinari.systems.fluid.kernels import weight
+from shinari.model.particles import Origins, Particles
 from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Solve
+from shinari.systems.fluid.smoothing import weight
 from shinari.systems.fluid.wall_kernels import Halfspace, look_up
 
 Vector = tuple[real, real, real]
@@ -81,14 +81,14 @@ class SheetState(Record):
     support = Field(real, unit="m", doc="distance at which the smoothing kernels end")
     inverse2 = Field(real, unit="1/m^2", doc="1 / support^2")
     weight_scale = Field(real, doc="see `Smoothing`")
-    group = Field(np.int64, doc="group of the fluids")
+    origin_index = Field(np.int64, doc="of the fluids")
     objects = Field(np.int64, doc="number of objects")
 
 
 @function(fastmath=STEADY)
-def here(x, particles, groups, group, s):
+def here(x, particles, origins, origin_index, s):
     """A position of a particle of the solver, relative to the origin of the fluids."""
-    a, b = groups.origin[particles.group[s]], groups.origin[group]
+    a, b = origins.position[particles.origin_index[s]], origins.position[origin_index]
     return (
         x[0] + convert(a[0] - b[0], x[0]), x[1] + convert(a[1] - b[1], x[0]), x[2] + convert(a[2] - b[2], x[0])
     )  # fmt: skip
@@ -96,14 +96,14 @@ def here(x, particles, groups, group, s):
 
 @kernel(fastmath=STEADY, mixed=True)
 def find_start(
-    s, sheets: SheetParticles, state: SheetState, particles: Particles, groups: Groups, solve: Solve, h: real
+    s, sheets: SheetParticles, state: SheetState, particles: Particles, origins: Origins, solve: Solve, h: real
 ):
     """Position of a particle at the start of the substep; ask for new lists when it has gone too far."""
     x = particles.x[s]
     if solve.moving[0] != 0:
         p, v = particles.predicted[s], particles.v[s]
         x = p[0] - h * v[0], p[1] - h * v[1], p[2] - h * v[2], x[3]
-    at = here(x, particles, groups, state.group[0], s)
+    at = here(x, particles, origins, state.origin_index[0], s)
     sheets.start[s] = at
     if sheets.watched[s] != 0:
         moved = norm(sub(at, sheets.found_at[s]))
@@ -235,10 +235,12 @@ def choose(
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def place_corner(c, corners: Corners, sheets: SheetParticles, state: SheetState, particles: Particles, groups: Groups):
+def place_corner(
+    c, corners: Corners, sheets: SheetParticles, state: SheetState, particles: Particles, origins: Origins
+):
     """Position of a corner now."""
     s = corners.particle[c]
-    sheets.now[s] = here(particles.x[s], particles, groups, state.group[0], s)
+    sheets.now[s] = here(particles.x[s], particles, origins, state.origin_index[0], s)
 
 
 @cache
@@ -253,7 +255,7 @@ def add_missing(smoothing: int) -> Kernel:
         f = items.chosen[q]
         if f < 0:
             return
-        i, n, w = np.int64(members.place[items.member[q]]), items.normal[q], items.weights[q]
+        i, n, w = np.int64(members.sorted_index[items.member[q]]), items.normal[q], items.weights[q]
         a, b, c = triangles.corners[f]
         point = add(add(scale(sheets.now[a], w[0]), scale(sheets.now[b], w[1])), scale(sheets.now[c], w[2]))
         x, level = fluid.x[i], dot(n, point)

@@ -65,7 +65,7 @@ class Sheets:
         state.support[0], state.margin[0] = smoothing.support, MARGIN * smoothing.spacing
         # the first layer that is missing begins half a spacing behind a sheet
         state.reach[0] = smoothing.support - 0.5 * smoothing.spacing
-        state.group[0], state.objects[0] = fluid.group, len(objects)
+        state.origin_index[0], state.objects[0] = fluid.origin_index, len(objects)
         state.inverse2[0], state.weight_scale[0] = fluid.inverse2, smoothing.weight_scale
         owners = model.owners[who.triangles[:, 0]].astype(np.int64)
         self._triangles = SheetTriangles(real, corners=np.ascontiguousarray(who.triangles, np.uint32), owner=owners)
@@ -76,7 +76,7 @@ class Sheets:
         self._sheets.radius[...] = model.radii
         self._sheets.watched[self._corners.particle] = 1
         self._sheets.watched[fluid.model.particles] = 1
-        centres = (model.origins[model.groups[who.triangles]] + who.rest[who.triangles]).mean(axis=1)
+        centres = (model.origins[model.origin_index[who.triangles]] + who.rest[who.triangles]).mean(axis=1)
         self._tree = Bvh(centres, real)
         self._boxes, self._queries = Boxes.zeros(count, real), Queries.zeros(count, real)
         self._overlaps = self._tree.overlaps(self._boxes, self._queries)
@@ -95,7 +95,7 @@ class Sheets:
     def record_find(self, p: Program) -> None:
         """Nearest point of the sheets for each particle near one, from where objects were when the substep began."""
         fluid, sheets, state = self._fluid, self._sheets, self._state
-        where = fluid.particles, fluid.groups, fluid.solve
+        where = fluid.particles, fluid.origins, fluid.solve
         p.launch(find_start, sheets, state, *where, fluid.h, count=len(sheets), grain=2048)
         with p.when((state.stale, 0)):
             self._record_lists(p)
@@ -127,11 +127,11 @@ class Sheets:
     def record_gather(self, p: Program, first: bool) -> None:
         """Add to the density of each particle near a sheet what is missing behind it."""
         fluid, sheets, state = self._fluid, self._sheets, self._state
-        where = fluid.particles, fluid.groups
+        where = fluid.particles, fluid.origins
         p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
         rows, neighbours, offsets = fluid.records
         records = self._items, fluid.members, rows, neighbours, offsets, self._triangles, sheets, state, self._table
-        p.launch(add_missing(fluid.model.smoothing.kernel), *records, count=(state.items, 0), grain=64)
+        p.launch(add_missing(fluid.model.smoothing.kernel_id), *records, count=(state.items, 0), grain=64)
 
     def record_response(self, p: Program) -> None:
         """Not counted."""

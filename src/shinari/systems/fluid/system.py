@@ -8,9 +8,9 @@ from shinari.collision.broad.grid import Grid, Points
 from shinari.collision.broad.neighbours import NeighbourSearch
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.system import System
-from shinari.model.system_model import Binding
+from shinari.model.system_model import BoundSystems
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.effects import effects_of, forces_of
 from shinari.systems.fluid.gather import (
@@ -26,10 +26,10 @@ from shinari.systems.fluid.gather import (
 )
 from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
-from shinari.systems.fluid.records import PART, FluidParticles, Members, Neighbours, Offsets, Parts, Phases, Solve
+from shinari.systems.fluid.records import CHUNK, ChunkSums, FluidParticles, Members, Neighbours, Offsets, Phases, Solve
 from shinari.systems.fluid.search import Search
 from shinari.systems.rigid.model import frames_of
-from shinari.systems.surface_contact.system import Surfaces
+from shinari.systems.surface_contact.system import SurfaceContacts
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -92,9 +92,9 @@ class Fluid(System):
         neighbours: Their neighbours.
         solve: Where the solver is.
         particles: Particles of the solver.
-        groups: Origins of the groups of particles.
+        origins: Origins that positions are relative to.
         clock: Where the step is.
-        group: Group of the fluids.
+        origin_index: Index of the origin of the fluids.
         boundaries: Solids, in the order in which they are asked.
         forces: What moves the particles at the start of a substep, beside the pressure.
         effects: What changes velocities at the end of a substep.
@@ -109,15 +109,15 @@ class Fluid(System):
         state: "State",
         settings: "Settings",
         particles: Particles,
-        groups: Groups,
+        origins: Origins,
         clock: Clock,
     ) -> None:
         self.model, self.scene_model, self.state, self.settings = fluids, model, state, settings
-        self.particles, self.groups, self.clock = particles, groups, clock
+        self.particles, self.origins, self.clock = particles, origins, clock
         real, count = model.real, len(fluids.particles)
         smoothing = fluids.smoothing
         self.h = settings.substep
-        self.group = int(model.groups[fluids.particles[0]]) if count else 0
+        self.origin_index = int(model.origin_index[fluids.particles[0]]) if count else 0
         self.inverse2 = 1.0 / smoothing.support**2
         mean = smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials]).mean()
         least = SOFTENED * smoothing.gradient_sum * (1.0 / mean)
@@ -126,36 +126,41 @@ class Fluid(System):
         self.pressure_scale = unit * moment
         self.rows: FluidParticles = FluidParticles.zeros(count, real)
         self.members = Members(
-            real, particle=fluids.particles.astype(np.uint32), phase=fluids.phases, pressure=state.parts[PRESSURES],
-            inverse_mass=model.inverse_masses[fluids.particles].astype(real), density=state.parts[DENSITIES],
-            active=np.zeros(count, np.uint32), place=np.zeros(count, np.uint32),
-        )  # fmt: skip
+            real,
+            particle=fluids.particles.astype(np.uint32),
+            phase=fluids.phases,
+            pressure=state.system_arrays[PRESSURES],
+            inverse_mass=model.inverse_masses[fluids.particles].astype(real),
+            density=state.system_arrays[DENSITIES],
+            active=np.zeros(count, np.uint32),
+            sorted_index=np.zeros(count, np.uint32),
+        )
         self.phases: Phases = Phases.zeros(len(fluids.materials), real)
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
-        self.phases.softness[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
+        self.phases.scaled_compliance[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
         self.solve: Solve = Solve.zeros(1)
-        self.parts: Parts = Parts.zeros(count // PART + 1)
+        self.chunk_sums: ChunkSums = ChunkSums.zeros(count // CHUNK + 1)
         self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
         self._grid = Grid(Points.zeros(count, real))
         self._lists = NeighbourSearch(self._grid)
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
-        self.search = Search(self.rows, self.solve, self.parts, least, smoothing.spacing)
+        self.search = Search(self.rows, self.solve, self.chunk_sums, least, smoothing.spacing)
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
 
-    def connect(self, work: Binding) -> None:
+    def connect(self, bound: BoundSystems) -> None:
         """Find the solids that the fluids lie against; what was recorded is forgotten."""
         from shinari.systems.fluid.boundary_points import bind_points
         from shinari.systems.fluid.sheets import Sheets
         from shinari.systems.fluid.walls import Walls
 
-        solids, frames, surfaces = work.find(ColliderContacts), frames_of(work), work.find(Surfaces)
+        solids, frames, surfaces = bound.find(ColliderContacts), frames_of(bound), bound.find(SurfaceContacts)
         self.boundaries = []
         if solids is not None or frames is not None:
-            self.boundaries.append(Walls(work.scene, self, solids, frames))
-        self.boundaries += bind_points(work.scene, work.model, self, solids, frames)
+            self.boundaries.append(Walls(bound.scene, self, solids, frames))
+        self.boundaries += bind_points(bound.scene, bound.model, self, solids, frames)
         if surfaces is not None and len(surfaces.who.triangles):
             self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None
@@ -166,8 +171,8 @@ class Fluid(System):
 
     @property
     def origin(self) -> np.ndarray:
-        """Origin of the group of the fluids [m], (3,)."""
-        return self.state.origins[self.group]
+        """Origin of the fluids [m], (3,)."""
+        return self.state.origins[self.origin_index]
 
     @property
     def count(self) -> tuple[np.ndarray, int]:
@@ -183,9 +188,9 @@ class Fluid(System):
         """A step begins at a time [s]; its substeps have these ends [s]."""
         self.solve.stale[0] = 1
         self.solve.moving[0] = len(ends) > 0
-        active = np.flatnonzero(self.state.parts[ACTIVE])
+        active = np.flatnonzero(self.state.system_arrays[ACTIVE])
         self.members.active[: len(active)] = active
-        self.solve.count[0], self.solve.parts[0] = len(active), -(-len(active) // PART)
+        self.solve.count[0], self.solve.chunks[0] = len(active), -(-len(active) // CHUNK)
         for boundary in self.boundaries:
             boundary.begin()
         for effect in (*self.forces, *self.effects):
@@ -222,7 +227,7 @@ class Fluid(System):
         for boundary in self.boundaries:
             boundary.record_gather(p, True)
         scales = self.inverse2, smoothing.slope_scale
-        p.launch(stiffnesses(smoothing.kernel), *self.records, *scales, count=self.count)
+        p.launch(stiffnesses(smoothing.kernel_id), *self.records, *scales, count=self.count)
         self.search.record_begin(p)
 
     def _record_iteration(self, p: Program) -> None:
@@ -240,21 +245,21 @@ class Fluid(System):
         """Densities and the gradients of solids where the particles are."""
         smoothing = self.model.smoothing
         scales = self.inverse2, smoothing.weight_scale
-        p.launch(densities(smoothing.kernel), *self.records, *scales, count=self.count)
+        p.launch(densities(smoothing.kernel_id), *self.records, *scales, count=self.count)
         for boundary in self.boundaries:
             boundary.record_gather(p, False)
 
     def _record_displacement(self, p: Program) -> None:
         smoothing = self.model.smoothing
         scales = self.inverse2, smoothing.slope_scale
-        p.launch(displacements(smoothing.kernel), *self.records, *scales, count=self.count)
+        p.launch(displacements(smoothing.kernel_id), *self.records, *scales, count=self.count)
 
     def _record_distances(self, p: Program) -> None:
         """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
         p.launch(copy_positions, self.rows, self.particles, count=self.count)
-        p.launch(farthest_of_part, self.rows, self.parts, self.solve, count=(self.solve.parts, 0), grain=1)
+        p.launch(farthest_of_part, self.rows, self.chunk_sums, self.solve, count=(self.solve.chunks, 0), grain=1)
         allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
-        p.serial(check_distances, self.parts, self.solve, allowed)
+        p.serial(check_distances, self.chunk_sums, self.solve, allowed)
 
     def _record_lists(self, p: Program) -> None:
         """Bring the active particles into the order of the grid and list their neighbours, if that is needed."""

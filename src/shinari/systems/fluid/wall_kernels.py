@@ -12,7 +12,7 @@ import numpy as np
 from shinari.compute import Field, Kernel, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.maths.poses import to_local, turn
+from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.shapes.box import BOX, CONTAINER
 from shinari.shapes.kernels.all_distances import distances
@@ -205,7 +205,7 @@ def count_planes(_, items: Items, lists: WallLists):
 @function(fastmath=STEADY)
 def keep(p, slots, count, planes, k, n, offset, thick, cover, pose, flat):
     """Write a plane where there is room; returns how many the item has then, room or not."""
-    if flat != 0 and abs(turn(pose, n)[2]) > ACROSS:
+    if flat != 0 and abs(rotate_vector(pose, n)[2]) > ACROSS:
         return count
     if count < slots:
         e = p * slots + count
@@ -363,7 +363,7 @@ def add_planes(
         beyond = d + plane[4]
         share = plane[5] * (look_up(table.share, rows, d, support) - look_up(table.share, rows, beyond, support))
         push = plane[5] * (look_up(table.push, rows, d, support) - look_up(table.push, rows, beyond, support))
-        n = turn(pose, local)
+        n = rotate_vector(pose, local)
         planes.part[e] = n[0], n[1], n[2], share, push, ZERO * push
     total = ZERO * support
     for e in range(first, last):
@@ -421,7 +421,7 @@ def log_impulses(_, items: Items, planes: Planes, lists: WallLists, walls: WallS
         for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
             if has_impulse(planes.impulse[e]):
                 k = np.int64(planes.solid[e])
-                n = turn(walls.pose[k], planes.plane[e])
+                n = rotate_vector(walls.pose[k], planes.plane[e])
                 impulses.particle[at], impulses.other[at] = items.particle[p], walls.owner[k]
                 impulses.normal[at] = np.float64(n[0]), np.float64(n[1]), np.float64(n[2])
                 impulses.impulse[at] = planes.impulse[e]

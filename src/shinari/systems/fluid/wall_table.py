@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from shinari.systems.fluid.kernels import Smoothing, slope, weight
+from shinari.systems.fluid.smoothing import Smoothing, slope, weight
 
 POINTS = 257
 """Entries of a table: distances from minus the support to the support, evenly."""
@@ -75,7 +75,7 @@ def layer_sums(smoothing: Smoothing, row: int, heights: np.ndarray) -> np.ndarra
         q2 = q**2
         measure = np.pi * (1.0 - low[..., None]) * shares * q * (smoothing.support / smoothing.spacing) ** 2
     profile = weight if row == SHARE else slope
-    values = np.array([float(profile.py_func(smoothing.kernel, value)) for value in q2.ravel()]).reshape(q2.shape)
+    values = np.array([float(profile.py_func(smoothing.kernel_id, value)) for value in q2.ravel()]).reshape(q2.shape)
     total = (values * measure).sum(axis=-1)
     if row == SHARE:
         return total * smoothing.weight_scale
@@ -85,4 +85,4 @@ def layer_sums(smoothing: Smoothing, row: int, heights: np.ndarray) -> np.ndarra
 def _density(smoothing: Smoothing, points: np.ndarray) -> float:
     """Part of the relative density that comes from points around a particle."""
     q2 = (points**2).sum(axis=1) / smoothing.support**2
-    return sum(float(weight.py_func(smoothing.kernel, value)) for value in q2) * smoothing.weight_scale
+    return sum(float(weight.py_func(smoothing.kernel_id, value)) for value in q2) * smoothing.weight_scale

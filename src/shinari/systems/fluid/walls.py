@@ -102,7 +102,7 @@ class Walls:
         standing = [c.motion is None for c in model.colliders] + [False] * (len(shapes) - self._colliders)
         walls.still[...] = (kinds > LAST_CONVEX) & np.array(standing, bool)
         walls.owner[...], walls.frame[...] = np.arange(len(shapes)), -1
-        objects = [scene.groups[k].name for k in fluid.model.objects]
+        objects = [scene.particle_objects[k].name for k in fluid.model.objects]
         passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in objects]
         self._passes = Passes(real, ignored=np.array(passes, np.uint8).ravel())
         self._poses = None if solids is None else solids.pose_table
@@ -110,7 +110,7 @@ class Walls:
         if body_shapes is not None and frames is not None:
             from shinari.systems.fluid.wall_bodies import WallBodies
 
-            walls.frame[self._colliders :], walls.place[self._colliders :] = body_shapes.frames, body_shapes.places
+            walls.frame[self._colliders :], walls.place[self._colliders :] = body_shapes.frames, body_shapes.local_poses
             walls.owner[self._colliders :] = self._colliders + body_shapes.frames
             self._bodies = WallBodies(fluid, walls, frames)
         table = wall_table(smoothing).astype(real)
@@ -219,7 +219,7 @@ class Walls:
     def _record_poses(self, p: Program) -> None:
         """Poses of the solids now, relative to the origin of the particles."""
         if self._poses is not None:
-            first = self._fluid.group * self._colliders
+            first = self._fluid.origin_index * self._colliders
             p.launch(place_collider, self.solids, self._poses, first, count=self._colliders)
         if self._bodies is not None:
             self._bodies.record_poses(p)

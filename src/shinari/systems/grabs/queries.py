@@ -41,12 +41,12 @@ import numpy as np
 from shinari import check
 from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
-from shinari.model.running import Running
+from shinari.model.simulation_view import Running
 from shinari.scene.handle import BodyHandle, Handle
 from shinari.systems.grabs.system import NOTHING
 
 if TYPE_CHECKING:
-    from shinari.model.particles import Groups, Particles
+    from shinari.model.particles import Origins, Particles
     from shinari.systems.rigid.frames import Frames
 
 
@@ -161,10 +161,10 @@ class Grab:
         begin, self._end = self._end, self._end + part * (self._goal - self._end)
         return begin, self._end
 
-    def _place(self, particles: "Particles", groups: "Groups", frames: "Frames | None") -> np.ndarray:
+    def _place(self, particles: "Particles", origins: "Origins", frames: "Frames | None") -> np.ndarray:
         """Position of the held point now, in the world [m], (3,)."""
         if self.slot != NOTHING:
-            return groups.origin[particles.group[self.slot]] + particles.x[self.slot, :3]
+            return origins.position[particles.origin_index[self.slot]] + particles.x[self.slot, :3]
         assert frames is not None
         return frames.x[self.body] + rotation_matrix(frames.q[self.body]) @ self.local
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.model.model import Model
-from shinari.model.system_model import Binding
-from shinari.systems.particle_contact.build import PairModel
+from shinari.model.system_model import BoundSystems
+from shinari.systems.particle_contact.model import PairModel
 from shinari.systems.particle_contact.system import Pairs
 
 # Names in the state of the pairs of the last step that push, (K, 2), and of their multipliers and friction, (K, 4).
@@ -25,11 +25,11 @@ class GrainModel(PairModel):
             return {}
         return {PAIRS: np.zeros((0, 2), np.uint32), PUSHES: np.zeros((0, 4), model.real)}
 
-    def bind(self, work: Binding) -> list[Pairs]:
+    def bind(self, bound: BoundSystems) -> list[Pairs]:
         """The contacts of a simulation; loaded only for a scene with grains."""
         from shinari.systems.grains.system import GrainPairs
 
         if self.members is None:
             return []
-        records = work.model, work.settings, work.particles, work.groups, work.clock, self.members
-        return [GrainPairs(*records, work.state)]
+        records = bound.model, bound.settings, bound.particles, bound.origins, bound.clock, self.members
+        return [GrainPairs(*records, bound.state)]

@@ -8,7 +8,7 @@ import numpy as np
 from shinari.compute import Program
 from shinari.errors import SceneError
 from shinari.model.model import Model
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.systems.grains.model import PAIRS, PUSHES
@@ -21,7 +21,7 @@ from shinari.systems.grains.rows import (
     start_grains,
     sweep_grains,
 )
-from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.system import Pairs
 
 
@@ -31,10 +31,16 @@ class GrainPairs(Pairs):
     remembers = True
 
     def __init__(
-        self, model: Model, settings: Settings, particles: Particles, groups: Groups, clock: Clock, table: MemberTable,
+        self,
+        model: Model,
+        settings: Settings,
+        particles: Particles,
+        origins: Origins,
+        clock: Clock,
+        table: MemberTable,
         state: State,
-    ) -> None:  # fmt: skip
-        super().__init__(model, settings, particles, groups, clock, table)
+    ) -> None:
+        super().__init__(model, settings, particles, origins, clock, table)
         self._state = state
         self._scales = bool((table.scaling > 0.0).any())
         self._up = tuple(-model.gravity / (float(np.linalg.norm(model.gravity)) or 1.0))
@@ -43,7 +49,7 @@ class GrainPairs(Pairs):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: what is known of the pairs is in the state."""
         super().begin(time, ends)
-        pairs, pushes = self._state.parts[PAIRS], self._state.parts[PUSHES]
+        pairs, pushes = self._state.system_arrays[PAIRS], self._state.system_arrays[PUSHES]
         if pairs is not self._written and len(pairs):
             # those of a particle stand together in what a step has written
             order = np.argsort(pairs[:, 0], kind="stable") if not _grouped(pairs[:, 0]) else slice(None)
@@ -61,8 +67,8 @@ class GrainPairs(Pairs):
     def end(self) -> None:
         """A step has ended: the memory goes to the state."""
         warm_start, count = self.detection.memory.warm_start, int(self.control.warm_start[0])
-        self._state.parts[PAIRS] = self._written = warm_start.particles[:count].copy()
-        self._state.parts[PUSHES] = warm_start.push[:count].copy()
+        self._state.system_arrays[PAIRS] = self._written = warm_start.particles[:count].copy()
+        self._state.system_arrays[PUSHES] = warm_start.push[:count].copy()
 
     def check(self) -> None:
         """Raise the error that ended a run.
@@ -91,7 +97,7 @@ class GrainPairs(Pairs):
         self._record_gather(p)
         with p.when((self.control.rows, 0)):
             found.colours.record_sweep(
-                p, start_grains, found.row_bodies, found.rows, found.bodies, found.shifts,
+                p, start_grains, found.row_balls, found.rows, found.balls, found.shifts,
                 settings.substep * settings.depenetration_speed,
             )  # fmt: skip
             self._record_scatter(p)
@@ -108,11 +114,11 @@ class GrainPairs(Pairs):
         super()._record_find(p, resume)
         if self._scales:
             found, control = self.detection, self.control
-            records = found.bodies, self._objects, self._groups, control
+            records = found.balls, self._objects, self._origins, control
             p.launch(find_exponents, *records, self._chunks, *self._up, count=len(self._chunks), grain=2)
             p.serial(join_exponents, control, self._chunks, float(np.log(MOST_SCALING)))
             p.stop_if((control.too_strong, 0))
-            p.launch(set_factor, *records, *self._up, count=(control.bodies, 0))
+            p.launch(set_factor, *records, *self._up, count=(control.balls, 0))
 
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the multipliers of the last one."""
@@ -120,7 +126,7 @@ class GrainPairs(Pairs):
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
         found.colours.record_sweep(
-            p, sweep_grains, found.row_bodies, found.rows, found.bodies, found.shifts,
+            p, sweep_grains, found.row_balls, found.rows, found.balls, found.shifts,
             1.0 / self._settings.substep,
         )  # fmt: skip
 

@@ -8,7 +8,6 @@ that overlap at the start keep the distance that they have there, while grains a
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +15,7 @@ from shinari.collision.broad.pairs import PairFinder
 from shinari.errors import ContactWarning, warn
 from shinari.geometry.topology import edges
 from shinari.model.model import Model
-from shinari.model.system_model import Binding, SystemModel
 from shinari.scene.contents import Contents
-
-if TYPE_CHECKING:
-    from shinari.systems.particle_contact.system import Pairs
 
 # An overlap below this part of the sum of the radii is rounding, and no error of the user.
 ROUNDING = 1e-6
@@ -33,7 +28,7 @@ MANY = 200
 
 
 @dataclass(frozen=True)
-class Members:
+class MemberTable:
     """Particles that keep off each other as balls.
 
     Attributes:
@@ -70,31 +65,7 @@ class Members:
         return pairs[~np.isin(pairs[:, 0] * len(self.alone) + pairs[:, 1], self.ignored)]
 
 
-@dataclass(frozen=True)
-class PairModel(SystemModel):
-    """Contacts between particles as balls.
-
-    Attributes:
-        members: The particles, or None when no two of them can ever touch.
-    """
-
-    members: Members | None
-    rebound = True
-
-    def with_pins(self, scene: Contents, model: Model) -> "PairModel":
-        """The contacts with other fixed particles."""
-        return replace(self, members=pair_members(scene, model))
-
-    def bind(self, work: Binding) -> "list[Pairs]":
-        """The contacts of a simulation."""
-        from shinari.systems.particle_contact.system import Pairs
-
-        if self.members is None:
-            return []
-        return [Pairs(work.model, work.settings, work.particles, work.groups, work.clock, self.members)]
-
-
-def pair_members(scene: Contents, model: Model) -> Members | None:
+def pair_members(scene: Contents, model: Model) -> MemberTable | None:
     """The members of a scene; None when no two of them can ever touch.
 
     Warns:
@@ -103,31 +74,31 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
     if model.particle_count == 0:
         return None
     takes_part = [
-        group.kind in ("particles", "lump", "grains") or (group.kind == "cloth" and group.self_collision == "particles")
-        for group in scene.groups
+        obj.kind in ("particles", "lump", "grains") or (obj.kind == "cloth" and obj.self_collision == "particles")
+        for obj in scene.particle_objects
     ]
     particles = np.flatnonzero(np.array(takes_part)[model.owners] & (model.radii > 0.0)).astype(np.uint32)
-    names = {group.name: k for k, group in enumerate(scene.groups)}
+    names = {obj.name: k for k, obj in enumerate(scene.particle_objects)}
     pairs = [sorted(names[name] for name in pair) for pair in scene.ignored if all(name in names for name in pair)]
-    radii = np.concatenate([group.radii for group in scene.groups])
+    radii = np.concatenate([obj.radii for obj in scene.particle_objects])
     world = np.empty((model.particle_count, 3))
     world[model.slots] = scene.positions
     by_slot = np.empty(model.particle_count)
     by_slot[model.slots] = radii
     none = np.zeros(len(particles) + 1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
-    members = Members(
+    members = MemberTable(
         particles,
         by_slot[particles],
         model.owners[particles],
-        np.array([group.self_collision != "particles" for group in scene.groups]),
-        np.array(sorted(a * len(scene.groups) + b for a, b in pairs), np.int64),
+        np.array([obj.self_collision != "particles" for obj in scene.particle_objects]),
+        np.array(sorted(a * len(scene.particle_objects) + b for a, b in pairs), np.int64),
         *none,
-        np.array([group.kind == "grains" for group in scene.groups]),
-        np.array([getattr(group.material, "mass_scaling", 0.0) for group in scene.groups]),
+        np.array([obj.kind == "grains" for obj in scene.particle_objects]),
+        np.array([getattr(obj.material, "mass_scaling", 0.0) for obj in scene.particle_objects]),
     )
-    movable = np.zeros(len(scene.groups), bool)
+    movable = np.zeros(len(scene.particle_objects), bool)
     movable[np.unique(members.owners[model.inverse_masses[particles] > 0.0])] = True
-    counts = np.bincount(members.owners, minlength=len(scene.groups))
+    counts = np.bincount(members.owners, minlength=len(scene.particle_objects))
     crowd = ~members.alone & movable & (counts > 1)
     candidate_objects = members.candidate_objects()
     if not crowd.any() and candidate_objects is not None and not movable[candidate_objects].any():
@@ -153,7 +124,7 @@ def pair_members(scene: Contents, model: Model) -> Members | None:
     return _with_special(members, special, np.concatenate([np.zeros(len(apart)), distances[keep]]))
 
 
-def box_gaps(members: Members, points: np.ndarray, candidate_objects: np.ndarray) -> np.ndarray:
+def box_gaps(members: MemberTable, points: np.ndarray, candidate_objects: np.ndarray) -> np.ndarray:
     """Distance between the bounding boxes of the balls of pairs of objects [m], (K,); negative where they overlap."""
     order = np.argsort(members.owners, kind="stable")
     numbers, starts = np.unique(members.owners[order], return_index=True)
@@ -169,10 +140,10 @@ def _left_out(scene: Contents, model: Model, particles: np.ndarray) -> np.ndarra
     tables = [model.slots[row.indices] for row in scene.rows]
     tables += [model.blocks[name].indices for name in JOINING if name in model.blocks]
     start = 0
-    for group in scene.groups:
-        if group.faces is not None:
-            tables.append(model.slots[edges(group.faces) + start])
-        start += len(group.positions)
+    for obj in scene.particle_objects:
+        if obj.faces is not None:
+            tables.append(model.slots[edges(obj.faces) + start])
+        start += len(obj.positions)
     pairs = [np.zeros((0, 2), np.int64)]
     for table in tables:
         for a, b in itertools.combinations(range(table.shape[1]), 2):
@@ -183,7 +154,7 @@ def _left_out(scene: Contents, model: Model, particles: np.ndarray) -> np.ndarra
     return np.unique(joined[(joined[:, 0] >= 0) & (joined[:, 0] < joined[:, 1])], axis=0)
 
 
-def _with_special(members: Members, pairs: np.ndarray, distances: np.ndarray) -> Members:
+def _with_special(members: MemberTable, pairs: np.ndarray, distances: np.ndarray) -> MemberTable:
     """The members with pairs (S, 2), first < second, that keep distances (S,)."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     offsets = np.searchsorted(pairs[order, 0], np.arange(len(members.particles) + 1))
@@ -191,7 +162,7 @@ def _with_special(members: Members, pairs: np.ndarray, distances: np.ndarray) ->
     return replace(members, offsets=offsets.astype(np.int64), partners=partners, distances=distances[order])
 
 
-def _report(members: Members, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:
+def _report(members: MemberTable, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:
     """Warn of each two objects of which balls overlap, and of grains that do."""
     depths = members.radii[pairs].sum(axis=1) - distances
     cross &= depths > ROUNDING * members.radii[pairs].sum(axis=1)

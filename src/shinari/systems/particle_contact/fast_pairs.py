@@ -57,7 +57,7 @@ def closest(i, j, paths):
 def measure_paths(c, paths: Paths, control: Control, chunks: Chunks):
     """Number of fast balls in a chunk, its longest path and the sum of the reaches."""
     count, longest, reaches = 0, 0.0, 0.0
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.bodies[0])):
+    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
         w = paths.displacement[b]
         count += np.int64(paths.fast[b])
         longest = max(longest, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -73,14 +73,14 @@ def plan_slices(_, paths: Paths, fast: FastBalls, control: Control, chunks: Chun
         count, longest, reaches = count + chunks.flag[c], max(longest, chunks.largest[c]), reaches + chunks.square[c]
     control.fast[0], control.slow[0] = count > 0, count == 0
     control.few[0], control.slices[0], control.gathered[0] = 0, 1, 0
-    if count > 0 and count * control.bodies[0] <= few:
+    if count > 0 and count * control.balls[0] <= few:
         control.few[0], at = 1, 0
-        for b in range(control.bodies[0]):
+        for b in range(control.balls[0]):
             if paths.fast[b]:
                 fast.ball[at] = b
                 at += 1
     elif count > 0:
-        slices = np.ceil(np.sqrt(longest) / (SLICE * reaches / control.bodies[0]))
+        slices = np.ceil(np.sqrt(longest) / (SLICE * reaches / control.balls[0]))
         control.slices[0] = max(1, np.int64(slices))
     control.fast_balls[0] = count
 
@@ -157,19 +157,19 @@ def gather_fast(b, fast: FastBalls, paths: Paths, control: Control, offsets: Off
 def sum_gathered(_, control: Control, offsets: Offsets):
     """How many pairs there are with those that are appended now."""
     control.gathered_before[0] = control.gathered[0]
-    control.gathered[0] += offsets.start[control.bodies[0]]
+    control.gathered[0] += offsets.start[control.balls[0]]
 
 
 @kernel
 def group_pairs(_, gathered: BallPairs, pairs: BallPairs, starts: Offsets, control: Control):
     """Bring all pairs into the order of their first balls."""
-    bodies, count = control.bodies[0], control.gathered[0]
-    for b in range(bodies + 1):
+    balls, count = control.balls[0], control.gathered[0]
+    for b in range(balls + 1):
         starts.start[b] = 0
     for k in range(count):
         starts.start[gathered.balls[k, 0]] += 1
     total = 0
-    for b in range(bodies + 1):
+    for b in range(balls + 1):
         here = starts.start[b]
         starts.start[b] = total
         total += here
@@ -177,7 +177,7 @@ def group_pairs(_, gathered: BallPairs, pairs: BallPairs, starts: Offsets, contr
         b = gathered.balls[k, 0]
         pairs.balls[starts.start[b]] = gathered.balls[k]
         starts.start[b] += 1
-    for b in range(bodies, 0, -1):
+    for b in range(balls, 0, -1):
         starts.start[b] = starts.start[b - 1]
     starts.start[0] = 0
 
@@ -190,7 +190,7 @@ class PathSearch:
     Args:
         search: Search for balls that are close.
         centres: Its points.
-        control: Decisions of the step; `control.bodies` is the number of balls.
+        control: Decisions of the step; `control.balls` is the number of balls.
 
     Attributes:
         paths: Paths of the balls, which the caller writes.
@@ -209,7 +209,7 @@ class PathSearch:
     def record_find(self, p: Program) -> None:
         """Record the search. The run stops where the balls are spread too far."""
         control, paths, search = self._control, self.paths, self._search
-        number = control.bodies, 0
+        number = control.balls, 0
         p.launch(measure_paths, paths, control, self._chunks, count=len(self._chunks), grain=4)
         p.serial(plan_slices, paths, self._fast, control, self._chunks, FEW)
         with p.when((control.slow, 0)):
@@ -222,7 +222,7 @@ class PathSearch:
 
     def _record_fast(self, p: Program) -> None:
         control, paths, search = self._control, self.paths, self._search
-        number, starts = (control.bodies, 0), search.offsets
+        number, starts = (control.balls, 0), search.offsets
         with p.loop((control.slices, 0), index=(control.slice, 0)):
             p.launch(place_in_slice, paths, self._centres, control, count=number, grain=8 * SHARE)
             search.record_find(p, number)
@@ -238,6 +238,6 @@ class PathSearch:
         p.serial(group_pairs, self._gathered, search.pairs, starts, control)
 
     def _record_sum(self, p: Program) -> None:
-        self._scan.record(p, (self._control.bodies, 0))
+        self._scan.record(p, (self._control.balls, 0))
         p.serial(sum_gathered, self._control, self._offsets)
         p.require(self._gathered, self.total)

@@ -6,8 +6,8 @@ from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import dot, norm, sub
-from shinari.model.particles import Groups, Particles
-from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.model.particles import Origins, Particles
+from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.records import CHUNK, Chunks, Control, Members
 
 # Objects are idle when the distance between their boxes is this many times what the fastest covers in a step.
@@ -36,13 +36,13 @@ class ObjectPairs(Record):
 
 @kernel(fastmath=STEADY, mixed=True)
 def measure_object(k, starts: Offsets, by_object: ByObject, boxes: ObjectBoxes, members: Members, particles: Particles,
-                   groups: Groups):  # fmt: skip
+                   origins: Origins):  # fmt: skip
     """Box around an object, and its largest speed."""
     x0, y0, z0, x1, y1, z1, fastest = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf, 0.0
     for at in range(starts.start[k], starts.start[k + 1]):
         m = by_object.member[at]
         i, radius = members.particle[m], np.float64(members.radius[m])
-        local, origin = particles.x[i], groups.origin[particles.group[i]]
+        local, origin = particles.x[i], origins.position[particles.origin_index[i]]
         x, y, z = origin[0] + local[0], origin[1] + local[1], origin[2] + local[2]
         x0, y0, z0 = min(x0, x - radius), min(y0, y - radius), min(z0, z - radius)
         x1, y1, z1 = max(x1, x + radius), max(y1, y + radius), max(z1, z + radius)
@@ -108,17 +108,23 @@ class IdleObjects:
         candidate_objects: Pairs of objects that may meet, (K, 2).
         members: Record of the balls.
         particles: Particles.
-        groups: Groups of particles.
+        origins: Origins that positions are relative to.
         control: Decisions of the step.
         chunks: Memory of sums.
     """
 
     def __init__(
-        self, table: MemberTable, candidate_objects: np.ndarray, members: Members, particles: Particles, groups: Groups,
-        control: Control, chunks: Chunks,
-    ) -> None:  # fmt: skip
+        self,
+        table: MemberTable,
+        candidate_objects: np.ndarray,
+        members: Members,
+        particles: Particles,
+        origins: Origins,
+        control: Control,
+        chunks: Chunks,
+    ) -> None:
         real = particles.precision
-        self._members, self._particles, self._groups = members, particles, groups
+        self._members, self._particles, self._origins = members, particles, origins
         self._control, self._chunks = control, chunks
         order = np.argsort(table.owners, kind="stable")
         present, first = np.unique(table.owners[order], return_index=True)
@@ -132,7 +138,7 @@ class IdleObjects:
     def record_idle(self, p: Program, fall: float, dt: float) -> None:
         """Record whether all objects are far apart; `fall` [m/s] is what gravity gives in a step of length dt [s]."""
         members, particles = self._members, self._particles
-        p.launch(measure_object, self._starts, self._by_object, self._boxes, members, particles, self._groups,
+        p.launch(measure_object, self._starts, self._by_object, self._boxes, members, particles, self._origins,
                  count=len(self._boxes), grain=1)  # fmt: skip
         p.serial(update_idle, self._boxes, self._object_pairs, self._control, fall, dt)
         p.launch(keep_place, members, particles, count=len(members), grain=4096)

@@ -16,13 +16,12 @@ from shinari.compute import Program, convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ZERO, add, norm, scale, sub
-from shinari.model.particles import Groups, Particles
-from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.model.particles import Origins, Particles
+from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.fast_pairs import Paths, PathSearch
 from shinari.systems.particle_contact.pair_rows import BLOCK
 from shinari.systems.particle_contact.records import (
     CHUNK,
-    Bodies,
     Chunks,
     Control,
     MemberPoints,
@@ -30,9 +29,10 @@ from shinari.systems.particle_contact.records import (
     Objects,
     Order,
     PairDistances,
-    RowBodies,
+    RowBalls,
     Rows,
     Shifts,
+    SortedBalls,
     SpecialPairs,
     WarmStart,
     WarmStartRanges,
@@ -54,7 +54,7 @@ CELL, FINEST = 5.0, 1e-6
 # Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
 # particle has so many rows.
 MOST_GROWTH, CROWDED = 16.0, 4
-# Bodies for which it is worth waking one more thread.
+# Balls for which it is worth waking one more thread.
 SHARE = 512
 INFINITY = np.float32(np.inf)
 
@@ -102,17 +102,17 @@ def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.f
     # positions stray by their rounding
     control.rounding[0] = 4.0 * epsilon * largest
     # a state that has left the finite numbers ends the step; until then there is nothing to find
-    control.bodies[0] = 0 if lost or not (square < np.inf and largest < np.inf) else count
+    control.balls[0] = 0 if lost or not (square < np.inf and largest < np.inf) else count
 
 
 @function(fastmath=STEADY)
-def origin_of(i, particles, groups):
-    """Origin of the group of a particle."""
-    return groups.origin[particles.group[i]]
+def origin_of(i, particles, origins):
+    """Origin of a particle."""
+    return origins.position[particles.origin_index[i]]
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def place_members(m, members: Members, points: MemberPoints, particles: Particles, groups: Groups, control: Control,
+def place_members(m, members: Members, points: MemberPoints, particles: Particles, origins: Origins, control: Control,
                   h: real):  # fmt: skip
     """Margin of a member, and where it is in the world."""
     i = members.particle[m]
@@ -129,7 +129,7 @@ def place_members(m, members: Members, points: MemberPoints, particles: Particle
     fast = margin > convert(control.fast_margin[0], radius)
     path = path if fast else scale(path, ZERO)
     members.margin[m], members.path[m], members.fast[m] = smallest if fast else margin, path, fast
-    at = origin_of(i, particles, groups)
+    at = origin_of(i, particles, origins)
     at = at[0] + x[0], at[1] + x[1], at[2] + x[2]
     # as the substep begins the path lies ahead
     ahead = np.float64(control.resume[0] == 0)
@@ -137,26 +137,31 @@ def place_members(m, members: Members, points: MemberPoints, particles: Particle
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def number_bodies(b, bodies: Bodies, claims: Claims, members: Members, order: Order, points: MemberPoints,
+def number_balls(b, balls: SortedBalls, claims: Claims, members: Members, order: Order, points: MemberPoints,
                   paths: Paths, particles: Particles, control: Control):  # fmt: skip
-    """Take over a member as a body, and the path of its ball with the margin."""
+    """Take over a member as a ball, and its path with the margin."""
     m = order.index[b]
     i, at = members.particle[m], points.at[m]
     x, margin, path = particles.x[i], members.margin[m], members.path[m]
-    bodies.member[b], bodies.particle[b], bodies.owner[b], bodies.group[b] = m, i, members.owner[m], particles.group[i]
-    bodies.margin[b], bodies.origin[b], bodies.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
+    balls.member[b], balls.particle[b], balls.object_index[b], balls.origin_index[b] = (
+        m,
+        i,
+        members.object_index[m],
+        particles.origin_index[i],
+    )
+    balls.margin[b], balls.origin[b], balls.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
     if control.resume[0] == 0:
-        bodies.origin[b] = add((x[0], x[1], x[2]), path)
+        balls.origin[b] = add((x[0], x[1], x[2]), path)
     claims.free[b] = members.free[m]
     paths.end[b], paths.displacement[b], paths.fast[b] = (at[0], at[1], at[2]), path, members.fast[m]
     paths.reach[b] = np.float64(members.radius[m]) + np.float64(margin) + control.rounding[0]
 
 
 @function
-def distance_to_keep(a, b, bodies, claims, members, objects, ignored, starts, special):
-    """Distance that two bodies keep: the sum of the radii, or their own; 0 where they are left out."""
-    one, other = np.int64(bodies.owner[a]), np.int64(bodies.owner[b])
-    i, j = bodies.member[a], bodies.member[b]
+def distance_to_keep(a, b, balls, claims, members, objects, ignored, starts, special):
+    """Distance that two balls keep: the sum of the radii, or their own; 0 where they are left out."""
+    one, other = np.int64(balls.object_index[a]), np.int64(balls.object_index[b])
+    i, j = balls.member[a], balls.member[b]
     keep = members.radius[i] + members.radius[j]
     meet = claims.free[a] or claims.free[b]
     if one == other:
@@ -171,13 +176,13 @@ def distance_to_keep(a, b, bodies, claims, members, objects, ignored, starts, sp
 
 @kernel(fastmath=STEADY)
 def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-                bodies: Bodies, claims: Claims, members: Members, objects: Objects, ignored: Keys,
+                balls: SortedBalls, claims: Claims, members: Members, objects: Objects, ignored: Keys,
                 starts: Offsets, special: SpecialPairs):  # fmt: skip
-    """Which pairs of a body become rows, and how many."""
+    """Which pairs of a ball become rows, and how many."""
     count = 0
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
         _, other = pairs.balls[k]
-        keep = distance_to_keep(b, np.int64(other), bodies, claims, members, objects, ignored, starts, special)
+        keep = distance_to_keep(b, np.int64(other), balls, claims, members, objects, ignored, starts, special)
         distances.keep[k] = keep
         count += np.int64(keep > ZERO)
     row_offsets.start[b] = count
@@ -197,15 +202,15 @@ def take_rows(
     pair_offsets: Offsets,
     distances: PairDistances,
     row_offsets: Offsets,
-    row_bodies: RowBodies,
+    row_balls: RowBalls,
     rows: Rows,
-    bodies: Bodies,
+    balls: SortedBalls,
     objects: Objects,
     warm_start: WarmStart,
     ranges: WarmStartRanges,
     control: Control,
 ):
-    """Write the rows of a body, with what is known of them."""
+    """Write the rows of a ball, with what is known of them."""
     at = row_offsets.start[b]
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
         keep = distances.keep[k]
@@ -213,38 +218,38 @@ def take_rows(
             zero = ZERO * keep
             none = zero, zero, zero
             other = pairs.balls[k, 1]
-            row_bodies.points[at] = b, other
-            rows.law[at] = law_between(bodies.owner[b], bodies.owner[other], objects)
+            row_balls.points[at] = b, other
+            rows.law[at] = law_between(balls.object_index[b], balls.object_index[other], objects)
             rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
-            rows.hold[at], rows.impulse[at], rows.normal[at] = none, none, none
+            rows.friction_multiplier[at], rows.impulse[at], rows.normal[at] = none, none, none
             if control.warm_start[0] > 0:
-                found, sign = recall(b, np.int64(other), bodies, warm_start, ranges)
+                found, sign = recall(b, np.int64(other), balls, warm_start, ranges)
                 if found >= 0:
                     push = warm_start.push[found]
                     rows.push[at] = push[0]
-                    rows.hold[at] = scale((push[1], push[2], push[3]), sign)
+                    rows.friction_multiplier[at] = scale((push[1], push[2], push[3]), sign)
                     rows.normal[at] = scale(warm_start.normal[found], sign)
             at += 1
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def shift_groups(_, groups: Groups, shifts: Shifts):
-    """Origins of the groups relative to a place near all of them, which has few digits."""
-    count = len(groups)
+def shift_origins(_, origins: Origins, shifts: Shifts):
+    """Origins relative to a place near all of them, which has few digits."""
+    count = len(origins)
     x, y, z = 0.0, 0.0, 0.0
     for g in range(count):
-        origin = groups.origin[g]
+        origin = origins.position[g]
         x, y, z = x + origin[0], y + origin[1], z + origin[2]
     x, y, z = np.rint(x / count), np.rint(y / count), np.rint(z / count)
     for g in range(count):
-        origin = groups.origin[g]
+        origin = origins.position[g]
         shifts.shift[g] = origin[0] - x, origin[1] - y, origin[2] - z
 
 
 @kernel
 def end_detection(_, control: Control, offsets: Offsets):
     """There are rows now."""
-    control.rows[0] = offsets.start[control.bodies[0]]
+    control.rows[0] = offsets.start[control.balls[0]]
     control.detections[0] += 1
     control.found[0] = 1
 
@@ -257,24 +262,24 @@ class Detection:
         members: Their record.
         objects: Objects of the scene.
         particles: Particles.
-        groups: Groups of particles.
+        origins: Origins that positions are relative to.
         control: Decisions of the step.
         h: Substep [s].
 
     Attributes:
-        bodies: Members in the order of the rows.
-        row_bodies: Bodies of each row.
+        balls: Members in the order of the rows.
+        row_balls: Balls of each row.
         rows: The rows.
         colours: Blocks of rows by colour.
         memory: What is known of rows that were forgotten.
     """
 
     def __init__(
-        self, table: MemberTable, members: Members, objects: Objects, particles: Particles, groups: Groups,
+        self, table: MemberTable, members: Members, objects: Objects, particles: Particles, origins: Origins,
         control: Control, h: float,
     ) -> None:  # fmt: skip
         real, count = particles.precision, len(members)
-        self._members, self._objects, self._particles, self._groups = members, objects, particles, groups
+        self._members, self._objects, self._particles, self._origins = members, objects, particles, origins
         self._control, self._h, self._radius = control, h, float(table.radii.mean())
         self._ignored = Keys(real, key=table.ignored)
         self._starts = Offsets(real, start=table.offsets)
@@ -287,40 +292,40 @@ class Detection:
         self._grid.levels.reach[0], self._grid.extent.least[0] = CELL * self._radius, FINEST
         self._order = Order(real, index=self._grid.ordered.index)
         self._distances = PairDistances.zeros(len(self._search.pairs), real)
-        self.bodies, self._claims = Bodies.zeros(count, real), Claims.zeros(count, real)
-        self.row_bodies, self.rows = RowBodies.zeros(8 * count, real), Rows.zeros(8 * count, real)
+        self.balls, self._claims = SortedBalls.zeros(count, real), Claims.zeros(count, real)
+        self.row_balls, self.rows = RowBalls.zeros(8 * count, real), Rows.zeros(8 * count, real)
         self.row_offsets = Offsets.zeros(count + 1, real)
         self._scan = Scan(self.row_offsets)
-        self.colours = BlockColours(self.row_bodies, self._claims, BLOCK)
-        self.shifts = Shifts.zeros(len(groups), real)
+        self.colours = BlockColours(self.row_balls, self._claims, BLOCK)
+        self.shifts = Shifts.zeros(len(origins), real)
         self.chunks = Chunks.zeros(-(-count // CHUNK), real)
         self.memory = Memory(self, members, control, len(particles))
 
     def record_find(self, p: Program) -> None:
         """Record that the rows are found."""
         control, members, particles = self._control, self._members, self._particles
-        bodies, claims, count = self.bodies, self._claims, len(self._members)
-        real, search, number = particles.precision, self._search, (self._control.bodies, 0)
+        balls, claims, count = self.balls, self._claims, len(self._members)
+        real, search, number = particles.precision, self._search, (self._control.balls, 0)
         p.launch(measure_members, members, particles, control, self.chunks, count=len(self.chunks), grain=1)
         p.serial(plan_detection, control, self.chunks, count, self._h, self._radius, float(np.finfo(real).eps))
-        p.launch(place_members, members, self._points, particles, self._groups, control, self._h, count=count,
+        p.launch(place_members, members, self._points, particles, self._origins, control, self._h, count=count,
                  grain=SHARE)  # fmt: skip
         self._grid.record_build(p, number)
-        p.launch(number_bodies, bodies, claims, members, self._order, self._points, self._path_search.paths, particles,
+        p.launch(number_balls, balls, claims, members, self._order, self._points, self._path_search.paths, particles,
                  control, count=number, grain=SHARE)  # fmt: skip
         self._path_search.record_find(p)
         p.require(self._distances, self._path_search.total)
         pairs = search.pairs, search.offsets, self._distances, self.row_offsets
-        p.launch(choose_rows, *pairs, bodies, claims, members, self._objects, self._ignored, self._starts,
+        p.launch(choose_rows, *pairs, balls, claims, members, self._objects, self._ignored, self._starts,
                  self._special, count=number, grain=SHARE)  # fmt: skip
         self._scan.record(p, number)
         p.serial(end_detection, control, self.row_offsets)
-        p.require(self.row_bodies, (control.rows, 0))
+        p.require(self.row_balls, (control.rows, 0))
         p.require(self.rows, (control.rows, 0))
-        p.launch(take_rows, *pairs, self.row_bodies, self.rows, bodies, self._objects, self.memory.warm_start,
+        p.launch(take_rows, *pairs, self.row_balls, self.rows, balls, self._objects, self.memory.warm_start,
                  self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
         self.colours.record_colour(p, (control.rows, 0))
-        p.serial(shift_groups, self._groups, self.shifts)
+        p.serial(shift_origins, self._origins, self.shifts)
 
     def check(self) -> None:
         """Raise the error that ended a run.

@@ -13,13 +13,13 @@ XPBD (Macklin et al. 2016, eq. 18) and all of its correction brings velocity. Fr
 substep up to mu times the correction along the normal, all of it when that is enough (Macklin et al. 2014, Unified
 Particle Physics, eq. 24).
 
-A sweep works on bodies: position, inverse mass and displacement of the balls side by side, in the order of the grid.
+A sweep works on balls: position, inverse mass and displacement of the balls side by side, in the order of the grid.
 Rows are cut into blocks; those of one colour share no ball that can move, and run at once.
 """
 
 import numpy as np
 
-from shinari.collision.broad.blocks import Blocks, Turn, rows_of_block
+from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
 from shinari.collision.law import friction, normal_response, rebound, recovery, tangential
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
@@ -27,14 +27,14 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.particle_contact.records import (
     CHUNK,
-    Bodies,
     Chunks,
     Control,
     Members,
     Objects,
-    RowBodies,
+    RowBalls,
     Rows,
     Shifts,
+    SortedBalls,
 )
 
 # Rows in a block.
@@ -92,7 +92,7 @@ def contact_plane(a, b, moved, keep):
 
 
 @function(fastmath=STEADY)
-def response(n, depth, before, moved, quiet, old, law, softness, mobility, escape):
+def response(n, depth, before, moved, quiet, old, law, scaled_compliance, mobility, escape):
     """What a row does about its depth.
 
     Args:
@@ -103,7 +103,7 @@ def response(n, depth, before, moved, quiet, old, law, softness, mobility, escap
         quiet: The part of `before` that comes out without velocity [m].
         old: Multiplier of the row so far in this substep.
         law: Friction and static friction.
-        softness: Compliance / h^2.
+        scaled_compliance: Compliance / h^2.
         mobility: Sum of the inverse masses.
         escape: How far what overlapped may come out [m].
 
@@ -113,25 +113,25 @@ def response(n, depth, before, moved, quiet, old, law, softness, mobility, escap
     """
     fresh = max(depth - before, ZERO)
     left = recovery(depth - fresh - quiet, escape)
-    change = normal_response(depth, fresh + left, old, softness, mobility, ZERO)
-    out = ZERO * depth if softness > ZERO else recovery(depth - fresh - left, escape - left)
+    change = normal_response(depth, fresh + left, old, scaled_compliance, mobility, ZERO)
+    out = ZERO * depth if scaled_compliance > ZERO else recovery(depth - fresh - left, escape - left)
     push = change * mobility
     held = friction(tangential(scale(moved, -ONE), n), push, law)
     return add(scale(n, push), held), out, change
 
 
 @function(fastmath=STEADY)
-def between(one, other, i, j, bodies, shifts):
-    """From the second body to the first: now, and the displacement in the substep."""
+def between(one, other, i, j, balls, shifts):
+    """From the second ball to the first: now, and the displacement in the substep."""
     b = one[0] - other[0], one[1] - other[1], one[2] - other[2]
     if len(shifts) > 1:
-        b = add(b, sub(shifts.shift[bodies.group[i]], shifts.shift[bodies.group[j]]))
+        b = add(b, sub(shifts.shift[balls.origin_index[i]], shifts.shift[balls.origin_index[j]]))
     return b, (one[4] - other[4], one[5] - other[5], one[6] - other[6])
 
 
 @function(fastmath=STEADY)
 def move(at, share, by, loud):
-    """A body that is moved by the share of a correction, of which `loud` brings velocity."""
+    """A ball that is moved by the share of a correction, of which `loud` brings velocity."""
     return (
         at[0] + share * by[0],
         at[1] + share * by[1],
@@ -146,32 +146,39 @@ def move(at, share, by, loud):
 
 @kernel(fastmath=STEADY)
 def sweep_pairs(
-    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, shifts: Shifts, control: Control,
+    k,
+    blocks: Blocks,
+    current: CurrentColour,
+    row_balls: RowBalls,
+    rows: Rows,
+    balls: SortedBalls,
+    shifts: Shifts,
+    control: Control,
     rate: real,
-):  # fmt: skip
+):
     """Solve the rows of a block once, in order; `rate` is 1 / h [1/s]."""
     escape = convert(control.escape[0], rate)
-    begin, end = rows_of_block(k, blocks, turn)
+    begin, end = rows_of_block(k, blocks, current)
     for r in range(begin, end):
-        i, j = row_bodies.points[r]
-        one, other = bodies.at[i], bodies.at[j]
-        b, moved = between(one, other, i, j, bodies, shifts)
+        i, j = row_balls.points[r]
+        one, other = balls.at[i], balls.at[j]
+        b, moved = between(one, other, i, j, balls, shifts)
         n, depth, before = contact_plane(sub(b, moved), b, moved, rows.keep[r])
         if depth > ZERO:
             w0, w1 = one[3], other[3]
             quiet, old, law = min(before, rows.silent[r]), rows.push[r], rows.law[r]
-            softness = law[2] * rate * rate
-            loud, out, change = response(n, depth, before, moved, quiet, old, law, softness, w0 + w1, escape)
+            scaled_compliance = law[2] * rate * rate
+            loud, out, change = response(n, depth, before, moved, quiet, old, law, scaled_compliance, w0 + w1, escape)
             by, inverse = add(loud, scale(n, out)), ONE / (w0 + w1)
-            bodies.at[i] = move(one, w0 * inverse, by, loud)
-            bodies.at[j] = move(other, -w1 * inverse, by, loud)
+            balls.at[i] = move(one, w0 * inverse, by, loud)
+            balls.at[j] = move(other, -w1 * inverse, by, loud)
             rows.silent[r], rows.push[r], rows.normal[r] = quiet, old + change, n
             rows.impulse[r] = add(rows.impulse[r], scale(loud, inverse * rate))
 
 
 @kernel(fastmath=STEADY)
 def rebound_block(
-    k, blocks: Blocks, turn: Turn, row_bodies: RowBodies, rows: Rows, bodies: Bodies, members: Members,
+    k, blocks: Blocks, current: CurrentColour, row_balls: RowBalls, rows: Rows, balls: SortedBalls, members: Members,
     objects: Objects, particles: Particles, slow: real,
 ):  # fmt: skip
     """Restitution of the rows of a block that pushed, in order (Mueller et al. 2020, eq. 34).
@@ -179,15 +186,15 @@ def rebound_block(
     They leave at e times the speed of approach: the one at the start of the substep, or the one that a neighbour's
     rebound has just brought. Approaches up to the speed `slow` [m/s] do not bounce.
     """
-    begin, end = rows_of_block(k, blocks, turn)
+    begin, end = rows_of_block(k, blocks, current)
     for r in range(begin, end):
         if rows.push[r] > ZERO:
-            i, j = row_bodies.points[r]
-            e = max(objects.surface[bodies.owner[i], 2], objects.surface[bodies.owner[j], 2])
-            p, q, n = bodies.particle[i], bodies.particle[j], rows.normal[r]
+            i, j = row_balls.points[r]
+            e = max(objects.surface[balls.object_index[i], 2], objects.surface[balls.object_index[j], 2])
+            p, q, n = balls.particle[i], balls.particle[j], rows.normal[r]
             w0, w1, v0, v1 = particles.x[p, 3], particles.x[q, 3], particles.v[p], particles.v[q]
             now = dot(n, sub(v0, v1))
-            start = sub(members.before[bodies.member[i]], members.before[bodies.member[j]])
+            start = sub(members.before[balls.member[i]], members.before[balls.member[j]])
             approach = min(dot(n, start), now)
             change = rebound(e, approach, now, slow) / (w0 + w1)
             particles.v[p] = add(v0, scale(n, w0 * change))
@@ -202,9 +209,9 @@ def clear_multiplier(r, rows: Rows):
 
 
 @function(fastmath=STEADY)
-def strays(x, b, bodies, drift):
-    """Whether a body at a place is farther from where it drifted than its margin."""
-    origin, margin = bodies.origin[b], bodies.margin[b]
+def strays(x, b, balls, drift):
+    """Whether a ball at a place is farther from where it drifted than its margin."""
+    origin, margin = balls.origin[b], balls.margin[b]
     off = x[0] - origin[0] - drift[0], x[1] - origin[1] - drift[1], x[2] - origin[2] - drift[2]
     return dot(off, off) > margin * margin
 
@@ -216,33 +223,33 @@ def rounded(value, like):
 
 
 @kernel(fastmath=STEADY)
-def gather(c, bodies: Bodies, particles: Particles, control: Control, chunks: Chunks, h: real):
-    """Bring particles to a chunk of bodies, and whether one has left its margin."""
+def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, h: real):
+    """Bring particles to a chunk of balls, and whether one has left its margin."""
     drift, gone = rounded(control.moved[0], h), False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.bodies[0])):
-        i = bodies.particle[b]
+    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
+        i = balls.particle[b]
         x, p, v = particles.x[i], particles.predicted[i], particles.v[i]
         moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
-        bodies.at[b] = x[0], x[1], x[2], x[3] * bodies.factor[b], moved[0], moved[1], moved[2], ZERO
-        bodies.displacement[b] = moved
-        gone = gone or strays(x, b, bodies, drift)
+        balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
+        balls.displacement[b] = moved
+        gone = gone or strays(x, b, balls, drift)
     chunks.flag[c] = gone
 
 
 @kernel(fastmath=STEADY)
-def scatter(c, bodies: Bodies, particles: Particles, control: Control, chunks: Chunks, rate: real):
-    """Bring what the rows changed from a chunk of bodies to the particles, and whether one has left its margin.
+def scatter(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, rate: real):
+    """Bring what the rows changed from a chunk of balls to the particles, and whether one has left its margin.
 
     The prediction moves with the position, and the velocity takes what of it brings velocity: so it keeps digits that
     a position has no room for. `rate` is 1 / h [1/s].
     """
     drift, gone = rounded(control.moved[0], rate), False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.bodies[0])):
-        i = bodies.particle[b]
-        x, now, start = particles.x[i], bodies.at[b], bodies.displacement[b]
+    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
+        i = balls.particle[b]
+        x, now, start = particles.x[i], balls.at[b], balls.displacement[b]
         by = now[0] - x[0], now[1] - x[1], now[2] - x[2]
         change = now[4] - start[0], now[5] - start[1], now[6] - start[2]
-        far = strays(now, b, bodies, drift)
+        far = strays(now, b, balls, drift)
         gone = gone or far
         changed = by[0] != ZERO or by[1] != ZERO or by[2] != ZERO
         changed = changed or change[0] != ZERO or change[1] != ZERO or change[2] != ZERO
@@ -254,10 +261,10 @@ def scatter(c, bodies: Bodies, particles: Particles, control: Control, chunks: C
 
 
 @kernel(fastmath=STEADY)
-def find_strayed(c, bodies: Bodies, particles: Particles, control: Control, chunks: Chunks):
-    """Whether a body of a chunk has left its margin as a substep begins."""
+def find_strayed(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks):
+    """Whether a ball of a chunk has left its margin as a substep begins."""
     gone = False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.bodies[0])):
-        x = particles.x[bodies.particle[b]]
-        gone = gone or strays(x, b, bodies, rounded(control.drift[0], x[0]))
+    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
+        x = particles.x[balls.particle[b]]
+        gone = gone or strays(x, b, balls, rounded(control.drift[0], x[0]))
     chunks.flag[c] = gone

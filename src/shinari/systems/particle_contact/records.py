@@ -13,7 +13,7 @@ class Members(Record):
 
     particle = Field(np.uint32)
     radius = Field(real, unit="m")
-    owner = Field(np.uint16, doc="object")
+    object_index = Field(np.uint16, doc="object")
     free = Field(np.bool_, doc="whether it can move")
     before = Field(real, 3, unit="m/s", doc="velocity as the substep began")
     margin = Field(real, unit="m", doc="how far it may stray from the mean motion until the next detection")
@@ -49,28 +49,28 @@ class SpecialPairs(Record):
     distance = Field(real, unit="m", doc="0 where it is left out")
 
 
-class Bodies(Record):
+class SortedBalls(Record):
     """Members in the order of the rows, P rows; those of a detection come first."""
 
     at = Field(real, 8, doc="position [m], inverse mass [1/kg], displacement in the substep [m], not used")
     displacement = Field(real, 3, unit="m", doc="displacement in the substep as the sweep began")
     member = Field(np.uint32)
     particle = Field(np.uint32)
-    owner = Field(np.uint16, doc="object")
-    group = Field(np.uint16)
+    object_index = Field(np.uint16, doc="object")
+    origin_index = Field(np.uint16)
     margin = Field(real, unit="m")
     origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
     factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
 
 
 class Shifts(Record):
-    """Origins of the groups relative to a place near all of them, G rows."""
+    """Origins relative to a place near all of them, G rows."""
 
     shift = Field(real, 3, unit="m")
 
 
-class RowBodies(Record):
-    """Rows: pairs of bodies that may touch before the next detection, M rows."""
+class RowBalls(Record):
+    """Rows: pairs of balls that may touch before the next detection, M rows."""
 
     points = Field(np.uint32, 2)
 
@@ -82,9 +82,9 @@ class Rows(Record):
     law = Field(real, 3, doc="friction, static friction and compliance [m/N] of both surfaces together")
     silent = Field(real, unit="m", doc="what overlapped when the step began; infinite before it touches; not of grains")
     push = Field(real, unit="kg m", doc="multiplier: of the substep; of grains also the first guess of the next one")
-    hold = Field(real, 3, unit="kg m", doc="friction on the first body; of grains only")
-    impulse = Field(real, 3, unit="N s", doc="on the first body, summed over the step")
-    normal = Field(real, 3, doc="from the second body to the first, when it last pushed")
+    friction_multiplier = Field(real, 3, unit="kg m", doc="friction on the first ball; of grains only")
+    impulse = Field(real, 3, unit="N s", doc="on the first ball, summed over the step")
+    normal = Field(real, 3, doc="from the second ball to the first, when it last pushed")
 
 
 class PairDistances(Record):
@@ -117,7 +117,7 @@ class Kept(Record):
 
 
 class Chunks(Record):
-    """What chunks of members or bodies add up, a row each."""
+    """What chunks of members or balls add up, a row each."""
 
     sum = Field(np.float64, 3)
     square = Field(np.float64)
@@ -139,9 +139,9 @@ class Control(Record):
     search = Field(np.int64, doc="whether rows have to be found")
     renew = Field(np.int64, doc="whether the rows of the last substep go on")
     resume = Field(np.int64, doc="whether rows that are found go on with what they pushed in this substep")
-    done = Field(np.int64, doc="whether no body has left its margin in this sweep")
+    done = Field(np.int64, doc="whether no ball has left its margin in this sweep")
     detections = Field(np.int64, doc="in this step")
-    bodies = Field(np.int64, doc="bodies of the last detection: all, or none when the state is not finite")
+    balls = Field(np.int64, doc="balls of the last detection: all, or none when the state is not finite")
     rows = Field(np.int64, doc="rows of the last detection")
     warm_start = Field(np.int64, doc="known rows")
     kept = Field(np.int64, doc="kept impulses")

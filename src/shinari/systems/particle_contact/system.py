@@ -12,10 +12,10 @@ from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.model.model import Model
-from shinari.model.particles import Clock, Groups, Particles
+from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.system import System
-from shinari.systems.particle_contact.build import Members as MemberTable
+from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.idle_objects import IdleObjects
 from shinari.systems.particle_contact.pair_detection import Detection
 from shinari.systems.particle_contact.pair_rows import (
@@ -78,7 +78,7 @@ def keep_velocity(m, members: Members, particles: Particles):
 
 @kernel
 def check_margins(_, control: Control, chunks: Chunks, every: np.int64):
-    """Whether rows have to be found as a substep begins: none, or they hold no longer, or a body left its margin."""
+    """Whether rows have to be found as a substep begins: none, or they hold no longer, or a ball left its margin."""
     search = control.found[0] == 0 or every != 0 or control.fast[0] != 0
     for c in range(len(chunks)):
         search = search or chunks.flag[c] != 0
@@ -93,20 +93,20 @@ def rest_drift(_, control: Control):
 
 @kernel
 def begin_projection(_, control: Control, escape: np.float64):
-    """Rows are solved once, and again where a body leaves its margin."""
+    """Rows are solved once, and again where a ball leaves its margin."""
     control.escape[0], control.done[0] = escape, 0
 
 
 @kernel
 def move_drift(_, control: Control, h: np.float64):
-    """How far the mean motion has moved the bodies, with this substep."""
+    """How far the mean motion has moved the balls, with this substep."""
     drift, mean = control.drift[0], control.mean[0]
     control.moved[0] = drift[0] + h * mean[0], drift[1] + h * mean[1], drift[2] + h * mean[2]
 
 
 @kernel
 def restart_drift(_, control: Control, h: np.float64):
-    """Rows were found in the middle of a substep: the bodies are where the mean motion has taken them."""
+    """Rows were found in the middle of a substep: the balls are where the mean motion has taken them."""
     mean = control.mean[0]
     control.drift[0] = -h * mean[0], -h * mean[1], -h * mean[2]
     control.moved[0] = 0.0, 0.0, 0.0
@@ -114,7 +114,7 @@ def restart_drift(_, control: Control, h: np.float64):
 
 @kernel
 def conclude_gather(_, control: Control, chunks: Chunks):
-    """Whether a body has left its margin before the sweep."""
+    """Whether a ball has left its margin before the sweep."""
     gone = False
     for c in range(len(chunks)):
         gone = gone or chunks.flag[c] != 0
@@ -123,7 +123,7 @@ def conclude_gather(_, control: Control, chunks: Chunks):
 
 @kernel
 def conclude_scatter(_, control: Control, chunks: Chunks):
-    """Whether no body has left its margin in the sweep; what overlapped comes out in the first sweep only."""
+    """Whether no ball has left its margin in the sweep; what overlapped comes out in the first sweep only."""
     gone = False
     for c in range(len(chunks)):
         gone = gone or chunks.flag[c] != 0
@@ -144,18 +144,18 @@ class Pairs(System):
     remembers = False
 
     def __init__(
-        self, model: Model, settings: Settings, particles: Particles, groups: Groups, clock: Clock, table: MemberTable
+        self, model: Model, settings: Settings, particles: Particles, origins: Origins, clock: Clock, table: MemberTable
     ) -> None:
         self._model, self._settings, self._table = model, settings, table
-        self._particles, self._groups, self._clock = particles, groups, clock
+        self._particles, self._origins, self._clock = particles, origins, clock
         real, count, h = model.real, len(table.particles), settings.substep
         self.control = Control.zeros(1, real)
         self._members = Members.zeros(count, real)
         self._members.bind(particle=table.particles.astype(np.uint32))
-        self._members.radius[...], self._members.owner[...] = table.radii, table.owners
+        self._members.radius[...], self._members.object_index[...] = table.radii, table.owners
         self._members.free[...] = model.inverse_masses[table.particles] > 0.0
         self._objects = Objects(real, alone=table.alone, surface=model.surfaces, scaling=table.scaling.astype(float))
-        self.detection = Detection(table, self._members, self._objects, particles, groups, self.control, h)
+        self.detection = Detection(table, self._members, self._objects, particles, origins, self.control, h)
         self._chunks = Chunks.zeros(-(-count // CHUNK), real)
         surfaces = model.surfaces[np.unique(table.owners)]
         self._bounces = bool((surfaces[:, 2] > 0.0).any())
@@ -167,7 +167,7 @@ class Pairs(System):
         self._idle = (
             None
             if candidate_objects is None
-            else IdleObjects(table, candidate_objects, self._members, particles, groups, self.control, self._chunks)
+            else IdleObjects(table, candidate_objects, self._members, particles, origins, self.control, self._chunks)
         )
 
     @property
@@ -183,7 +183,7 @@ class Pairs(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: forget its rows and what pushed."""
         control = self.control
-        for name in ("found", "idle", "wake", "detections", "bodies", "rows", "warm_start", "kept", "fast"):
+        for name in ("found", "idle", "wake", "detections", "balls", "rows", "warm_start", "kept", "fast"):
             control.arrays[name][0] = 0
         control.active[0], control.growth[0] = 1, 1.0
 
@@ -208,8 +208,8 @@ class Pairs(System):
             p.serial(set_active, control)
         with p.when((control.active, 0)):
             self._record_mean(p)
-            bodies = self.detection.bodies
-            p.launch(find_strayed, bodies, self._particles, control, self._chunks, count=len(self._chunks), grain=4)
+            balls = self.detection.balls
+            p.launch(find_strayed, balls, self._particles, control, self._chunks, count=len(self._chunks), grain=4)
             every = settings.contact_detection == "substep"
             p.serial(check_margins, control, self._chunks, int(every))
             with p.when((control.search, 0)):
@@ -239,7 +239,7 @@ class Pairs(System):
         found = self.detection
         with p.when((self.control.active, 0)), p.when((self.control.rows, 0)):
             found.colours.record_sweep(
-                p, rebound_block, found.row_bodies, found.rows, found.bodies, self._members, self._objects,
+                p, rebound_block, found.row_balls, found.rows, found.balls, self._members, self._objects,
                 self._particles, self._slow,
             )  # fmt: skip
 
@@ -275,9 +275,9 @@ class Pairs(System):
             p.serial(conclude_scatter, control, self._chunks)
 
     def _record_gather(self, p: Program) -> None:
-        """Bring the particles to the bodies, of rows found anew where one has left its margin."""
+        """Bring the particles to the balls, of rows found anew where one has left its margin."""
         control, h = self.control, self._settings.substep
-        records = self.detection.bodies, self._particles, control, self._chunks
+        records = self.detection.balls, self._particles, control, self._chunks
         p.serial(move_drift, control, h)
         p.launch(gather, *records, h, count=len(self._chunks), grain=2)
         p.serial(conclude_gather, control, self._chunks)
@@ -289,20 +289,20 @@ class Pairs(System):
 
     def _record_scatter(self, p: Program) -> None:
         """Bring what the rows changed back to the particles."""
-        p.launch(scatter, self.detection.bodies, self._particles, self.control, self._chunks,
+        p.launch(scatter, self.detection.balls, self._particles, self.control, self._chunks,
                  1.0 / self._settings.substep, count=len(self._chunks), grain=2)  # fmt: skip
 
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
         found.colours.record_sweep(
-            p, sweep_pairs, found.row_bodies, found.rows, found.bodies, found.shifts, self.control,
+            p, sweep_pairs, found.row_balls, found.rows, found.balls, found.shifts, self.control,
             1.0 / self._settings.substep,
         )  # fmt: skip
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Particles (M, 2), normals from second to first (M, 3), and sums of the impulses on the first [N s] (M, 3)."""
         found, count = self.detection, self.row_count
-        particles = found.bodies.particle[found.row_bodies.points[:count]]
+        particles = found.balls.particle[found.row_balls.points[:count]]
         return particles, found.rows.normal[:count], found.rows.impulse[:count]
 
     def contact_impulses(self) -> ContactImpulses:

@@ -1,6 +1,6 @@
 """What is known of rows when they are found anew: what they pushed, for the same pairs, and the impulses for the user.
 
-Rows of a body stand together, and so do the known rows of a particle: a new row looks for its pair in two short lists.
+Rows of a ball stand together, and so do the known rows of a particle: a new row looks for its pair in two short lists.
 """
 
 from typing import TYPE_CHECKING
@@ -11,12 +11,12 @@ from shinari.compute import Field, Program, Record, function, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ONE, ZERO
 from shinari.systems.particle_contact.records import (
-    Bodies,
     Control,
     Kept,
     Members,
-    RowBodies,
+    RowBalls,
     Rows,
+    SortedBalls,
     WarmStart,
     WarmStartRanges,
 )
@@ -34,15 +34,15 @@ class Numbers(Record):
 
 
 @function
-def recall(a, b, bodies, warm_start, ranges):
-    """Known row of a pair of bodies, or -1, and the sign of its direction."""
-    p, q = bodies.particle[a], bodies.particle[b]
+def recall(a, b, balls, warm_start, ranges):
+    """Known row of a pair of balls, or -1, and the sign of its direction."""
+    p, q = balls.particle[a], balls.particle[b]
     found, sign = -1, ONE
-    i = bodies.member[a]
+    i = balls.member[a]
     for k in range(ranges.first[i], ranges.last[i]):
         if warm_start.particles[k, 1] == q:
             found = k
-    j = bodies.member[b]
+    j = balls.member[b]
     for k in range(ranges.first[j], ranges.last[j]):
         if warm_start.particles[k, 1] == p:
             found, sign = k, -ONE
@@ -58,7 +58,7 @@ def has_impulse(r, rows):
 
 @kernel
 def count_warm_starts(b, row_offsets: Offsets, rows: Rows, warm_start_offsets: Offsets, kept_offsets: Offsets):
-    """Rows of a body that are remembered, and those whose impulse is kept."""
+    """Rows of a ball that are remembered, and those whose impulse is kept."""
     warm_start, kept = 0, 0
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
         warm_start += np.int64(rows.push[r] != ZERO)
@@ -69,38 +69,38 @@ def count_warm_starts(b, row_offsets: Offsets, rows: Rows, warm_start_offsets: O
 @kernel
 def sum_warm_starts(_, control: Control, warm_start_offsets: Offsets, kept_offsets: Offsets):
     """How many rows are known, and how many impulses are kept."""
-    control.warm_start[0] = warm_start_offsets.start[control.bodies[0]]
+    control.warm_start[0] = warm_start_offsets.start[control.balls[0]]
     control.kept_before[0] = control.kept[0]
-    control.kept[0] += kept_offsets.start[control.bodies[0]]
+    control.kept[0] += kept_offsets.start[control.balls[0]]
 
 
 @kernel
-def remember(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bodies: Bodies, warm_start_offsets: Offsets,
+def remember(b, row_offsets: Offsets, row_balls: RowBalls, rows: Rows, balls: SortedBalls, warm_start_offsets: Offsets,
              warm_start: WarmStart, ranges: WarmStartRanges):  # fmt: skip
-    """Put away what the rows of a body pushed."""
+    """Put away what the rows of a ball pushed."""
     at = warm_start_offsets.start[b]
-    m = bodies.member[b]
+    m = balls.member[b]
     ranges.first[m], ranges.last[m] = at, warm_start_offsets.start[b + 1]
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
         push = rows.push[r]
         if push != ZERO:
-            i, j = row_bodies.points[r]
-            hold = rows.hold[r]
-            warm_start.particles[at] = bodies.particle[i], bodies.particle[j]
+            i, j = row_balls.points[r]
+            hold = rows.friction_multiplier[r]
+            warm_start.particles[at] = balls.particle[i], balls.particle[j]
             warm_start.push[at] = push, hold[0], hold[1], hold[2]
             warm_start.normal[at] = rows.normal[r]
             at += 1
 
 
 @kernel
-def keep_impulses(b, row_offsets: Offsets, row_bodies: RowBodies, rows: Rows, bodies: Bodies, kept_offsets: Offsets,
+def keep_impulses(b, row_offsets: Offsets, row_balls: RowBalls, rows: Rows, balls: SortedBalls, kept_offsets: Offsets,
                   kept: Kept, control: Control):  # fmt: skip
-    """Put away the impulses of the rows of a body."""
+    """Put away the impulses of the rows of a ball."""
     at = control.kept_before[0] + kept_offsets.start[b]
     for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
         if has_impulse(r, rows):
-            i, j = row_bodies.points[r]
-            kept.particles[at] = bodies.particle[i], bodies.particle[j]
+            i, j = row_balls.points[r]
+            kept.particles[at] = balls.particle[i], balls.particle[j]
             kept.normal[at], kept.impulse[at] = rows.normal[r], rows.impulse[r]
             at += 1
 
@@ -154,7 +154,7 @@ class Memory:
             keeps: Their impulses: the rows are forgotten.
         """
         found, control = self._detection, self._control
-        rows, number = found.rows, (control.bodies, 0)
+        rows, number = found.rows, (control.balls, 0)
         p.launch(count_warm_starts, found.row_offsets, rows, self._warm_start_offsets, self._kept_offsets, count=number,
                  grain=SHARE)  # fmt: skip
         for scan in (self._warm_start_scan, self._kept_scan):
@@ -165,9 +165,9 @@ class Memory:
             p.launch(
                 remember,
                 found.row_offsets,
-                found.row_bodies,
+                found.row_balls,
                 rows,
-                found.bodies,
+                found.balls,
                 self._warm_start_offsets,
                 self.warm_start,
                 self.ranges,
@@ -178,7 +178,7 @@ class Memory:
             p.copy(0, (control.warm_start, 0))
         if keeps:
             p.require(self.kept, (control.kept, 0))
-            p.launch(keep_impulses, found.row_offsets, found.row_bodies, rows, found.bodies, self._kept_offsets,
+            p.launch(keep_impulses, found.row_offsets, found.row_balls, rows, found.balls, self._kept_offsets,
                      self.kept, control, count=number, grain=SHARE)  # fmt: skip
         else:
             p.copy((control.kept_before, 0), (control.kept, 0))

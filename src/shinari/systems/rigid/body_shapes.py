@@ -21,7 +21,7 @@ class BodyShapes:
         kinds: Kind of each, see `shinari.shapes.registry`, (K,) int64.
         sizes: Its numbers, (K, 4).
         fields: Distance fields of the meshes among them.
-        places: Pose in the axes of the body's frame: matrix by rows, position [m], (K, 12).
+        local_poses: Pose in the axes of the body's frame: matrix by rows, position [m], (K, 12).
         frames: Frame of each, which is the index of its body, (K,) int64.
         lows: Low corner of its box in its own axes [m], (K, 3).
         highs: High corner [m], (K, 3).
@@ -33,7 +33,7 @@ class BodyShapes:
     kinds: np.ndarray
     sizes: np.ndarray
     fields: tuple[np.ndarray, ...]
-    places: np.ndarray
+    local_poses: np.ndarray
     frames: np.ndarray
     lows: np.ndarray
     highs: np.ndarray
@@ -72,7 +72,7 @@ def body_shapes_of(bodies: Sequence[Body]) -> BodyShapes:
         kinds=kinds,
         sizes=sizes,
         fields=fields,
-        places=poses,
+        local_poses=poses,
         frames=np.array(frames, np.int64),
         lows=np.ascontiguousarray(corners[:, 0]),
         highs=np.ascontiguousarray(corners[:, 1]),

@@ -62,7 +62,7 @@ def clear_joint(j, elements: Elements):
 
 @kernel
 def clear_jacobian_row(g, jacobian_rows: JacobianRows):
-    """A bar keeps its stiffness alone."""
+    """A Jacobian row keeps its stiffness alone."""
     jacobian_rows.force[g] = 0.0
 
 

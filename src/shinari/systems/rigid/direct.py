@@ -34,7 +34,7 @@ from shinari.systems.rigid.frames import Frames, Motions
 from shinari.systems.rigid.graph import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.joints.measures import arm_stiffness
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.motion import momentum_of, turned_by, vector
+from shinari.systems.rigid.motion import momentum_of, rotated_world_axes, vector
 
 
 @steady
@@ -193,7 +193,7 @@ def add_element(e, elements, nodes, blocks):
 
 @steady
 def add_jacobian_row(e, b, elements, jacobian_rows, nodes, blocks):
-    """Add bar b, which is element e of the graph."""
+    """Add Jacobian row b, which is element e of the graph."""
     k, f = jacobian_rows.stiffness[b], jacobian_rows.force[b]
     for side in range(2):
         j, at = elements.nodes[e, side], 6 * side
@@ -402,7 +402,7 @@ def move(j, nodes, frames, motions):
     frames.x[i] = add(frames.x[i], g)
     for c in range(6):
         motions.moved[i, c] += nodes.vector[j, c]
-    frames.q[i] = normalised(turned_by(frames.q[i], (g[3], g[4], g[5])))
+    frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
 
 
 @kernel

@@ -28,7 +28,7 @@ class DirectSolver:
     Args:
         graph: The graph.
         elements: The elements.
-        jacobian_rows: The bars.
+        jacobian_rows: The Jacobian rows.
         frames: The frames.
         motions: Their motions.
         counts: Numbers of elements, nodes and components.

@@ -11,7 +11,8 @@ feels: it yields by a part 1 / STIFF of what it would move in a substep without 
 (Augmented Vertex Block Descent) keep such rows softer and carry a multiplier on, since they solve body by body; here
 the system is solved at once and may be stiff, and a multiplier that is carried on would make soft modes grow.
 
-Elements are numbered: joints, bars, points of contact. Of a bar an element keeps the frames and the place alone.
+Elements are numbered: joints, Jacobian rows, points of contact. Of a Jacobian row an element keeps the frames and the
+place alone.
 """
 
 import numpy as np

@@ -54,7 +54,7 @@ CLOSE = 1e-2
 HALF_KEY = 1 << 32
 
 
-class System:
+class BodyEquations:
     """What acts between frames.
 
     Attributes:
@@ -69,7 +69,7 @@ class System:
     def __init__(self, rigid: RigidModel, frames: Frames, model: Model, state: State, settings: Settings) -> None:
         self._frames, self._settings, self._rigid = frames, settings, rigid
         self._free = frames.inverse_mass > 0.0
-        self.joints = Joints(rigid.table, state.parts)
+        self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
         self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
         # nothing is compiled for bounces where no surface has a restitution

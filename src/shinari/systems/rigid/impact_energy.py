@@ -59,7 +59,7 @@ def classify_component(
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         p = e - first_point
-        # bars are joints as well
+        # Jacobian rows are joints as well
         if (e >= len(joints) and p < 0) or (p >= 0 and work.status[p] == APART):
             continue
         supplies = joints.active[e] if p < 0 else points.law[p, 3] > 0.0

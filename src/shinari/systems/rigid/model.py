@@ -7,21 +7,20 @@ import numpy as np
 
 from shinari.maths import quaternion
 from shinari.model.state import State
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.body import Body, Joint
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
-from shinari.systems.rigid.contact.collision_shapes import CollisionShapes, collision_shapes_of
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.energy import elastic_energy
 from shinari.systems.rigid.joints.joints import start_joints
-from shinari.systems.rigid.joints.loops import warn_of_loops
-from shinari.systems.rigid.joints.table import JointTable, joints_of
+from shinari.systems.rigid.joints.table import JointTable
 from shinari.systems.rigid.motion import as_frame
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
-    from shinari.systems.rigid.system import Bodies
+    from shinari.systems.rigid.system import RigidBodySystem
 
 POSITIONS, ROTATIONS = "bodies/positions", "bodies/rotations"
 CONTACTS = "bodies/contacts"
@@ -82,11 +81,11 @@ class RigidModel(SystemModel):
 
         warn_of_body_overlaps(self)
 
-    def bind(self, work: Binding) -> "list[Bodies]":
+    def bind(self, bound: BoundSystems) -> "list[RigidBodySystem]":
         """The bodies of a simulation."""
-        from shinari.systems.rigid.system import Bodies
+        from shinari.systems.rigid.system import RigidBodySystem
 
-        return [Bodies(work.model, self, work.state, work.settings, work.clock)]
+        return [RigidBodySystem(bound.model, self, bound.state, bound.settings, bound.clock)]
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """The arrays of the state in which the bodies begin."""
@@ -122,14 +121,14 @@ class RigidModel(SystemModel):
     def centres(self, state: State) -> np.ndarray:
         """Centres of mass [m], (B, 3)."""
         local = np.array([b.centre for b in self.bodies])
-        turned = np.stack(rotate(tuple(state.parts[ROTATIONS].T), tuple(local.T)), axis=1)
-        return state.parts[POSITIONS] + turned
+        turned = np.stack(rotate(tuple(state.system_arrays[ROTATIONS].T), tuple(local.T)), axis=1)
+        return state.system_arrays[POSITIONS] + turned
 
     def spin_momenta(self, state: State) -> np.ndarray:
         """Angular momentum of each body about its centre of mass [kg m^2/s], (B, 3)."""
         axes = np.array([b.axes for b in self.bodies])
-        q = multiply(tuple(state.parts[ROTATIONS].T), tuple(axes.T))
-        local = np.stack(rotate(conjugate(q), tuple(state.parts[SPINS].T)), axis=1)
+        q = multiply(tuple(state.system_arrays[ROTATIONS].T), tuple(axes.T))
+        local = np.stack(rotate(conjugate(q), tuple(state.system_arrays[SPINS].T)), axis=1)
         return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
 
     def energy(self, model: "Model", state: State, h: float) -> tuple[float, float, float]:
@@ -139,7 +138,7 @@ class RigidModel(SystemModel):
 
     def kinetic(self, state: State) -> float:
         """Kinetic energy [J]."""
-        v, w = state.parts[VELOCITIES], state.parts[SPINS]
+        v, w = state.system_arrays[VELOCITIES], state.system_arrays[SPINS]
         return 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
 
     def elastic(self, state: State, h: float) -> float:
@@ -148,40 +147,24 @@ class RigidModel(SystemModel):
             return 0.0
         frames = Frames.zeros(self.frame_count)
         for i, body in enumerate(self.bodies):
-            rotation = state.parts[ROTATIONS][i] / np.linalg.norm(state.parts[ROTATIONS][i])
-            frames.x[i], frames.q[i] = as_frame(state.parts[POSITIONS][i], rotation, body.centre, body.axes)
-        return elastic_energy(self.table, state.parts, frames.x, frames.q, h)
+            rotation = state.system_arrays[ROTATIONS][i] / np.linalg.norm(state.system_arrays[ROTATIONS][i])
+            frames.x[i], frames.q[i] = as_frame(state.system_arrays[POSITIONS][i], rotation, body.centre, body.axes)
+        return elastic_energy(self.table, state.system_arrays, frames.x, frames.q, h)
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""
-        return self.masses @ state.parts[VELOCITIES]
+        return self.masses @ state.system_arrays[VELOCITIES]
 
     def angular_momentum(self, model: "Model", state: State, about: np.ndarray) -> np.ndarray:
         """Angular momentum about a point [kg m^2/s], (3,)."""
-        orbital = self.masses @ np.cross(self.centres(state) - about, state.parts[VELOCITIES])
+        orbital = self.masses @ np.cross(self.centres(state) - about, state.system_arrays[VELOCITIES])
         return orbital + self.spin_momenta(state).sum(axis=0)
 
 
-def frames_of(work: Binding) -> Frames | None:
+def frames_of(bound: BoundSystems) -> Frames | None:
     """The frames of the bodies of a simulation; None where it has none."""
-    if work.model.find(RigidModel) is None:
+    if bound.model.find(RigidModel) is None:
         return None
-    from shinari.systems.rigid.system import Bodies
+    from shinari.systems.rigid.system import RigidBodySystem
 
-    return work.bound(Bodies).frames
-
-
-def build_bodies(scene: Contents) -> RigidModel | None:
-    """The rigid bodies of a scene, or None when it has none."""
-    if not scene.bodies:
-        return None
-    warn_of_loops(scene.bodies, scene.joints)
-    masses = np.array([body.mass for body in scene.bodies])
-    return RigidModel(
-        tuple(scene.bodies),
-        tuple(scene.joints),
-        tuple(scene.colliders),
-        masses,
-        collision_shapes_of(scene),
-        joints_of(scene.bodies, scene.joints),
-    )
+    return bound.get(RigidBodySystem).frames

@@ -117,13 +117,13 @@ def momentum_of(q, moments, i, spin):
 
 
 @steady
-def turned_by(q, v):
+def rotated_world_axes(q, v):
     """The frame q after the rotation vector v in world axes."""
     return multiply(rotation_by(v), q)
 
 
 @steady
-def turn_between(q0, q1):
+def rotation_vector_between(q0, q1):
     """Rotation vector in world axes that leads from q0 to q1 on the short way."""
     return logarithm(multiply(q1, (q0[0], -q0[1], -q0[2], -q0[3])))
 
@@ -139,7 +139,7 @@ def midpoint_spin(q, moments, i, spin, h):
         momentum = momentum_of(q, moments, i, spin)
         for _ in range(MIDPOINTS):
             last = middle
-            middle = spin_of(turned_by(q, scale(last, HALF * h)), moments, i, momentum)
+            middle = spin_of(rotated_world_axes(q, scale(last, HALF * h)), moments, i, momentum)
             change, size = sub(middle, last), dot(middle, middle)
             found = dot(change, change) <= FOUND * size
             if dot(change, change) <= CLOSE * size:
@@ -161,9 +161,9 @@ def turned_by_moment(frames, b, before, moment, h):
     on its own.
     """
     start = frames.q0[b]
-    free = normalised(turned_by(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
-    way = turn_between(free, before)
-    return turned_by(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
+    free = normalised(rotated_world_axes(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
+    way = rotation_vector_between(free, before)
+    return rotated_world_axes(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
 
 
 @steady
@@ -173,7 +173,7 @@ def free_motion(q, moments, i, spin, h):
     The momentum stays what it is; where the turn is not found, it falls as far as the energy would grow.
     """
     middle, found = midpoint_spin(q, moments, i, spin, h)
-    free = normalised(turned_by(q, scale(middle, h)))
+    free = normalised(rotated_world_axes(q, scale(middle, h)))
     momentum = momentum_of(q, moments, i, spin)
     if not found:
         before, after = dot(spin, momentum), dot(spin_of(free, moments, i, momentum), momentum)
@@ -211,7 +211,7 @@ def velocities_after(frames, motions, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     after, free, momentum = frames.q[i], motions.free_q[i], motions.momentum[i]
-    turn = scale(turn_between(free, after), 1.0 / h)
+    turn = scale(rotation_vector_between(free, after), 1.0 / h)
     momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
     return speed, spin_of(after, frames.moments, i, momentum)
 
@@ -245,7 +245,7 @@ def predict_body(
         frames.q[i], motions.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
         motions.free_q[i] = frames.q[i]
     else:
-        frames.q[i] = normalised(turned_by(frames.q[i], scale(spin, h)))
+        frames.q[i] = normalised(rotated_world_axes(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
@@ -256,8 +256,8 @@ def drive_frame(d, driven: Driven, path: Path, frames: Frames, clock: Clock, h: 
     frames.x[i], frames.q[i] = path.x[at], path.q[at]
     frames.v[i] = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     spin = frames.w[i]
-    free = normalised(turned_by(frames.q0[i], scale(spin, h)))
-    frames.w[i] = add(spin, scale(turn_between(free, frames.q[i]), 1.0 / h))
+    free = normalised(rotated_world_axes(frames.q0[i], scale(spin, h)))
+    frames.w[i] = add(spin, scale(rotation_vector_between(free, frames.q[i]), 1.0 / h))
 
 
 @kernel(fastmath=STEADY)

@@ -42,7 +42,7 @@ from shinari.systems.rigid.elements import STIFF, Curved, Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.graph import Components
 from shinari.systems.rigid.line_search import UNSETTLED
-from shinari.systems.rigid.motion import symmetric_times, turn_between, velocity_at
+from shinari.systems.rigid.motion import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Cosine of the angle by which the direction of sliding may change in a step without another.
@@ -139,7 +139,7 @@ def measure_point(
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
     if rolls_a or rolls_b or law[4] > 0.0 or law[5] > 0.0:
-        turn_a, turn_b = turn_between(qa0, qa), turn_between(qb0, qb)
+        turn_a, turn_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
         # a round side without a core rolls away under its point, which stays where it was
         if rolls_a:
             gap += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))

@@ -9,7 +9,7 @@ class Counts(Record):
     """Numbers of rows in use, one row."""
 
     points = Field(np.int64, doc="points of contact, as in the table")
-    elements = Field(np.int64, doc="joints, bars and points")
+    elements = Field(np.int64, doc="joints, Jacobian rows and points")
     placed = Field(np.int64, doc="elements that have a place in the graph")
     edges = Field(np.int64, doc="elements that the graph was made of")
     edges_needed = Field(np.int64, doc="with those that it will be made of")

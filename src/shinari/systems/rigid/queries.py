@@ -12,9 +12,9 @@ from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.surface import body_surface
 
 if TYPE_CHECKING:
-    from shinari.model.running import Running
+    from shinari.model.simulation_view import Running
     from shinari.systems.rigid.joints.joints import JointLoad, JointState
-    from shinari.systems.rigid.system import Bodies
+    from shinari.systems.rigid.system import RigidBodySystem
 
 
 class BodyQueries:
@@ -39,7 +39,7 @@ class BodyQueries:
             SceneError: It is no joint of this scene.
         """
         found = self._joint(joint)
-        return self._bodies.system.joints.state(found.index, self._bodies.frames)
+        return self._bodies.equations.joints.state(found.index, self._bodies.frames)
 
     def drive(self, joint: JointHandle | str, target: float) -> None:
         """Give the motor of a joint another target: a speed [rad/s or m/s], or an angle or travel [rad or m].
@@ -53,7 +53,7 @@ class BodyQueries:
         assert rigid is not None  # there is a joint
         before = rigid.elastic(self._run.state, h)
         try:
-            self._bodies.system.joints.drive(found.index, goal)
+            self._bodies.equations.joints.drive(found.index, goal)
         except ValueError as error:
             raise SceneError(f"joint {found.name!r}: {error}") from None
         # a servo is a spring from its target on
@@ -66,7 +66,7 @@ class BodyQueries:
             SceneError: It is no joint of this scene.
         """
         found = self._joint(joint)
-        return self._bodies.system.joints.load(found.index)
+        return self._bodies.equations.joints.load(found.index)
 
     def surface(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """Vertices [m], (V, 3), and faces, (F, 3), of a body where it is now.
@@ -79,10 +79,10 @@ class BodyQueries:
         return vertices @ rotation_matrix(rotation).T + position, faces
 
     @property
-    def _bodies(self) -> "Bodies":
-        from shinari.systems.rigid.system import Bodies
+    def _bodies(self) -> "RigidBodySystem":
+        from shinari.systems.rigid.system import RigidBodySystem
 
-        return self._run.bound(Bodies)
+        return self._run.system(RigidBodySystem)
 
     def _body(self, body: BodyHandle | str) -> BodyHandle:
         return self._run.scene.find("simulation", "body", body, BodyHandle)

@@ -16,10 +16,10 @@ from shinari.model.model import Model
 from shinari.model.particles import Clock
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.model.system import System as PhaseSystem
+from shinari.model.system import System
 from shinari.systems.rigid import model as names
 from shinari.systems.rigid import sleep
-from shinari.systems.rigid.equations import System
+from shinari.systems.rigid.equations import BodyEquations
 from shinari.systems.rigid.frames import Driven, Path
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.motion import (
@@ -44,12 +44,12 @@ from shinari.systems.rigid.progress import Lost, Pushed
 MOST_AGAIN = 3
 
 
-class Bodies(PhaseSystem):
+class RigidBodySystem(System):
     """The rigid bodies bound to the arrays of one simulation.
 
     Attributes:
         frames: Poses and velocities during a substep.
-        system: Joints and contacts, and their solution.
+        equations: Joints and contacts, and their solution.
     """
 
     order = 30
@@ -64,14 +64,14 @@ class Bodies(PhaseSystem):
         which = [rigid.world + 1 + k for k, _ in self._moving] + [i for i, _ in self._driven]
         self._driven_frames = Driven(frame=np.array(which, np.int64))
         self._path = Path.zeros(settings.substeps * len(which))
-        seen = rigid.published(state.parts["bodies/x"], state.parts["bodies/q"])
+        seen = rigid.published(state.system_arrays["bodies/x"], state.system_arrays["bodies/q"])
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
-        self.system = System(rigid, self.frames, model, state, settings)
+        self.equations = BodyEquations(rigid, self.frames, model, state, settings)
         self._pushed = Pushed.zeros(1)
-        self.system.flags.finite[0] = 1
+        self.equations.flags.finite[0] = 1
         self._slow = slow_approach(self._gravity, settings.substep)
         self._lost = Lost.zeros(1)
-        self.system.recall(state.parts["bodies/contacts"])
+        self.equations.recall(state.system_arrays["bodies/contacts"])
         self._collide(0.0)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
@@ -82,12 +82,12 @@ class Bodies(PhaseSystem):
         self._rest()
         self.frames.impulses[...] = 0.0
         self._pushed.total[0] = 0.0
-        self.system.begin()
+        self.equations.begin()
 
     def record_begin(self, p: Program) -> None:
         """A step begins."""
         p.launch(update_inertia, self.frames, count=len(self.frames))
-        self.system.record_begin(p)
+        self.equations.record_begin(p)
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: find the contacts at its start.
@@ -95,13 +95,13 @@ class Bodies(PhaseSystem):
         They are not looked for among poses that are no numbers: then no body moves any more, and the step says so at
         its end.
         """
-        p.launch(start_substep, self.frames, self.system.motions, self.system.flags, count=len(self.frames))
+        p.launch(start_substep, self.frames, self.equations.motions, self.equations.flags, count=len(self.frames))
         with p.when(self._finite):
-            self.system.record_detect(p, self._slow)
+            self.equations.record_detect(p, self._slow)
 
     def record_predict(self, p: Program) -> None:
         """Predict the poses."""
-        frames, motions, h = self.frames, self.system.motions, self._settings.substep
+        frames, motions, h = self.frames, self.equations.motions, self._settings.substep
         with p.when(self._finite):
             p.launch(predict_body, frames, motions, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._driven_frames, self._path, frames, self._clock
@@ -110,7 +110,7 @@ class Bodies(PhaseSystem):
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve the joints and contacts of all bodies, again only when something has pushed them since."""
-        flags = self.system.flags
+        flags = self.equations.flags
         with p.when(self._finite):
             p.serial(compare_impulses, self.frames, self._pushed, flags)
             if first:
@@ -120,11 +120,11 @@ class Bodies(PhaseSystem):
 
     def _record_solve(self, p: Program) -> None:
         """Solve joints and contacts, again with what they throw something against that is too fast to be known of."""
-        system, frames, motions, flags = self.system, self.frames, self.system.motions, self.system.flags
-        contacts, count = system.contacts, len(self.frames)
+        equations, frames, motions, flags = self.equations, self.frames, self.equations.motions, self.equations.flags
+        contacts, count = equations.contacts, len(self.frames)
         with p.when(contacts.fast_cell):
             p.launch(keep_predicted_pose, frames, motions, count=count)
-        system.record_solve(p)
+        equations.record_solve(p)
         with p.when(contacts.fast_cell), p.repeat(MOST_AGAIN, until=(flags.on_path, 0)):
             p.copy(1, (flags.on_path, 0))
             p.launch(take_start_velocity, frames, motions, count=count)
@@ -132,38 +132,38 @@ class Bodies(PhaseSystem):
             with p.when(contacts.thrown_cell):
                 p.copy(0, (flags.on_path, 0))
                 p.launch(take_start_pose, frames, count=count)
-                system.record_points(p, self._slow)
+                equations.record_points(p, self._slow)
                 p.launch(take_predicted_pose, frames, motions, count=count)
             p.launch(take_later_velocity, frames, motions, count=count)
             with p.when(contacts.thrown_cell):
-                system.record_solve(p)
+                equations.record_solve(p)
 
     def record_velocities(self, p: Program) -> None:
         """The poses of the substep are final: derive the velocities, and keep the forces."""
         h = self._settings.substep
         with p.when(self._finite):
-            records, decay = (self.frames, self.system.motions), math.exp(-self._damping * h)
+            records, decay = (self.frames, self.equations.motions), math.exp(-self._damping * h)
             p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
-            self.system.record_finish(p)
-            self.system.record_bounce(p)
+            self.equations.record_finish(p)
+            self.equations.record_bounce(p)
 
     @property
     def _finite(self) -> tuple[np.ndarray, int]:
         """Where it stands whether all poses and velocities are finite numbers."""
-        return self.system.flags.finite, 0
+        return self.equations.flags.finite, 0
 
     def record_check(self, p: Program) -> None:
         """Stop the run where a pose or velocity is no finite number."""
-        p.serial(find_lost_frame, self.frames, self.system.flags, self._lost, len(self._rigid.bodies))
+        p.serial(find_lost_frame, self.frames, self.equations.flags, self._lost, len(self._rigid.bodies))
         p.stop_if((self._lost.flag, 0))
 
     def contacts(self) -> Contacts:
         """The contacts of bodies with each other and with colliders that pushed in the last step."""
         rigid = self._rigid
         named = [b.name for b in rigid.bodies] + ["world"] + [c.name for c in rigid.colliders]
-        return self.system.log.contacts(np.array(named), self._settings.dt)
+        return self.equations.log.contacts(np.array(named), self._settings.dt)
 
-    def lost(self) -> str:
+    def non_finite(self) -> str:
         """Name of the first body with a pose or velocity that is no finite number."""
         count, f = len(self._rigid.bodies), self.frames
         good = np.isfinite(np.concatenate([f.x, f.q, f.v, f.w], axis=1)[:count]).all(axis=1)
@@ -171,42 +171,42 @@ class Bodies(PhaseSystem):
 
     def end(self) -> None:
         """Show the poses and velocities to the user."""
-        count, frames, parts = len(self._rigid.bodies), self.frames, self._state.parts
+        count, frames, parts = len(self._rigid.bodies), self.frames, self._state.system_arrays
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         if self._settings.sleeping:
             self._update_idle_times()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
-        parts["bodies/contacts"] = self.system.remembered()
-        self.system.end()
+        parts["bodies/contacts"] = self.equations.remembered()
+        self.equations.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
             shown[...] = parts[name]
-        self._state.external_work += self.system.joints.work
+        self._state.external_work += self.equations.joints.work
 
     def _rest(self) -> None:
         """Let those sleep that have been idle for long enough, unless a user has given them a speed."""
         if not self._settings.sleeping:
             return
-        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
+        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
         idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
         frames.asleep[:count] = sleep.asleep(idle)
-        self.system.let_move((frames.inverse_mass > 0.0) & ~frames.asleep)
+        self.equations.let_move((frames.inverse_mass > 0.0) & ~frames.asleep)
 
     def _update_idle_times(self) -> None:
         """The step is over: follow how long bodies have been idle, and stop those that fall asleep."""
-        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.parts["bodies/idle"]
+        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
         free = frames.inverse_mass > 0.0
         stirred = np.where(free, frames.impulses.any(axis=1), frames.v.any(axis=1) | frames.w.any(axis=1))
-        stirred[self.system.driven] = True
+        stirred[self.equations.driven] = True
         v, w = frames.v[:count], frames.w[:count]
-        sleep.follow(idle, v, w, self.system.active_pairs(), free, stirred, self._settings.dt)
+        sleep.follow(idle, v, w, self.equations.active_pairs(), free, stirred, self._settings.dt)
         down = sleep.asleep(idle) & free[:count]
         v[down], w[down] = 0.0, 0.0
 
     def _read_user_state(self) -> None:
         """Take over what the user has written; poses that were not touched keep all of their digits."""
-        parts, frames = self._state.parts, self.frames
+        parts, frames = self._state.system_arrays, self.frames
         count = len(self._rigid.bodies)
         frames.x[:count], frames.q[:count] = parts["bodies/x"], parts["bodies/q"]
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]

@@ -73,16 +73,16 @@ def build_rods(scene: Any, slots: np.ndarray, settings: Settings) -> RodModel | 
     Raises:
         SceneError: Settings with which rods cannot be solved.
     """
-    rods = [(group, start) for group, start in _with_starts(scene) if group.rod is not None]
+    rods = [(obj, start) for obj, start in _with_starts(scene) if obj.rod is not None]
     if not rods:
         return None
     check_rods(scene, settings)
     parts: dict[str, list[np.ndarray]] = {key: [] for key in _COLUMNS}
     first = 0
-    for group, start in rods:
-        for key, values in _columns(group, start, first).items():
+    for obj, start in rods:
+        for key, values in _columns(obj, start, first).items():
             parts[key].append(values)
-        first += len(group.rod.frames)
+        first += len(obj.rod.frames)
     table: dict[str, Any] = {key: np.concatenate(values) for key, values in parts.items()}
     clamped = np.zeros(first, bool)
     clamped[list(scene.clamped)] = True
@@ -97,7 +97,7 @@ def check_rods(scene: Any, settings: Settings) -> None:
     Raises:
         SceneError: The scene has a rod and these are such settings.
     """
-    for name in (group.name for group in scene.groups if group.rod is not None):
+    for name in (obj.name for obj in scene.particle_objects if obj.rod is not None):
         if settings.method == "pbd":
             raise SceneError(f"rod {name!r}: method: 'pbd' knows no moduli; rods need 'xpbd'")
         if settings.sweep == "chebyshev":
@@ -114,13 +114,13 @@ _COLUMNS = (
 
 def _with_starts(scene: Any) -> list[tuple[Any, int]]:
     """Things of the scene, each with the index of its first particle."""
-    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
-    return list(zip(scene.groups, starts.tolist(), strict=False))
+    starts = np.cumsum([0] + [len(obj.positions) for obj in scene.particle_objects])
+    return list(zip(scene.particle_objects, starts.tolist(), strict=False))
 
 
-def _columns(group: Any, start: int, first: int) -> dict[str, np.ndarray]:
+def _columns(obj: Any, start: int, first: int) -> dict[str, np.ndarray]:
     """Columns of one rod, whose particles begin at `start` and whose segments begin at `first`."""
-    rod, material, x = group.rod, group.material, group.positions
+    rod, material, x = obj.rod, obj.material, obj.positions
     assert isinstance(material, RodMaterial)
     n, joints = len(rod.frames), len(rod.rest)
     index = np.arange(n)
@@ -134,7 +134,7 @@ def _columns(group: Any, start: int, first: int) -> dict[str, np.ndarray]:
     # Frames that weigh next to nothing beside their points let a sweep of single rows gain energy without bound. With
     # the inertia of the points of their segment as well, m l^2 / 4, which refinement takes away, they do not.
     extra = 0.25 * material.density * material.area * lengths**3 if material.solver == "iterative" else 0.0
-    apart = group.velocities[ends] - group.velocities[index]
+    apart = obj.velocities[ends] - obj.velocities[index]
     return {
         "bounds": np.array([[first, first + n]]),
         "closed": np.array([rod.closed]),
@@ -166,8 +166,8 @@ def _softness(material: RodMaterial, lengths: np.ndarray, joints: int) -> np.nda
 def softened(rods: RodModel, scene: Any) -> RodModel:
     """The rods with the compliances and damping times of the materials of a scene that differs in these alone."""
     softness, damping = [], []
-    groups = [group for group in scene.groups if group.rod is not None]
-    for group, (begin, end) in zip(groups, rods.bounds, strict=True):
-        softness.append(_softness(group.material, rods.lengths[begin:end], len(group.rod.rest)))
-        damping.append(np.full(end - begin, group.material.damping))
+    objects = [obj for obj in scene.particle_objects if obj.rod is not None]
+    for obj, (begin, end) in zip(objects, rods.bounds, strict=True):
+        softness.append(_softness(obj.material, rods.lengths[begin:end], len(obj.rod.rest)))
+        damping.append(np.full(end - begin, obj.material.damping))
     return replace(rods, softness=np.concatenate(softness), damping=np.concatenate(damping))

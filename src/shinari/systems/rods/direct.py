@@ -20,7 +20,7 @@ import numpy as np
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotation_rows, turned
+from shinari.maths.quaternion import rotate, rotated_body_axes, rotation_rows
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.rods.blocks import (
@@ -351,7 +351,7 @@ def apply_changes(
         if b > ZERO:
             turn = a * torque[0], a * torque[1], b * torque[2]
             largest = max(largest, dot(turn, turn))
-            frames.q[s] = turned(q, turn)
+            frames.q[s] = rotated_body_axes(q, turn)
         old = frames.multiplier[s]
         kept = ZERO if first else ONE
         frames.multiplier[s] = (

@@ -11,7 +11,7 @@ import numpy as np
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, turned
+from shinari.maths.quaternion import rotate, rotated_body_axes
 from shinari.maths.vec3 import ONE, ZERO, add, cross, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.rods.blocks import inverse, scaled_columns, times, times_transposed
@@ -102,4 +102,4 @@ def solve_three(matrix, value, compliance, start, old, gamma, scale_h):
 def turn_frame(frames, s, q, weight, torque):
     """Turn a free frame by its inverse inertia times a torque in its own axes."""
     if weight[2] > ZERO:
-        frames.q[s] = turned(q, (weight[0] * torque[0], weight[1] * torque[1], weight[2] * torque[2]))
+        frames.q[s] = rotated_body_axes(q, (weight[0] * torque[0], weight[1] * torque[1], weight[2] * torque[2]))

@@ -14,7 +14,7 @@ import numpy as np
 from shinari.compute import convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import exponential, multiply, normalised, rotate, turn_between
+from shinari.maths.quaternion import exponential, multiply, normalised, rotate, tangent_rotation_between
 from shinari.maths.vec3 import ONE, ZERO, add, dot, scale, sub
 from shinari.model.particles import Clock, Particles
 from shinari.systems.rods.records import Frames, Segments
@@ -50,7 +50,7 @@ def axis(q):
 def update_spin(s, segments: Segments, frames: Frames, decay: real, inverse_h: real):
     """Add what the constraints turned to the spin of a free frame, and damp it by the factor `decay`."""
     if segments.inverse_inertia[s, 1] > ZERO:
-        v, w = turn_between(frames.predicted[s], frames.q[s]), frames.spin[s]
+        v, w = tangent_rotation_between(frames.predicted[s], frames.q[s]), frames.spin[s]
         frames.spin[s] = scale(add(w, scale(v, inverse_h)), decay)
     else:
         frames.shown[s] = frames.q[s]

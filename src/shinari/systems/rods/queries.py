@@ -8,7 +8,7 @@ from shinari.scene.rod import RodHandle
 from shinari.systems.rods.model import RodLoads, RodModel
 
 if TYPE_CHECKING:
-    from shinari.model.running import Running
+    from shinari.model.simulation_view import Running
 
 
 class RodQueries:
@@ -26,7 +26,7 @@ class RodQueries:
             SceneError: It is no rod of this scene.
         """
         segments = self._segments(rod)
-        return self._run.state.parts["rods/frames"][segments.start : segments.stop]
+        return self._run.state.system_arrays["rods/frames"][segments.start : segments.stop]
 
     def loads(self, rod: RodHandle | str) -> RodLoads:
         """Internal forces and moments of a rod in the last substep, in world axes.

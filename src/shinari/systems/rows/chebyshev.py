@@ -13,7 +13,7 @@ from shinari.compute import Field, Program, Record, kernel, real
 from shinari.model.particles import Clock, Particles
 from shinari.model.settings import Settings
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.rows.jacobi import PLAIN_ITERATIONS, chebyshev_weight
 from shinari.systems.rows.row_access import Multipliers
 from shinari.systems.rows.system import BlockSolver
@@ -65,12 +65,12 @@ def extrapolate_multiplier(i, multipliers: Multipliers, history: Values, weights
 class ChebyshevModel(SystemModel):
     """The acceleration, if the settings ask for it."""
 
-    def bind(self, work: Binding) -> "list[Chebyshev]":
+    def bind(self, bound: BoundSystems) -> "list[Chebyshev]":
         """The acceleration of all rows of a simulation."""
-        if work.settings.sweep != "chebyshev":
+        if bound.settings.sweep != "chebyshev":
             return []
-        multipliers = [solver.multipliers for solver in work.all_bound(BlockSolver)]
-        return [Chebyshev(work.particles, multipliers, work.settings, work.clock)]
+        multipliers = [solver.multipliers for solver in bound.all_bound(BlockSolver)]
+        return [Chebyshev(bound.particles, multipliers, bound.settings, bound.clock)]
 
 
 class Chebyshev(System):

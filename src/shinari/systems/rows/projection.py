@@ -38,7 +38,7 @@ class Variant:
 
     Attributes:
         method: `"xpbd"` or `"pbd"`.
-        two_sided: Whether the softness has a second column for C < 0.
+        two_sided: Whether the coefficient has a second column for C < 0.
         damped: Whether rows have damping.
         gathers: True for Jacobi: corrections are stored by row, and each particle gathers its own afterwards.
         first: Whether it is the first iteration of a substep, in which the multipliers count as zero. A kernel of its
@@ -73,8 +73,8 @@ def rows_record(points: int, width: int, sides: int, equations: int, damped: boo
         "points": Field(np.uint32, points, doc="particles"),
         "multiplier": Field(real, equations) if equations > 1 else Field(real),
     }
-    softness = Field(real, sides, doc="compliance, or stiffness per iteration with pbd; by sign of C")
-    fields |= {"softness": softness} if sides else {}
+    coefficient = Field(real, sides, doc="compliance, or stiffness per iteration with pbd; by sign of C")
+    fields |= {"coefficient": coefficient} if sides else {}
     fields |= {"parameters": Field(real, width)} if width else {}
     fields |= {"damping": Field(real, doc="damping stiffness")} if damped else {}
     return type("Rows", (Record,), fields)
@@ -86,7 +86,7 @@ def batches_record(points: int, width: int, sides: int, damped: bool) -> type[Re
     fields = {
         "rows": Field(np.uint32, WIDTH, doc="row in each lane"),
         "points": Field(np.uint32, (points, WIDTH), doc="particles"),
-        "softness": Field(real, (sides, WIDTH)),
+        "coefficient": Field(real, (sides, WIDTH)),
     }
     fields |= {"parameters": Field(real, (width, WIDTH))} if width else {}
     fields |= {"damping": Field(real, WIDTH)} if damped else {}
@@ -106,130 +106,147 @@ def measures_record(points: int, equations: int) -> type[Record]:
 
 
 @cache
-def projection(kind: ConstraintType, variant: Variant) -> Kernel:
+def projection(constraint_type: ConstraintType, variant: Variant) -> Kernel:
     """Kernel that solves one row of a type, or one batch of them.
 
     Its parameters are `rows, particles, scale, h`, where `scale` is 1 / h^2 (1 for `"pbd"`); with batches `multipliers`
     follow `rows`; with Jacobi `corrections, relaxation` follow `particles`.
     """
-    name = f"project_{kind.name}_{variant.method}" + "".join(
+    name = f"project_{constraint_type.name}_{variant.method}" + "".join(
         f"_{word}" for word, on in (("sided", variant.two_sided), ("damped", variant.damped),
                                     ("jacobi", variant.gathers), ("again", not variant.first),
                                     ("batch", variant.batched)) if on
     )  # fmt: skip
     sides = 1 + variant.two_sided
     if variant.batched:
-        records: dict[str, Any] = {"rows": batches_record(kind.points, kind.width, sides, variant.damped)}
-        records["multipliers"] = multipliers_record(kind.rows)
-        body = _batch_body(kind, variant)
+        records: dict[str, Any] = {
+            "rows": batches_record(constraint_type.points, constraint_type.width, sides, variant.damped)
+        }
+        records["multipliers"] = multipliers_record(constraint_type.rows)
+        body = _batch_body(constraint_type, variant)
     else:
-        records = {"rows": rows_record(kind.points, kind.width, sides, kind.rows, variant.damped)}
-        body = _gather(kind) + _evaluate(kind) + _read_row(kind, variant) + solve_lines(kind, variant)
-        body += _store(kind) if variant.gathers else _scatter(kind)
+        records = {
+            "rows": rows_record(
+                constraint_type.points, constraint_type.width, sides, constraint_type.rows, variant.damped
+            )
+        }
+        body = (
+            _gather(constraint_type)
+            + _evaluate(constraint_type)
+            + _read_row(constraint_type, variant)
+            + solve_lines(constraint_type, variant)
+        )
+        body += _store(constraint_type) if variant.gathers else _scatter(constraint_type)
     records["particles"] = Particles
     records |= {"corrections": Corrections, "relaxation": Relaxation} if variant.gathers else {}
     item = "batch" if variant.batched else "r"
-    return _kernel(kind, name, item, records | {"scale": real, "h": real}, body, variant.batched)
+    return _kernel(constraint_type, name, item, records | {"scale": real, "h": real}, body, variant.batched)
 
 
 @cache
-def measurement(kind: ConstraintType) -> Kernel:
+def measurement(constraint_type: ConstraintType) -> Kernel:
     """Kernel that fills C of a row, and |sum_a lambda_a grad_i C_a| at each of its points, for diagnostics."""
-    equations = kind.rows
-    records: dict[str, Any] = {"rows": rows_record(kind.points, kind.width, 0, equations, False)}
-    records |= {"measures": measures_record(kind.points, equations), "particles": Particles}
-    body = _gather(kind) + _evaluate(kind)
-    body += [f"measures.value[r, {k}] = {name}" for k, name in enumerate(_value_names(kind))]
+    equations = constraint_type.rows
+    records: dict[str, Any] = {"rows": rows_record(constraint_type.points, constraint_type.width, 0, equations, False)}
+    records |= {"measures": measures_record(constraint_type.points, equations), "particles": Particles}
+    body = _gather(constraint_type) + _evaluate(constraint_type)
+    body += [f"measures.value[r, {k}] = {name}" for k, name in enumerate(_value_names(constraint_type))]
     for a in range(equations):
         body.append(f"l{a} = rows.multiplier[r{f', {a}' if equations > 1 else ''}]")
-    for i in range(kind.points):
+    for i in range(constraint_type.points):
         for k in range(3):
-            terms = (f"l{a} * {_gradient(kind, a, i)}[{k}]" for a in range(equations))
+            terms = (f"l{a} * {_gradient(constraint_type, a, i)}[{k}]" for a in range(equations))
             body.append(f"f{k} = {' + '.join(terms)}")
         body.append(f"measures.force[r, {i}] = np.sqrt(f0 * f0 + f1 * f1 + f2 * f2)")
-    return _kernel(kind, f"measure_{kind.name}", "r", records, body, False)
+    return _kernel(constraint_type, f"measure_{constraint_type.name}", "r", records, body, False)
 
 
 def measure(
-    kind: ConstraintType, indices: np.ndarray, parameters: np.ndarray, x: np.ndarray, multipliers: np.ndarray
+    constraint_type: ConstraintType, indices: np.ndarray, parameters: np.ndarray, x: np.ndarray, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """C of all rows (M, rows), and |sum_a lambda_a grad_i C_a| at each of their points (M, points), in float64.
 
     Args:
-        kind: Their type.
+        constraint_type: Their type.
         indices: Particles, (M, points) uint32.
         parameters: Parameters, (M, width).
         x: Positions and inverse mass, (N, 4) float64.
         multipliers: Multipliers, (M, rows) float64.
     """
     double, count = np.float64, len(indices)
-    measures = measures_record(kind.points, kind.rows).zeros(count, double)
-    tables = {"parameters": np.ascontiguousarray(parameters, double)} if kind.width else {}
-    flat = multipliers.reshape((count,) if kind.rows == 1 else (count, kind.rows)).astype(double)
-    rows = rows_record(kind.points, kind.width, 0, kind.rows, False)(double, points=indices, multiplier=flat, **tables)
+    measures = measures_record(constraint_type.points, constraint_type.rows).zeros(count, double)
+    tables = {"parameters": np.ascontiguousarray(parameters, double)} if constraint_type.width else {}
+    flat = multipliers.reshape((count,) if constraint_type.rows == 1 else (count, constraint_type.rows)).astype(double)
+    rows = rows_record(constraint_type.points, constraint_type.width, 0, constraint_type.rows, False)(
+        double, points=indices, multiplier=flat, **tables
+    )
     particles = Particles.zeros(len(x), double)
     particles.bind(x=np.ascontiguousarray(x, double))
-    run_once(measurement(kind), rows, measures, particles, count=count, threads=1)
+    run_once(measurement(constraint_type), rows, measures, particles, count=count, threads=1)
     return measures.value, measures.force
 
 
-def _kernel(kind: ConstraintType, name: str, item: str, parameters: dict, body: list[str], vector: bool) -> Kernel:
+def _kernel(
+    constraint_type: ConstraintType, name: str, item: str, parameters: dict, body: list[str], vector: bool
+) -> Kernel:
     """Compile a rendered body; the source stays readable for tracebacks and debuggers."""
     source = "\n    ".join([f"def {name}({item}, {', '.join(parameters)}):", *body]) + "\n"
     scope: dict[str, Any] = {"np": np, "dot": dot, "reciprocal": reciprocal, "scratch": scratch}
-    scope |= {"evaluate": kind.evaluate, "gradient_squares": kind.gradient_squares}
+    scope |= {"evaluate": constraint_type.evaluate, "gradient_squares": constraint_type.gradient_squares}
     scope |= {"ZERO": np.float32(0.0), "ONE": np.float32(1.0), "__name__": __name__}
-    path = f"<{name} {id(kind):x}>"
+    path = f"<{name} {id(constraint_type):x}>"
     linecache.cache[path] = (len(source), None, source.splitlines(True), path)
     exec(compile(source, path, "exec"), scope)
     scope[name].__annotations__ = parameters
-    return kernel(scope[name], vector=vector, subject=f"constraint {kind.name!r}: evaluate")
+    return kernel(scope[name], vector=vector, subject=f"constraint {constraint_type.name!r}: evaluate")
 
 
-def _value_names(kind: ConstraintType) -> list[str]:
-    return ["c"] if kind.rows == 1 else [f"c{k}" for k in range(kind.rows)]
+def _value_names(constraint_type: ConstraintType) -> list[str]:
+    return ["c"] if constraint_type.rows == 1 else [f"c{k}" for k in range(constraint_type.rows)]
 
 
-def _gradient(kind: ConstraintType, row: int, point: int) -> str:
-    return f"g[{point}]" if kind.rows == 1 else f"g[{row}][{point}]"
+def _gradient(constraint_type: ConstraintType, row: int, point: int) -> str:
+    return f"g[{point}]" if constraint_type.rows == 1 else f"g[{row}][{point}]"
 
 
-def _gather(kind: ConstraintType) -> list[str]:
+def _gather(constraint_type: ConstraintType) -> list[str]:
     """Load the points and the parameters."""
     lines = []
-    for i in range(kind.points):
+    for i in range(constraint_type.points):
         lines += [f"i{i} = rows.points[r, {i}]", f"q{i} = particles.x[i{i}]"]
         lines.append(f"x{i}, w{i} = (q{i}[0], q{i}[1], q{i}[2]), q{i}[3]")
-    return [*lines, "p = rows.parameters[r]" if kind.width else "p = ()"]
+    return [*lines, "p = rows.parameters[r]" if constraint_type.width else "p = ()"]
 
 
-def _evaluate(kind: ConstraintType) -> list[str]:
+def _evaluate(constraint_type: ConstraintType) -> list[str]:
     """C and its gradients at the points."""
     lines = []
-    points = "".join(f"x{i}, " for i in range(kind.points))
-    if kind.gradient_squares is not None:
+    points = "".join(f"x{i}, " for i in range(constraint_type.points))
+    if constraint_type.gradient_squares is not None:
         lines.append("square = gradient_squares(p)")
-    values = "c" if kind.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(kind)) + ")"
+    values = (
+        "c" if constraint_type.rows == 1 else "(" + "".join(f"{name}, " for name in _value_names(constraint_type)) + ")"
+    )
     lines.append(f"{values}, g = evaluate(({points}), p)")
     # one gradient for each point of each row: fewer or more do not compile
-    if kind.rows == 1:
-        lines.append(f"({'_, ' * kind.points}) = g")
+    if constraint_type.rows == 1:
+        lines.append(f"({'_, ' * constraint_type.points}) = g")
     else:
-        lines.append(f"({''.join(f'row{k}, ' for k in range(kind.rows))}) = g")
-        lines += [f"({'_, ' * kind.points}) = row{k}" for k in range(kind.rows)]
+        lines.append(f"({''.join(f'row{k}, ' for k in range(constraint_type.rows))}) = g")
+        lines += [f"({'_, ' * constraint_type.points}) = row{k}" for k in range(constraint_type.rows)]
     return lines
 
 
-def _read_row(kind: ConstraintType, variant: Variant) -> list[str]:
-    """Softness, damping, displacement since the substep began and old multipliers, by the names of the solution."""
-    lines = [f"soft{k} = rows.softness[r, {k}]" for k in range(1 + variant.two_sided)]
+def _read_row(constraint_type: ConstraintType, variant: Variant) -> list[str]:
+    """Coefficient, damping, displacement since the substep began and old multipliers, by the names of the solution."""
+    lines = [f"soft{k} = rows.coefficient[r, {k}]" for k in range(1 + variant.two_sided)]
     if variant.damped:
         lines.append("rate = rows.damping[r]")
-        lines += [line for i in range(kind.points) for line in _displacement(i)]
-        lines += [f"moved{i} = (m0_{i}, m1_{i}, m2_{i})" for i in range(kind.points)]
+        lines += [line for i in range(constraint_type.points) for line in _displacement(i)]
+        lines += [f"moved{i} = (m0_{i}, m1_{i}, m2_{i})" for i in range(constraint_type.points)]
     if not variant.first:
-        lines += ["old = rows.multiplier[r]"] if kind.rows == 1 else [
-            f"old{a} = rows.multiplier[r, {a}]" for a in range(kind.rows)
+        lines += ["old = rows.multiplier[r]"] if constraint_type.rows == 1 else [
+            f"old{a} = rows.multiplier[r, {a}]" for a in range(constraint_type.rows)
         ]  # fmt: skip
     return lines
 
@@ -240,63 +257,71 @@ def _displacement(i: int) -> list[str]:
     return lines + [f"m{k}_{i} = q{i}[{k}] - was{i}[{k}] + h * speed{i}[{k}]" for k in range(3)]
 
 
-def solve_lines(kind: ConstraintType, variant: Variant) -> list[str]:
+def solve_lines(constraint_type: ConstraintType, variant: Variant) -> list[str]:
     """The new multipliers of a row or a system, and their changes."""
-    return _solve_row(kind, variant) if kind.rows == 1 else _solve_system(kind, variant)
+    return (
+        _solve_row(constraint_type, variant) if constraint_type.rows == 1 else _solve_system(constraint_type, variant)
+    )
 
 
-def _inverse_mass(kind: ConstraintType, a: int, b: int) -> str:
+def _inverse_mass(constraint_type: ConstraintType, a: int, b: int) -> str:
     """Entry of G W G^T."""
-    if kind.unit_gradients and a == b:
-        return " + ".join(f"w{i}" for i in range(kind.points))
-    if kind.gradient_squares is not None:
-        return " + ".join(f"w{i} * square[{i}]" for i in range(kind.points))
+    if constraint_type.unit_gradients and a == b:
+        return " + ".join(f"w{i}" for i in range(constraint_type.points))
+    if constraint_type.gradient_squares is not None:
+        return " + ".join(f"w{i} * square[{i}]" for i in range(constraint_type.points))
     return " + ".join(
-        f"w{i} * dot({_gradient(kind, a, i)}, {_gradient(kind, b, i)})" for i in range(kind.points)
-    )  # fmt: skip
+        f"w{i} * dot({_gradient(constraint_type, a, i)}, {_gradient(constraint_type, b, i)})"
+        for i in range(constraint_type.points)
+    )
 
 
-def _drift(kind: ConstraintType, variant: Variant, row: int) -> list[str]:
+def _drift(constraint_type: ConstraintType, variant: Variant, row: int) -> list[str]:
     """First-order change of C since the substep began: grad C . (x - x_n), x - x_n = (x - predicted) + h v."""
-    terms = (f"dot({_gradient(kind, row, i)}, moved{i})" for i in range(kind.points))
+    terms = (f"dot({_gradient(constraint_type, row, i)}, moved{i})" for i in range(constraint_type.points))
     return [f"drift = {' + '.join(terms)}"]
 
 
-def _solve_row(kind: ConstraintType, variant: Variant) -> list[str]:
+def _solve_row(constraint_type: ConstraintType, variant: Variant) -> list[str]:
     """Multiplier of a single row."""
-    lines = [f"w = {_inverse_mass(kind, 0, 0)}", *(["old = ZERO"] if variant.first else [])]
+    lines = [f"w = {_inverse_mass(constraint_type, 0, 0)}", *(["old = ZERO"] if variant.first else [])]
     if variant.method == "pbd":
         side = "soft0 if c > ZERO else soft1" if variant.two_sided else "soft0"
-        return [*lines, f"k = {side}", "change = -k * c * reciprocal(w)", *_keep(variant, "old + change", kind)]
+        return [
+            *lines,
+            f"k = {side}",
+            "change = -k * c * reciprocal(w)",
+            *_keep(variant, "old + change", constraint_type),
+        ]
     side = "soft0 if w * old < c else soft1" if variant.two_sided else "soft0"
     lines += [f"raw = {side}", "a = raw * scale"]
     if variant.damped:
         lines += [
             # an absent row has no damping either: infinity times zero would be no number
             "gamma = raw * rate / h if raw < np.inf else ZERO",
-            *_drift(kind, variant, 0),
+            *_drift(constraint_type, variant, 0),
             "heavy = (ONE + gamma) * w",
             "new = (heavy * old - c - gamma * drift) * reciprocal(heavy + a)",
         ]
     else:
         lines.append("new = (w * old - c) * reciprocal(w + a)")
-    return [*lines, "change = new - old", *_keep(variant, "new", kind)]
+    return [*lines, "change = new - old", *_keep(variant, "new", constraint_type)]
 
 
-def _keep(variant: Variant, new: str, kind: ConstraintType) -> list[str]:
+def _keep(variant: Variant, new: str, constraint_type: ConstraintType) -> list[str]:
     if not variant.gathers:
         return [f"keep0 = {new}" if variant.batched else f"rows.multiplier[r] = {new}"]
     # positions and multipliers are relaxed together
-    mean = " + ".join(f"relaxation.weight[i{i}]" for i in range(kind.points))
-    return [f"rows.multiplier[r] = old + ({mean}) / np.float32({kind.points}) * change"]
+    mean = " + ".join(f"relaxation.weight[i{i}]" for i in range(constraint_type.points))
+    return [f"rows.multiplier[r] = old + ({mean}) / np.float32({constraint_type.points}) * change"]
 
 
-def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
+def _solve_system(constraint_type: ConstraintType, variant: Variant) -> list[str]:
     """Multipliers of rows that are solved together: L D L^T, unrolled."""
-    n = kind.rows
+    n = constraint_type.rows
     lines = []
     for a in range(n):
-        lines += [f"m{a}{b} = {_inverse_mass(kind, a, b)}" for b in range(a + 1)]
+        lines += [f"m{a}{b} = {_inverse_mass(constraint_type, a, b)}" for b in range(a + 1)]
     lines += [f"old{a} = ZERO" for a in range(n) if variant.first]
     if variant.method == "pbd":
         lines += ["a = ZERO", "k = soft0"]
@@ -307,7 +332,10 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
     for a in range(n):
         product = " + ".join(f"m{max(a, b)}{min(a, b)} * old{b}" for b in range(n))
         if variant.damped:
-            lines += [*_drift(kind, variant, a), f"b{a} = (ONE + gamma) * ({product}) - c{a} - gamma * drift"]
+            lines += [
+                *_drift(constraint_type, variant, a),
+                f"b{a} = (ONE + gamma) * ({product}) - c{a} - gamma * drift",
+            ]
         elif variant.method == "pbd":
             lines.append(f"b{a} = -k * c{a}")
         else:
@@ -321,8 +349,8 @@ def _solve_system(kind: ConstraintType, variant: Variant) -> list[str]:
     else:
         lines += [f"change{a} = y{a} - old{a}" for a in range(n)]
     if variant.gathers:
-        mean = " + ".join(f"relaxation.weight[i{i}]" for i in range(kind.points))
-        lines.append(f"mean = ({mean}) / np.float32({kind.points})")
+        mean = " + ".join(f"relaxation.weight[i{i}]" for i in range(constraint_type.points))
+        lines.append(f"mean = ({mean}) / np.float32({constraint_type.points})")
         return lines + [f"rows.multiplier[r, {a}] = old{a} + mean * change{a}" for a in range(n)]
     if variant.batched:
         return lines + [f"keep{a} = y{a}" for a in range(n)]
@@ -348,53 +376,53 @@ def _factorise(n: int) -> list[str]:
     return lines
 
 
-def impulse(kind: ConstraintType, point: int, axis: int) -> str:
+def impulse(constraint_type: ConstraintType, point: int, axis: int) -> str:
     """Component of sum over rows of gradient times change of the multiplier."""
-    if kind.rows == 1:
+    if constraint_type.rows == 1:
         return f"change * g[{point}][{axis}]"
-    return " + ".join(f"change{a} * g[{a}][{point}][{axis}]" for a in range(kind.rows))
+    return " + ".join(f"change{a} * g[{a}][{point}][{axis}]" for a in range(constraint_type.rows))
 
 
-def _scatter(kind: ConstraintType) -> list[str]:
+def _scatter(constraint_type: ConstraintType) -> list[str]:
     """Move the points; a fixed one is not written, since rows of one colour may share it."""
     lines = []
-    for i in range(kind.points):
-        moved = ", ".join(f"x{i}[{k}] + w{i} * ({impulse(kind, i, k)})" for k in range(3))
+    for i in range(constraint_type.points):
+        moved = ", ".join(f"x{i}[{k}] + w{i} * ({impulse(constraint_type, i, k)})" for k in range(3))
         lines += [f"if w{i} > ZERO:", f"    particles.x[i{i}] = ({moved}, w{i})"]
     return lines
 
 
-def _store(kind: ConstraintType) -> list[str]:
+def _store(constraint_type: ConstraintType) -> list[str]:
     lines = []
-    for i in range(kind.points):
-        value = ", ".join(impulse(kind, i, k) for k in range(3))
-        lines.append(f"corrections.value[{kind.points} * r + {i}] = ({value})")
+    for i in range(constraint_type.points):
+        value = ", ".join(impulse(constraint_type, i, k) for k in range(3))
+        lines.append(f"corrections.value[{constraint_type.points} * r + {i}] = ({value})")
     return lines
 
 
-def _batch_body(kind: ConstraintType, variant: Variant) -> list[str]:
+def _batch_body(constraint_type: ConstraintType, variant: Variant) -> list[str]:
     """Gather sixteen rows into scratch memory, solve them in one loop over the lanes, scatter them."""
     gather, solve, given, scatter = _Slots("taken"), [], _Slots("given"), ["r = rows.rows[batch, lane]"]
-    for i in range(kind.points):
+    for i in range(constraint_type.points):
         gather.lines += [f"i{i} = rows.points[batch, {i}, lane]", f"q{i} = particles.x[i{i}]"]
         x = [gather.put(f"q{i}[{k}]") for k in range(4)]
         solve.append(f"x{i}, w{i} = ({', '.join(x[:3])}), {x[3]}")
         if variant.damped:
             gather.lines += _displacement(i)
             solve.append(f"moved{i} = ({', '.join(gather.put(f'm{k}_{i}') for k in range(3))})")
-    at = ["r"] if kind.rows == 1 else [f"r, {a}" for a in range(kind.rows)]
+    at = ["r"] if constraint_type.rows == 1 else [f"r, {a}" for a in range(constraint_type.rows)]
     if not variant.first:
-        names = ["old"] if kind.rows == 1 else [f"old{a}" for a in range(kind.rows)]
+        names = ["old"] if constraint_type.rows == 1 else [f"old{a}" for a in range(constraint_type.rows)]
         gather.lines.append("r = rows.rows[batch, lane]")
         solve += [f"{n} = {gather.put(f'multipliers.multiplier[{a}]')}" for n, a in zip(names, at, strict=True)]
-    solve.append(f"p = ({''.join(f'rows.parameters[batch, {k}, lane], ' for k in range(kind.width))})")
-    solve += [f"soft{k} = rows.softness[batch, {k}, lane]" for k in range(1 + variant.two_sided)]
+    solve.append(f"p = ({''.join(f'rows.parameters[batch, {k}, lane], ' for k in range(constraint_type.width))})")
+    solve += [f"soft{k} = rows.coefficient[batch, {k}, lane]" for k in range(1 + variant.two_sided)]
     solve += ["rate = rows.damping[batch, lane]"] if variant.damped else []
-    solve += _evaluate(kind) + solve_lines(kind, variant)
-    scatter += [f"multipliers.multiplier[{at[a]}] = {given.put(f'keep{a}')}" for a in range(kind.rows)]
-    for i in range(kind.points):
+    solve += _evaluate(constraint_type) + solve_lines(constraint_type, variant)
+    scatter += [f"multipliers.multiplier[{at[a]}] = {given.put(f'keep{a}')}" for a in range(constraint_type.rows)]
+    for i in range(constraint_type.points):
         weight = given.put(f"w{i}")
-        moved = [given.put(f"x{i}[{k}] + w{i} * ({impulse(kind, i, k)})") for k in range(3)]
+        moved = [given.put(f"x{i}[{k}] + w{i} * ({impulse(constraint_type, i, k)})") for k in range(3)]
         scatter += [f"if {weight} > ZERO:"]
         scatter += [f"    particles.x[rows.points[batch, {i}, lane]] = ({', '.join(moved)}, {weight})"]
     lines = [f"taken = scratch(({gather.count}, {WIDTH}), scale)"]

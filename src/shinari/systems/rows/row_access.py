@@ -1,4 +1,4 @@
-"""How kernels change the softness and the parameters of single rows, whether a block is solved in SIMD batches or not.
+"""How kernels change coefficients and parameters of single rows, whether a block is solved in SIMD batches or not.
 
 Without batches the parameters of row r stand one after another; in a batch they are WIDTH apart, and the last row of a
 colour may fill several lanes. Both are flat arrays here, with a first cell for each row and a stride.
@@ -15,13 +15,13 @@ from shinari.systems.rows.batches import WIDTH, Batches
 class Cells(Record):
     """Where the values of each row stand, M rows."""
 
-    softness = Field(np.int64, doc="first cell of its softness")
+    coefficient = Field(np.int64, doc="first cell of its coefficient")
     parameters = Field(np.int64, doc="first cell of its parameters")
     lanes = Field(np.int64, doc="how many lanes it fills")
 
 
-class Softness(Record):
-    """Softness of a block, flat."""
+class Coefficients(Record):
+    """Coefficients of a block, flat: compliance, or stiffness per iteration with pbd."""
 
     value = Field(real)
 
@@ -39,11 +39,11 @@ class Multipliers(Record):
 
 
 class Layout(Record):
-    """One row: how softness and parameters are laid out."""
+    """One row: how coefficient and parameters are laid out."""
 
-    sides = Field(np.int64, doc="columns of the softness")
+    sides = Field(np.int64, doc="columns of the coefficient")
     stride = Field(np.int64, doc="cells from one column to the next")
-    absent = Field(real, doc="softness of a row without force")
+    released_coefficient = Field(real, doc="coefficient of a row without force")
 
 
 class Broken(Record):
@@ -57,7 +57,7 @@ class RowAccess:
 
     Attributes:
         cells: Where the values of each row stand.
-        softness: Softness.
+        coefficients: Compliance, or stiffness per iteration with pbd.
         parameters: Parameters.
         layout: Their layout.
     """
@@ -65,37 +65,37 @@ class RowAccess:
     def __init__(
         self,
         rows: int,
-        softness: np.ndarray,
+        coefficient: np.ndarray,
         parameters: np.ndarray,
         columns: tuple[int, int],
-        absent: float,
+        released_coefficient: float,
         batches: Batches | None,
     ) -> None:
-        precision, (sides, width) = softness.dtype.type, columns
-        self.softness = Softness(precision, value=softness.reshape(-1))
+        precision, (sides, width) = coefficient.dtype.type, columns
+        self.coefficients = Coefficients(precision, value=coefficient.reshape(-1))
         self.parameters = Parameters(precision, value=parameters.reshape(-1))
         self.cells, self.layout = Cells.zeros(rows, precision), Layout.zeros(1, precision)
-        self.layout.sides[0], self.layout.absent[0] = sides, absent
+        self.layout.sides[0], self.layout.released_coefficient[0] = sides, released_coefficient
         number = np.arange(rows)
         if batches is None:
             self.layout.stride[0], self.cells.lanes[...] = 1, 1
-            self.cells.softness[...], self.cells.parameters[...] = sides * number, width * number
+            self.cells.coefficient[...], self.cells.parameters[...] = sides * number, width * number
         else:
             flat = batches.rows.reshape(-1)
             first = np.unique(flat, return_index=True)[1]
             batch, lane = np.divmod(first, WIDTH)
             self.layout.stride[0], self.cells.lanes[...] = WIDTH, np.bincount(flat, minlength=rows)
-            self.cells.softness[...] = batch * sides * WIDTH + lane
+            self.cells.coefficient[...] = batch * sides * WIDTH + lane
             self.cells.parameters[...] = batch * width * WIDTH + lane
 
 
 @function
-def release_row(r, broken, cells, softness, layout):
+def release_row(r, broken, cells, coefficients, layout):
     """Take a row out of play for good: infinitely soft, or of no stiffness."""
     broken.flag[r] = True
     for side in range(layout.sides[0]):
         for lane in range(cells.lanes[r]):
-            softness.value[cells.softness[r] + side * layout.stride[0] + lane] = layout.absent[0]
+            coefficients.value[cells.coefficient[r] + side * layout.stride[0] + lane] = layout.released_coefficient[0]
 
 
 @function

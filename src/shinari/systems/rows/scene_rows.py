@@ -11,7 +11,7 @@ from shinari.geometry.geodesic import geodesic_distances
 from shinari.scene.contents import Contents
 from shinari.scene.failure import failure_of
 from shinari.scene.materials import ClothMaterial, RopeMaterial
-from shinari.scene.objects import Particles, Rows
+from shinari.scene.objects import ParticleObject, Rows
 from shinari.scene.soft_material import SoftMaterial
 from shinari.systems.rows.sheet import Sheet
 from shinari.systems.rows.soft_rows import soft_rows
@@ -37,39 +37,37 @@ def rows_by_object(scene: Contents, sheets: Mapping[int, Sheet] | None = None) -
         sheets: What is known of the meshes of cloths, by the index of the object.
     """
     made, start = [], 0
-    for number, group in enumerate(scene.groups):
-        rows = object_rows(group, start, None if sheets is None else sheets.get(number))
-        if getattr(group.material, "tethers", False):
-            if getattr(group.material, "tear_strain", np.inf) < np.inf:
-                raise SceneError(
-                    f"{group.kind} {group.name!r}: tethers: would hold what tears off; leave out tear_strain"
-                )
-            end = start + len(group.positions)
-            pinned = np.flatnonzero(group.masses == 0.0).tolist()
+    for number, obj in enumerate(scene.particle_objects):
+        rows = object_rows(obj, start, None if sheets is None else sheets.get(number))
+        if getattr(obj.material, "tethers", False):
+            if getattr(obj.material, "tear_strain", np.inf) < np.inf:
+                raise SceneError(f"{obj.kind} {obj.name!r}: tethers: would hold what tears off; leave out tear_strain")
+            end = start + len(obj.positions)
+            pinned = np.flatnonzero(obj.masses == 0.0).tolist()
             pinned += [p - start for p in scene.pinned if start <= p < end]
-            rows += tether_rows(group, start, np.unique(np.array(pinned, np.int64)))
+            rows += tether_rows(obj, start, np.unique(np.array(pinned, np.int64)))
         made.append(rows)
-        start += len(group.positions)
+        start += len(obj.positions)
     return made
 
 
-def object_rows(group: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
+def object_rows(obj: ParticleObject, start: int, sheet: Sheet | None = None) -> list[Rows]:
     """Rows that the material of an object makes, without tethers.
 
     Args:
-        group: The object.
+        obj: The object.
         start: Global index of its first particle.
         sheet: Of a cloth what is known of its mesh; None: found anew.
     """
-    if isinstance(group.material, ClothMaterial):
-        return cloth_rows(group, start, sheet)
-    if isinstance(group.material, RopeMaterial):
-        return rope_rows(group, start)
+    if isinstance(obj.material, ClothMaterial):
+        return cloth_rows(obj, start, sheet)
+    if isinstance(obj.material, RopeMaterial):
+        return rope_rows(obj, start)
     # what is left is not made of rows
-    return soft_rows(group, start) if isinstance(group.material, SoftMaterial) else []
+    return soft_rows(obj, start) if isinstance(obj.material, SoftMaterial) else []
 
 
-def cloth_rows(cloth: Particles, start: int, sheet: Sheet | None = None) -> list[Rows]:
+def cloth_rows(cloth: ParticleObject, start: int, sheet: Sheet | None = None) -> list[Rows]:
     """Stretch, shear and bending rows of a cloth whose particles begin at global index `start`."""
     material, sheet = cloth.material, sheet or Sheet(cloth)
     assert isinstance(material, ClothMaterial)
@@ -109,7 +107,7 @@ def _stretch_springs(material: ClothMaterial, sheet: Sheet, start: int) -> list[
     pairs, is_shear = sheet.edges, sheet.is_shear
     stretch = (material.stretch_compliance, material.compression_compliance,
                material.stretch_stiffness, material.compression_stiffness)  # fmt: skip
-    shear = _shear_softness(material)
+    shear = _shear_compliances(material)
     rows = [_springs(pairs[~is_shear], start, *stretch, material.damping, share[~is_shear])]
     if is_shear.any():
         rows.append(_springs(pairs[is_shear], start, *shear, material.damping, share[is_shear]))
@@ -117,7 +115,7 @@ def _stretch_springs(material: ClothMaterial, sheet: Sheet, start: int) -> list[
     return [replace(row, failure=failure_of(material)) for row in rows]
 
 
-def rope_rows(rope: Particles, start: int) -> list[Rows]:
+def rope_rows(rope: ParticleObject, start: int) -> list[Rows]:
     """Stretch and, when asked for, bending rows of a rope whose particles begin at global index `start`."""
     material, x = rope.material, rope.positions
     assert isinstance(material, RopeMaterial)
@@ -138,27 +136,27 @@ def rope_rows(rope: Particles, start: int) -> list[Rows]:
     rows = [replace(row, failure=failure_of(material)) for row in rows]
     if np.isfinite(material.bend_compliance) and len(x) > 2:
         skip = np.stack([index[:-2], index[2:]], axis=1)
-        softness = np.full(len(skip), material.bend_compliance)
-        rows.append(_distance(skip + start, softness, None, material.bending_stiffness_ratio, None, material.damping))
+        compliance = np.full(len(skip), material.bend_compliance)
+        rows.append(_distance(skip + start, compliance, None, material.bending_stiffness_ratio, None, material.damping))
     return rows
 
 
-def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:
+def tether_rows(obj: ParticleObject, start: int, pins: np.ndarray) -> list[Rows]:
     """A row from each particle to the pin that is nearest along the surface or the rope.
 
     Args:
-        group: A cloth or rope whose particles begin at global index `start`.
+        obj: A cloth or rope whose particles begin at global index `start`.
         start: That index.
         pins: Its fixed particles, local indices, (K,).
     """
     if len(pins) == 0:
         return []
-    if group.faces is not None:
-        graph = group.faces
+    if obj.faces is not None:
+        graph = obj.faces
     else:
-        index = np.arange(len(group.positions))
+        index = np.arange(len(obj.positions))
         graph = np.stack([index[:-1], index[1:]], axis=1)
-    lengths, nearest = geodesic_distances(group.positions, graph, pins)
+    lengths, nearest = geodesic_distances(obj.positions, graph, pins)
     free = np.isfinite(lengths) & (lengths > 0.0)
     free[pins] = False
     pairs = np.stack([np.flatnonzero(free), pins[nearest[free]]], axis=1)
@@ -179,9 +177,9 @@ def tether_rows(group: Particles, start: int, pins: np.ndarray) -> list[Rows]:
 def _bending_rows(material: ClothMaterial, sheet: Sheet, start: int) -> list[Rows]:
     if material.bend_model == "cross":
         pairs = sheet.bends
-        softness = np.full(len(pairs), material.bend_compliance)
+        compliance = np.full(len(pairs), material.bend_compliance)
         return _nonempty(
-            _distance(pairs + start, softness, None, material.bending_stiffness_ratio, None, material.damping)
+            _distance(pairs + start, compliance, None, material.bending_stiffness_ratio, None, material.damping)
         )
     if material.bend_stiffness == 0.0:
         return []
@@ -192,7 +190,7 @@ def _bending_rows(material: ClothMaterial, sheet: Sheet, start: int) -> list[Row
     return _nonempty(Rows(kind, sheet.hinges + start, compliance, ratio, damping=damping))
 
 
-def _shear_softness(material: ClothMaterial) -> tuple[float, float | None, float, float | None]:
+def _shear_compliances(material: ClothMaterial) -> tuple[float, float | None, float, float | None]:
     """Compliances and stiffnesses of shear rows: as stretch where the material names none of their own."""
     compliance, below = material.stretch_compliance, material.compression_compliance
     stiffness, stiffness_below = material.stretch_stiffness, material.compression_stiffness
@@ -214,9 +212,9 @@ def _springs(
     factor: np.ndarray,
 ) -> Rows:
     """Distance rows of a membrane: a factor, L^2 / (A0 + A1), times the compliance of the sheet."""
-    softness = np.zeros(len(pairs)) if compliance == 0.0 else compliance * factor
-    softness_below = None if below is None else (np.zeros(len(pairs)) if below == 0.0 else below * factor)
-    return _distance(pairs + start, softness, softness_below, stiffness, stiffness_below, damping)
+    compliances = np.zeros(len(pairs)) if compliance == 0.0 else compliance * factor
+    compliances_below = None if below is None else (np.zeros(len(pairs)) if below == 0.0 else below * factor)
+    return _distance(pairs + start, compliances, compliances_below, stiffness, stiffness_below, damping)
 
 
 def _distance(

@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.constraints import dihedral, isometric_bend
 from shinari.geometry.topology import cross_edges, edges, face_normals_areas, hinges
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
 DIAGONAL = 1.05
@@ -42,7 +42,7 @@ class Sheet:
         SceneError: More than two triangles meet at an edge.
     """
 
-    def __init__(self, cloth: Particles) -> None:
+    def __init__(self, cloth: ParticleObject) -> None:
         assert cloth.faces is not None
         self.positions, self.faces = cloth.positions, cloth.faces
         self.hinges = hinges(self.faces, f"cloth {cloth.name!r}")

@@ -7,11 +7,11 @@ from shinari.constraints.strain_tetrahedron import isotropic
 from shinari.constraints.stvk import volume_weight
 from shinari.geometry.tetrahedra.check import volumes
 from shinari.scene.failure import failure_of
-from shinari.scene.objects import Particles, Rows
+from shinari.scene.objects import ParticleObject, Rows
 from shinari.scene.soft_material import SoftMaterial
 
 
-def soft_rows(body: Particles, start: int) -> list[Rows]:
+def soft_rows(body: ParticleObject, start: int) -> list[Rows]:
     """Rows of the tetrahedra of a body whose particles begin at global index `start`."""
     material, tetrahedra = body.material, body.tetrahedra
     assert isinstance(material, SoftMaterial)

@@ -12,7 +12,7 @@ from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems
 from shinari.systems.rows.batches import Batches
 from shinari.systems.rows.jacobi import Corners, Offsets, gather_corrections, relaxation_weights
 from shinari.systems.rows.projection import (
@@ -30,18 +30,9 @@ from shinari.systems.rows.row_access import Broken, Multipliers, RowAccess, para
 GRAIN = 8
 
 
-class RowsModel(SystemModel):
-    """All constraint rows of a scene; the blocks stand in the model."""
-
-    def bind(self, work: Binding) -> "list[BlockSolver]":
-        """A system for each type of constraints."""
-        blocks = work.model.blocks.values()
-        return [BlockSolver(block, work.model, work.state, work.settings, work.particles) for block in blocks]
-
-
-def block_solvers(work: Binding) -> "dict[str, BlockSolver]":
+def block_solvers(bound: BoundSystems) -> "dict[str, BlockSolver]":
     """The systems of constraint rows by the name of their type."""
-    return {solver.block.type.name: solver for solver in work.all_bound(BlockSolver)}
+    return {solver.block.type.name: solver for solver in bound.all_bound(BlockSolver)}
 
 
 class BlockSolver(System):
@@ -49,7 +40,7 @@ class BlockSolver(System):
 
     Attributes:
         block: The block.
-        groups: Group of each row, for rows that hold places.
+        origin_index: Index of the origin of each row, for rows that hold places.
     """
 
     order = 40
@@ -61,15 +52,15 @@ class BlockSolver(System):
         self._model, self._state = model, state
         parameters = parameters_now(model, state, block)
         self._parameters = parameters.copy() if block.type.places else parameters
-        self.groups = model.groups[block.indices[:, 0] if block.type.places else []]
-        self._absent = np.inf if settings.method == "xpbd" else 0.0
-        self._softness = block.softness
+        self.origin_index = model.origin_index[block.indices[:, 0] if block.type.places else []]
+        self._released_coefficient = np.inf if settings.method == "xpbd" else 0.0
+        self._coefficient = block.coefficient
         if block.type.name in state.broken:
-            self._softness = block.softness.copy()
-            self._softness[state.broken[block.type.name]] = self._absent
+            self._coefficient = block.coefficient.copy()
+            self._coefficient[state.broken[block.type.name]] = self._released_coefficient
         damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
         batched = block.type.lanes and not gathers
-        sides = block.softness.shape[1]
+        sides = block.coefficient.shape[1]
         self._variant = Variant(settings.method, sides == 2, damped, gathers, batched=batched)
         self._scalars = (1.0 if settings.method == "pbd" else 1.0 / settings.substep**2, settings.substep)
         self._batches = Batches(block.indices, block.offsets) if batched else None
@@ -80,7 +71,7 @@ class BlockSolver(System):
 
     def _bind(self, sides: int, damped: bool, multipliers: np.ndarray, precision: type) -> tuple[Record, ...]:
         block, batches = self.block, self._batches
-        tables: dict[str, np.ndarray] = {"softness": self._softness}
+        tables: dict[str, np.ndarray] = {"coefficient": self._coefficient}
         tables |= {"parameters": self._parameters} if block.type.width else {}
         tables |= {"damping": block.damping} if damped else {}
         if batches is None:
@@ -116,11 +107,13 @@ class BlockSolver(System):
     @cached_property
     def access(self) -> RowAccess:
         """How kernels change single rows."""
-        softness, parameters = self._softness, self._parameters
+        coefficient, parameters = self._coefficient, self._parameters
         if self._batches is not None:
-            softness, parameters = self._arranged["softness"], self._arranged["parameters"]
-        columns = self._softness.shape[1], self.block.type.width
-        return RowAccess(self.block.row_count, softness, parameters, columns, self._absent, self._batches)
+            coefficient, parameters = self._arranged["coefficient"], self._arranged["parameters"]
+        columns = self._coefficient.shape[1], self.block.type.width
+        return RowAccess(
+            self.block.row_count, coefficient, parameters, columns, self._released_coefficient, self._batches
+        )
 
     @cached_property
     def multipliers(self) -> Multipliers:
@@ -134,11 +127,11 @@ class BlockSolver(System):
         return Broken(flag=self._state.broken[self.block.type.name])
 
     def follow_origins(self) -> None:
-        """Bring the parameters that are places to the origins of the groups as they are now."""
+        """Bring the parameters that are places to the origins as they are now."""
         if not self.block.type.places:
             return
         for columns in self.block.type.place_columns:
-            moved = (self._state.origins - self._model.origins)[self.groups]
+            moved = (self._state.origins - self._model.origins)[self.origin_index]
             self._parameters[:, columns] = self.block.parameters[:, columns] - moved
         if self._batches is not None:
             self._arranged["parameters"][...] = self._batches.arranged(self._parameters)

@@ -12,9 +12,9 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.scene.contents import Contents
 from shinari.scene.lump_material import Clusters, LumpMaterial
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.systems.shape_matching.kernels import CHUNK
-from shinari.systems.shape_matching.system import ShapeMatching
+from shinari.systems.shape_matching.model import ShapeMatchingModel
 
 # What is fixed counts as so many times the mass of what is free in its cluster.
 HELD = 1e6
@@ -113,7 +113,7 @@ def check_quadratic(label: str, points: np.ndarray, clusters: Clusters) -> None:
             )
 
 
-def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching | None:
+def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatchingModel | None:
     """The clusters of all lumps of a scene; None when it has no lumps.
 
     Args:
@@ -121,15 +121,17 @@ def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching
         slots: Place in solver order of each particle as added, (N,).
         real: Floating point type of the solver.
     """
-    starts = np.cumsum([0] + [len(group.positions) for group in scene.groups])
-    lumps = [(group, int(start)) for group, start in zip(scene.groups, starts, strict=False) if group.kind == "lump"]
+    starts = np.cumsum([0] + [len(obj.positions) for obj in scene.particle_objects])
+    lumps = [
+        (obj, int(start)) for obj, start in zip(scene.particle_objects, starts, strict=False) if obj.kind == "lump"
+    ]
     if not lumps:
         return None
     pinned = np.zeros(scene.particle_count, bool)
     pinned[list(scene.pinned)] = True
-    tables = [_lump(group, pinned[start : start + len(group.positions)]) for group, start in lumps]
-    materials = [_material(group) for group, _ in lumps]
-    sizes = [len(group.positions) for group, _ in lumps]
+    tables = [_lump(obj, pinned[start : start + len(obj.positions)]) for obj, start in lumps]
+    materials = [_material(obj) for obj, _ in lumps]
+    sizes = [len(obj.positions) for obj, _ in lumps]
     firsts = np.cumsum([0, *sizes])
 
     def joined(name: str) -> np.ndarray:
@@ -143,7 +145,7 @@ def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching
     entries = np.argsort(local, kind="stable")
     chunks, chunk_starts = _chunks(cluster_starts)
     lump_chunks, lump_chunk_starts = _chunks(firsts)
-    return ShapeMatching(
+    return ShapeMatchingModel(
         particles=particles.astype(np.uint32),
         lumps=np.repeat(np.arange(len(lumps)), sizes),
         firsts=firsts,
@@ -175,10 +177,10 @@ def build_lumps(scene: Contents, slots: np.ndarray, real: type) -> ShapeMatching
     )
 
 
-def stiffened(lumps: ShapeMatching, scene: Contents) -> ShapeMatching:
+def stiffened(lumps: ShapeMatchingModel, scene: Contents) -> ShapeMatchingModel:
     """The clusters with stiffness and laws of the materials of a scene that differs in these alone."""
-    groups = [group for group in scene.groups if group.kind == "lump"]
-    materials, counts = [_material(group) for group in groups], np.bincount(lumps.owners, minlength=len(groups))
+    objects = [obj for obj in scene.particle_objects if obj.kind == "lump"]
+    materials, counts = [_material(obj) for obj in objects], np.bincount(lumps.owners, minlength=len(objects))
     laws = np.concatenate([_laws(material, count) for material, count in zip(materials, counts, strict=True)])
     stiffness = np.array([material.stiffness for material in materials])
     return replace(lumps, laws=laws, stiffness=stiffness, frequencies=_frequencies(materials))
@@ -197,28 +199,28 @@ def _laws(material: LumpMaterial, count: int) -> np.ndarray:
     return np.tile([beta, material.yield_strain, material.creep, material.most_strain], (count, 1))
 
 
-def _material(group: Particles) -> LumpMaterial:
-    assert isinstance(group.material, LumpMaterial)
-    return group.material
+def _material(obj: ParticleObject) -> LumpMaterial:
+    assert isinstance(obj.material, LumpMaterial)
+    return obj.material
 
 
-def _lump(group: Particles, pinned: np.ndarray) -> dict[str, Any]:
+def _lump(obj: ParticleObject, pinned: np.ndarray) -> dict[str, Any]:
     """Tables of one lump, its particles numbered from 0."""
-    clusters, material = group.clusters, _material(group)
+    clusters, material = obj.clusters, _material(obj)
     assert clusters is not None
     offsets, members = clusters.offsets, clusters.members
     counts = np.diff(offsets)
     of = np.repeat(np.arange(len(counts)), counts)
-    fixed = (group.masses == 0.0) | pinned
-    shares = np.bincount(members, minlength=len(group.positions))
-    weights = (np.where(fixed, 0.0, group.masses) / shares)[members]
+    fixed = (obj.masses == 0.0) | pinned
+    shares = np.bincount(members, minlength=len(obj.positions))
+    weights = (np.where(fixed, 0.0, obj.masses) / shares)[members]
     # what is fixed leads its cluster; a cluster that is fixed as a whole goes nowhere
     free = np.bincount(of, weights, len(counts))
     holding = np.bincount(of, fixed[members], len(counts))
     weights = np.where(fixed[members], (HELD * np.where(free > 0.0, free, 1.0) / np.maximum(holding, 1))[of], weights)
     masses = np.bincount(of, weights, len(counts))
-    points = group.positions[members]
-    middle = group.positions.mean(axis=0)
+    points = obj.positions[members]
+    middle = obj.positions.mean(axis=0)
     centres = np.stack([np.bincount(of, weights * (points - middle)[:, k], len(counts)) for k in range(3)], axis=1)
     centres = centres / masses[:, None] + middle
     rest = points - centres[of]

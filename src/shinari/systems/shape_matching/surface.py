@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once
-from shinari.geometry.nearest_points import nearest
+from shinari.geometry.k_nearest import nearest
 from shinari.maths.vec3 import add, scale, sub
 from shinari.model.particles import Particles
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.systems.shape_matching.kernels import NONE, curvature, double, mapped
+from shinari.systems.shape_matching.model import ShapeMatchingModel
 from shinari.systems.shape_matching.records import Clusters, Entries, Members, Quadratic
-from shinari.systems.shape_matching.system import ShapeMatching
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -29,7 +29,7 @@ class Vertices(Record):
 
     rest = Field(np.float64, 3, unit="m", doc="where it was when the lump was put")
     corners = Field(np.int64, 2, doc="first corner and the one after the last")
-    now = Field(np.float64, 3, unit="m", doc="where it is now, relative to the origin of the group")
+    now = Field(np.float64, 3, unit="m", doc="where it is now, relative to their origin")
 
 
 class Corners(Record):
@@ -48,7 +48,7 @@ class Centres(Record):
 
 def places(surface: ClusterSurface, model: "Model", state: "State", particles: range, threads: int) -> np.ndarray:
     """Vertices of a surface now [m], (V, 3); each moves as the clusters of its particles."""
-    part = model.find(ShapeMatching)
+    part = model.find(ShapeMatchingModel)
     assert part is not None  # the surface is that of a lump
     chosen = (surface.corners + part.firsts[np.searchsorted(part.numbers, particles.start)]).ravel()
     count, width = surface.corners.shape
@@ -69,7 +69,7 @@ def places(surface: ClusterSurface, model: "Model", state: "State", particles: r
     run_once(
         place_vertex, vertices, corners, *records, Centres(place=part.centres), moved, count=count, threads=threads
     )  # fmt: skip
-    return (state.origins[model.groups[model.slots[particles.start]]] + vertices.now).astype(model.real)
+    return (state.origins[model.origin_index[model.slots[particles.start]]] + vertices.now).astype(model.real)
 
 
 @kernel(fastmath=STEADY)

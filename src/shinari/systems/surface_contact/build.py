@@ -10,7 +10,7 @@ from shinari.geometry.topology import edges
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.scene.contents import Contents
-from shinari.scene.objects import Particles
+from shinari.scene.objects import ParticleObject
 from shinari.systems.failure.tearing import elements_left, faces_left
 
 # A loop of rope cannot be bent to less than its own radius: points nearer along it than half such a loop never touch.
@@ -35,7 +35,7 @@ class Participants:
         arcs: Distance along the rope of each particle [m], (N,).
         neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
         neighbours: Particles that share an edge or a row between objects with each particle, ascending.
-        rest: Positions at the start relative to the origin of the group, (N, 3).
+        rest: Positions at the start relative to their origin, (N, 3).
         edge_length: Median length of all edges [m].
     """
 
@@ -66,36 +66,36 @@ class Participants:
 
 def participants(scene: Contents, model: Model, state: State | None = None) -> Participants | None:
     """What can touch through edges and triangles, but for what has torn in a state; None when nothing can."""
-    slots, groups = model.slots, scene.groups
+    slots, objects = model.slots, scene.particle_objects
     points, lines, beads, segments, triangles = [], [], [], [], []
     members: list[np.ndarray | None] = []
     arcs = np.zeros(model.particle_count)
     start = 0
-    for owner, group in enumerate(groups):
-        own = slots[start : start + len(group.positions)]
+    for owner, obj in enumerate(objects):
+        own = slots[start : start + len(obj.positions)]
         start += len(own)
-        thick = group.radii > 0.0
+        thick = obj.radii > 0.0
         members.append(own if thick.any() else None)
         if not thick.any():
             continue
         points.append(own[thick])
         left = None if state is None else elements_left(model, state, owner)
-        if group.faces is not None and group.self_collision != "particles":
-            faces = faces_left(group, left)
+        if obj.faces is not None and obj.self_collision != "particles":
+            faces = faces_left(obj, left)
             triangles.append(own[faces])
             lines.append(own[edges(faces)])
-        elif group.kind in ("rope", "rod"):
-            length = np.linalg.norm(np.diff(group.positions, axis=0), axis=1)
+        elif obj.kind in ("rope", "rod"):
+            length = np.linalg.norm(np.diff(obj.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
             pieces = np.stack([own[:-1], own[1:]], axis=1)
             segments.append(pieces if left is None else pieces[left])
-            if group.rod is not None and group.rod.closed:
+            if obj.rod is not None and obj.rod.closed:
                 segments.append(np.stack([own[-1:], own[:1]], axis=1))
         else:
             beads.append(np.stack([own[thick], own[thick]], axis=1))
-    names = {group.name: k for k, group in enumerate(groups)}
+    names = {obj.name: k for k, obj in enumerate(objects)}
     pairs = [sorted(names[name] for name in pair) for pair in scene.ignored if all(name in names for name in pair)]
-    alone = np.array([group.self_collision not in ("triangles", "segments") for group in groups])
+    alone = np.array([obj.self_collision not in ("triangles", "segments") for obj in objects])
     if not triangles and not segments:
         return None
     everyone = sum(member is not None for member in members)
@@ -104,7 +104,7 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
     all_lines = _joined(lines + segments, 2)
     offsets, near = _neighbours(all_lines, _links(model, state), model.particle_count)
     rest = np.empty((model.particle_count, 3), model.real)
-    rest[slots] = scene.positions - model.origins[model.groups][slots]
+    rest[slots] = scene.positions - model.origins[model.origin_index][slots]
     world = np.empty((model.particle_count, 3))
     world[slots] = scene.positions
     lengths = np.linalg.norm(world[all_lines[:, 0]] - world[all_lines[:, 1]], axis=1)
@@ -116,8 +116,8 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         triangles=_joined(triangles, 3),
         members=members,
         alone=alone,
-        ignored=np.array(sorted(a * len(groups) + b for a, b in pairs), np.int64),
-        reach_along=np.array([_reach_along(group) for group in groups], model.real).reshape(-1, 2),
+        ignored=np.array(sorted(a * len(objects) + b for a, b in pairs), np.int64),
+        reach_along=np.array([_reach_along(obj) for obj in objects], model.real).reshape(-1, 2),
         arcs=arcs.astype(model.real),
         neighbour_offsets=offsets,
         neighbours=near,
@@ -126,12 +126,12 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
     )
 
 
-def _reach_along(group: Particles) -> tuple[float, float]:
+def _reach_along(obj: ParticleObject) -> tuple[float, float]:
     """Distance along a rope or rod below which its points never touch, and its length around if it is a ring [m]."""
-    reach = HALF_TURN * float(group.radii.max()) if group.kind in ("rope", "rod") else 0.0
-    if group.rod is None or not group.rod.closed:
+    reach = HALF_TURN * float(obj.radii.max()) if obj.kind in ("rope", "rod") else 0.0
+    if obj.rod is None or not obj.rod.closed:
         return reach, math.inf
-    x = group.positions
+    x = obj.positions
     return reach, float(np.linalg.norm(x - np.roll(x, -1, axis=0), axis=1).sum())
 
 

@@ -21,15 +21,15 @@ from shinari.model.model import Model
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.records import (
     Candidates,
+    ContactParticles,
     DetectionState,
     Filtered,
     Joints,
     Members,
     Objects,
     Paths,
+    RowCounts,
     Side,
-    Skin,
-    Table,
 )
 from shinari.systems.surface_contact.row_table import RowTable
 
@@ -41,12 +41,12 @@ KEY = 65536
 EVERY, OWN, FIRST, SECOND = range(4)
 
 
-def skin_of(model: Model, who: Participants) -> Skin:
+def skin_of(model: Model, who: Participants) -> ContactParticles:
     """What contacts know of each particle."""
-    skin = Skin.zeros(model.particle_count, model.real)
-    skin.bind(radius=model.radii, owner=model.owners, arc=who.arcs, rest=who.rest)
-    skin.free[...] = model.inverse_masses > 0.0
-    return skin
+    contact_particles = ContactParticles.zeros(model.particle_count, model.real)
+    contact_particles.bind(radius=model.radii, object_index=model.owners, arc=who.arcs, rest=who.rest)
+    contact_particles.free[...] = model.inverse_masses > 0.0
+    return contact_particles
 
 
 def objects_of(model: Model, who: Participants) -> Objects:
@@ -73,8 +73,8 @@ class Elements:
 
     def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
         self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
-        self.side = Side(points=np.ascontiguousarray(points[:, columns]), owner=model.owners[points[:, 0]])
-        rest = (model.origins[model.groups[points]] + who.rest[points]).mean(axis=1)
+        self.side = Side(points=np.ascontiguousarray(points[:, columns]), object_index=model.owners[points[:, 0]])
+        rest = (model.origins[model.origin_index[points]] + who.rest[points]).mean(axis=1)
         self.tree = Bvh(rest, model.real)
         self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
         # rows with a particle that is astray
@@ -102,13 +102,15 @@ class Finder:
     """Finds the candidates.
 
     Attributes:
-        skin: What contacts know of each particle.
+        contact_particles: What contacts know of each particle.
         objects: The objects.
         paths: Displacements of the particles; their boxes are written here.
     """
 
-    def __init__(self, model: Model, who: Participants, table: RowTable, skin: Skin, paths: Paths) -> None:
-        self.skin, self.paths, self.objects = skin, paths, objects_of(model, who)
+    def __init__(
+        self, model: Model, who: Participants, table: RowTable, contact_particles: ContactParticles, paths: Paths
+    ) -> None:
+        self.contact_particles, self.paths, self.objects = contact_particles, paths, objects_of(model, who)
         offsets = who.neighbour_offsets.astype(np.int64)
         self._joints = Joints(start=offsets, neighbour=who.neighbours)
         self._count, self._table = len(who.members), table
@@ -125,7 +127,7 @@ class Finder:
 
     def record_find(self, p: Program, detection: DetectionState) -> None:
         """Find all pairs that can touch while every particle stays near its way."""
-        count, records = len(self.skin), (self.paths, self.skin, self.objects)
+        count, records = len(self.contact_particles), (self.paths, self.contact_particles, self.objects)
         p.launch(set_box, self.paths, detection, count=count, grain=1024)
         p.launch(set_object_box, *records, count=self._count, grain=1)
         p.launch(find_region, self.objects, self._count, count=self._count, grain=16)
@@ -143,7 +145,7 @@ class Finder:
         self, p: Program, detection: DetectionState, who: Members, count: tuple[np.ndarray, int]
     ) -> None:
         """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
-        p.launch(renew_box, who, self.paths, self.skin, self.objects, detection, count=count, grain=256)
+        p.launch(renew_box, who, self.paths, self.contact_particles, self.objects, detection, count=count, grain=256)
 
     def record_renew(self, p: Program) -> None:
         """Find the pairs in which particles that are astray take part."""
@@ -161,7 +163,7 @@ class Finder:
 
     def _record_boxes(self, p: Program) -> None:
         for each in self._elements:
-            records = each.side, self.skin, self.paths, self.objects, each.tree.boxes
+            records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
             p.launch(set_row_box, *records, count=len(each), grain=1024)
 
     def _record_filter(self, p: Program, element_pairs: ElementPairs, overlaps: Overlaps, mode: int) -> None:
@@ -170,7 +172,7 @@ class Finder:
         sides = overlaps.pairs, element_pairs.first.side, element_pairs.second.side
         self._scan.make_room(p, total)
         p.require(self._filtered, total)
-        surface = self.paths, self.skin, self.objects, self._joints
+        surface = self.paths, self.contact_particles, self.objects, self._joints
         p.launch(filter_pair, *sides, *surface, self._filtered, self._flags, edges, mode, count=total, grain=128)
         self._scan.record(p, total)
         p.copy(self._scan.total, (table.table.fresh, 0))
@@ -205,12 +207,14 @@ def set_box(i, paths: Paths, detection: DetectionState):
 
 
 @kernel(fastmath=STEADY)
-def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, detection: DetectionState):
+def renew_box(
+    k, who: Members, paths: Paths, contact_particles: ContactParticles, objects: Objects, detection: DetectionState
+):
     """Set the box of a particle that is astray; all that leave the region that was looked at write the same."""
     i = np.int64(who.particle[k])
     low, high = box_of(i, paths, detection)
     paths.low[i], paths.high[i] = low, high
-    own = objects.box[skin.owner[i]]
+    own = objects.box[contact_particles.object_index[i]]
     out = low[0] < own[0] or low[1] < own[1] or low[2] < own[2]
     out = out or high[0] > own[3] or high[1] > own[4] or high[2] > own[5]
     if out or not paths.inside[i]:
@@ -219,7 +223,7 @@ def renew_box(k, who: Members, paths: Paths, skin: Skin, objects: Objects, detec
 
 
 @kernel(fastmath=STEADY)
-def set_object_box(t, paths: Paths, skin: Skin, objects: Objects):
+def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects):
     """Box around the particles of an object and their radii."""
     x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO
     for m in range(objects.first_member[t], objects.first_member[t + 1]):
@@ -227,7 +231,7 @@ def set_object_box(t, paths: Paths, skin: Skin, objects: Objects):
         low, high = paths.low[i], paths.high[i]
         x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
         x1, y1, z1 = max(x1, high[0]), max(y1, high[1]), max(z1, high[2])
-        reach = max(reach, skin.radius[i])
+        reach = max(reach, contact_particles.radius[i])
     objects.box[t] = x0 - reach, y0 - reach, z0 - reach, x1 + reach, y1 + reach, z1 + reach
 
 
@@ -246,9 +250,14 @@ def find_region(a, objects: Objects, object_count: int):
 
 
 @kernel(fastmath=STEADY)
-def mark_inside(i, paths: Paths, skin: Skin, objects: Objects):
+def mark_inside(i, paths: Paths, contact_particles: ContactParticles, objects: Objects):
     """Mark a particle that is where its object can meet another."""
-    region, r, low, high = objects.region[skin.owner[i]], skin.radius[i], paths.low[i], paths.high[i]
+    region, r, low, high = (
+        objects.region[contact_particles.object_index[i]],
+        contact_particles.radius[i],
+        paths.low[i],
+        paths.high[i],
+    )
     paths.inside[i] = (
         low[0] - r <= region[3] and low[1] - r <= region[4] and low[2] - r <= region[5]
         and high[0] + r >= region[0] and high[1] + r >= region[1] and high[2] + r >= region[2]
@@ -256,13 +265,20 @@ def mark_inside(i, paths: Paths, skin: Skin, objects: Objects):
 
 
 @kernel(fastmath=STEADY)
-def set_row_box(r, side: Side, skin: Skin, paths: Paths, objects: Objects, boxes: Boxes):
+def set_row_box(r, side: Side, contact_particles: ContactParticles, paths: Paths, objects: Objects, boxes: Boxes):
     """Box of the particles of an element with their radii; empty where it is outside of the region of its object.
 
     A long edge may lie in the region when none of its ends does.
     """
     i, j, k = side.points[r]
-    a, b, c, p, q, s = skin.radius[i], skin.radius[j], skin.radius[k], paths.low[i], paths.low[j], paths.low[k]
+    a, b, c, p, q, s = (
+        contact_particles.radius[i],
+        contact_particles.radius[j],
+        contact_particles.radius[k],
+        paths.low[i],
+        paths.low[j],
+        paths.low[k],
+    )
     low = (
         min(p[0] - a, min(q[0] - b, s[0] - c)), min(p[1] - a, min(q[1] - b, s[1] - c)),
         min(p[2] - a, min(q[2] - b, s[2] - c))
@@ -272,7 +288,7 @@ def set_row_box(r, side: Side, skin: Skin, paths: Paths, objects: Objects, boxes
         max(p[0] + a, max(q[0] + b, s[0] + c)), max(p[1] + a, max(q[1] + b, s[1] + c)),
         max(p[2] + a, max(q[2] + b, s[2] + c))
     )  # fmt: skip
-    region = objects.region[side.owner[r]]
+    region = objects.region[side.object_index[r]]
     meets = low[0] <= region[3] and low[1] <= region[4] and low[2] <= region[5]
     meets = meets and high[0] >= region[0] and high[1] >= region[1] and high[2] >= region[2]
     if not meets:
@@ -321,12 +337,12 @@ def may_collide(a, b, objects):
 
 
 @shared(fastmath=STEADY)
-def objects_may_collide(i: int, j: int, skin: Skin, objects: Objects) -> bool:
+def objects_may_collide(i: int, j: int, contact_particles: ContactParticles, objects: Objects) -> bool:
     """Whether the objects of two particles may meet, and, along a rope, at these places."""
-    a, b = np.int64(skin.owner[i]), np.int64(skin.owner[j])
+    a, b = np.int64(contact_particles.object_index[i]), np.int64(contact_particles.object_index[j])
     if a != b:
         return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
-    along, reach = abs(skin.arc[i] - skin.arc[j]), objects.reach_along[a]
+    along, reach = abs(contact_particles.arc[i] - contact_particles.arc[j]), objects.reach_along[a]
     return not objects.alone[a] and min(along, reach[1] - along) >= reach[0]
 
 
@@ -378,9 +394,19 @@ def points_of(p, q, first, second, edges):
 
 @kernel(fastmath=STEADY)
 def filter_pair(
-    r, pairs: BoxPairs, first: Side, second: Side, paths: Paths, skin: Skin, objects: Objects, joints: Joints,
-    filtered: Filtered, flags: Offsets, edges: bool, mode: int
-):  # fmt: skip
+    r,
+    pairs: BoxPairs,
+    first: Side,
+    second: Side,
+    paths: Paths,
+    contact_particles: ContactParticles,
+    objects: Objects,
+    joints: Joints,
+    filtered: Filtered,
+    flags: Offsets,
+    edges: bool,
+    mode: int,
+):
     """Whether an overlapping pair may touch, and the distance that it keeps."""
     flags.start[r] = 0
     p, q = pair_of(r, pairs, mode)
@@ -392,17 +418,26 @@ def filter_pair(
     if mode == SECOND and chosen(first, p, paths):
         return
     apart = i0 != i2 and i0 != i3 and ((i1 != i2 and i1 != i3) if edges else i0 != i1)
-    if not apart or skin.absent[i0] or not (skin.free[i0] or skin.free[i1] or skin.free[i2] or skin.free[i3]):
-        return
-    if not objects_may_collide(i0, j, skin, objects):
-        return
-    if edges and not (
-        objects_may_collide(i0, i3, skin, objects)
-        and objects_may_collide(i1, i2, skin, objects)
-        and objects_may_collide(i1, i3, skin, objects)
+    if (
+        not apart
+        or contact_particles.inactive[i0]
+        or not (
+            contact_particles.free[i0]
+            or contact_particles.free[i1]
+            or contact_particles.free[i2]
+            or contact_particles.free[i3]
+        )
     ):
         return
-    gap = skin.radius[i0] + skin.radius[j]
+    if not objects_may_collide(i0, j, contact_particles, objects):
+        return
+    if edges and not (
+        objects_may_collide(i0, i3, contact_particles, objects)
+        and objects_may_collide(i1, i2, contact_particles, objects)
+        and objects_may_collide(i1, i3, contact_particles, objects)
+    ):
+        return
+    gap = contact_particles.radius[i0] + contact_particles.radius[j]
     # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
     separating_vector = separation(edges, paths.place, i0, i1, i2, i3)
     n = scale(separating_vector, reciprocal(norm(separating_vector)))
@@ -416,34 +451,34 @@ def filter_pair(
     near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
     near = near or (edges and joined(i1, i3, joints))
     if near:
-        if skin.owner[i0] != skin.owner[j]:
+        if contact_particles.object_index[i0] != contact_particles.object_index[j]:
             return
         # neighbours of one sheet keep the distance that they have at rest where it is less
-        gap = min(gap, norm(separation(edges, skin.rest, i0, i1, i2, i3)))
+        gap = min(gap, norm(separation(edges, contact_particles.rest, i0, i1, i2, i3)))
     filtered.gap[r] = gap
     flags.start[r] = gap > ZERO
 
 
 @kernel
-def start_candidates(_, table: Table):
+def start_candidates(_, counts: RowCounts):
     """There are none yet."""
-    table.found[0] = 0
+    counts.found[0] = 0
 
 
 @kernel
-def reserve_candidates(_, table: Table):
+def reserve_candidates(_, counts: RowCounts):
     """Room for those of a search."""
-    table.room[0] = table.found[0] + table.fresh[0]
+    counts.room[0] = counts.found[0] + counts.fresh[0]
 
 
 @kernel
 def gather_pair(
     r, pairs: BoxPairs, first: Side, second: Side, filtered: Filtered, flags: Offsets, candidates: Candidates,
-    table: Table, edges: bool, mode: int
+    counts: RowCounts, edges: bool, mode: int
 ):  # fmt: skip
     """Write a pair that is kept."""
     if flags.start[r + 1] > flags.start[r]:
-        at = table.found[0] + flags.start[r]
+        at = counts.found[0] + flags.start[r]
         p, q = pair_of(r, pairs, mode)
         candidates.points[at] = points_of(p, q, first, second, edges)
         candidates.edges[at], candidates.gap[at] = edges, filtered.gap[r]

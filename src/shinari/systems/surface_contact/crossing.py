@@ -23,9 +23,9 @@ from shinari.systems.surface_contact.records import (
     Frames,
     Members,
     Paths,
+    RowCounts,
     Rows,
     Sums,
-    Table,
     Zones,
 )
 from shinari.systems.surface_contact.row_table import RowTable
@@ -34,7 +34,7 @@ from shinari.systems.surface_contact.rows import TANGLED, add_to, relative, shif
 # Turns in which displacements that meet are pushed apart before what still meets moves as one, and turns of that.
 ROUNDS, ZONES = 6, 60
 # Particles in a block of sums.
-BLOCK = 2048
+CHUNK = 2048
 # A way is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
 # An impact is pushed apart to this part of the gap, or to the distance at the start where that is less.
@@ -58,7 +58,7 @@ class Crossing:
 
     def __init__(self, table: RowTable, particles: Particles, paths: Paths, frames: Frames, members: Members) -> None:
         self._table, self._particles, self._paths, self._frames = table, particles, paths, frames
-        self._members, self._sums = members, Sums.zeros(-(-len(members) // BLOCK))
+        self._members, self._sums = members, Sums.zeros(-(-len(members) // CHUNK))
         self.crossing_state = CrossingState.zeros(1, particles.precision)
         self._zones = Zones.zeros(len(particles))
 
@@ -90,7 +90,7 @@ def start_crossings(_, crossing_state: CrossingState):
 def sum_moves(b, members: Members, detection: DetectionState, particles: Particles, paths: Paths, sums: Sums):
     """Sum of the displacements of a block of particles."""
     x, y, z = 0.0, 0.0, 0.0
-    for m in range(b * BLOCK, min((b + 1) * BLOCK, detection.members[0])):
+    for m in range(b * CHUNK, min((b + 1) * CHUNK, detection.members[0])):
         i = members.particle[m]
         now, begin = particles.x[i], paths.begin[i]
         x += np.float64(now[0] - begin[0])
@@ -181,10 +181,10 @@ def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
     least = kept_distance(distance, gap)
     if distance - least > move or distance <= TANGLED * gap or gap < ZERO:
         return
-    groups, origins, begin, x = particles.group, frames.origin, paths.begin, particles.x
-    a = relative(begin, i0, i1, shift(groups, origins, i0, i1))
-    b = relative(begin, i0, i2, shift(groups, origins, i0, i2))
-    c = relative(begin, i0, i3, shift(groups, origins, i0, i3))
+    origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
+    a = relative(begin, i0, i1, shift(origin_indices, origins, i0, i1))
+    b = relative(begin, i0, i2, shift(origin_indices, origins, i0, i2))
+    c = relative(begin, i0, i3, shift(origin_indices, origins, i0, i3))
     time = impact(two, a, b, c, step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2),
                   step_of(begin, x, i3), least)  # fmt: skip
     rows.time[r] = time
@@ -195,7 +195,7 @@ def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
 @kernel(fastmath=STEADY)
 def part_rows(
     _,
-    table: Table,
+    counts: RowCounts,
     rows: Rows,
     particles: Particles,
     paths: Paths,
@@ -204,14 +204,18 @@ def part_rows(
     h: real,
 ):
     """Push the ends of displacements that meet apart along the normal of the impact, one pair after the other."""
-    groups, origins, begin, x = particles.group, frames.origin, paths.begin, particles.x
-    for r in range(table.rows[0]):
+    origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
+    for r in range(counts.rows[0]):
         time = rows.time[r]
         if time >= ONE:
             continue
         crossing_state.impacts[0] += 1
         i0, i1, i2, i3 = rows.points[r]
-        o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
+        o1, o2, o3 = (
+            shift(origin_indices, origins, i0, i1),
+            shift(origin_indices, origins, i0, i2),
+            shift(origin_indices, origins, i0, i3),
+        )
         w0, w1, w2, w3 = step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2), step_of(begin, x, i3)
         a = add(relative(begin, i0, i1, o1), scale(sub(w1, w0), time))
         b = add(relative(begin, i0, i2, o2), scale(sub(w2, w0), time))
@@ -244,12 +248,12 @@ def root(zones, i):
 
 
 @kernel
-def join_zones(_, table: Table, rows: Rows, zones: Zones, crossing_state: CrossingState):
+def join_zones(_, counts: RowCounts, rows: Rows, zones: Zones, crossing_state: CrossingState):
     """Join the zones of all particles of rows that still meet; a zone has the name of its first particle."""
     if crossing_state.turn[0] == ROUNDS + 1:
         for i in range(len(zones)):
             zones.name[i] = i
-    for r in range(table.rows[0]):
+    for r in range(counts.rows[0]):
         if rows.time[r] < ONE:
             crossing_state.impacts[0] += 1
             first = root(zones, np.int64(rows.points[r, 0]))

@@ -13,7 +13,15 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.surface_contact.candidates import Finder
-from shinari.systems.surface_contact.records import DetectionState, Frames, Members, Paths, Skin, Sums, Table
+from shinari.systems.surface_contact.records import (
+    ContactParticles,
+    DetectionState,
+    Frames,
+    Members,
+    Paths,
+    RowCounts,
+    Sums,
+)
 from shinari.systems.surface_contact.row_table import RowTable
 
 # A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
@@ -23,7 +31,7 @@ AHEAD = 0.25
 FEW = 0.15
 ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 # Particles in a block of sums.
-BLOCK = 2048
+CHUNK = 2048
 
 
 class SurfaceDetection:
@@ -44,13 +52,13 @@ class SurfaceDetection:
             Members(particle=members.astype(np.uint32)),
         )
         self.detection.few[0], self._everyone = FEW, members
-        self._sums, self._flags = Sums.zeros(-(-len(members) // BLOCK)), Offsets.zeros(len(members) + 1)
+        self._sums, self._flags = Sums.zeros(-(-len(members) // CHUNK)), Offsets.zeros(len(members) + 1)
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
-    def begin(self, skin: Skin, paths: Paths, substeps: int) -> None:
+    def begin(self, contact_particles: ContactParticles, paths: Paths, substeps: int) -> None:
         """A step begins: pairs are to be found anew."""
         detection = self.detection
-        present = self._everyone[~skin.absent[self._everyone]]
+        present = self._everyone[~contact_particles.inactive[self._everyone]]
         self.members.particle[: len(present)] = present
         detection.members[0], detection.left[0], detection.found[0] = len(present), substeps, 0
         detection.detections[0] = detection.renewals[0] = 0
@@ -87,7 +95,7 @@ class SurfaceDetection:
 @kernel(fastmath=STEADY)
 def start_paths(i, paths: Paths, particles: Particles, frames: Frames, h: real):
     """A substep begins: keep the position; the particle goes on with its velocity."""
-    x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.group[i]]
+    x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = x[0], x[1], x[2]
     paths.begin[i], paths.velocity[i] = begin, v
     paths.place[i], paths.goal[i] = add(begin, offset), add(add(begin, scale(v, h)), offset)
@@ -96,7 +104,7 @@ def start_paths(i, paths: Paths, particles: Particles, frames: Frames, h: real):
 @kernel(fastmath=STEADY)
 def end_paths(i, paths: Paths, particles: Particles, frames: Frames, inverse_h: real):
     """The constraints are solved: take the position as the goal; the particle goes on with the velocity so far."""
-    x, offset = particles.x[i], frames.offset[particles.group[i]]
+    x, offset = particles.x[i], frames.offset[particles.origin_index[i]]
     end = x[0], x[1], x[2]
     paths.goal[i] = add(end, offset)
     paths.velocity[i] = add(particles.v[i], scale(sub(end, particles.predicted[i]), inverse_h))
@@ -112,7 +120,7 @@ def plus(total, a):
 def sum_paths(b, members: Members, detection: DetectionState, paths: Paths, sums: Sums):
     """Sums over a block of particles."""
     place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
-    for m in range(b * BLOCK, min((b + 1) * BLOCK, detection.members[0])):
+    for m in range(b * CHUNK, min((b + 1) * CHUNK, detection.members[0])):
         i = members.particle[m]
         a, v = paths.place[i], paths.velocity[i]
         place, goal, velocity = plus(place, a), plus(goal, paths.goal[i]), plus(velocity, v)
@@ -130,7 +138,7 @@ def rounded(a, like):
 
 @kernel(fastmath=STEADY)
 def begin_detection(
-    _, sums: Sums, detection: DetectionState, table: Table, edge_length: real, h: real, each_substep: bool
+    _, sums: Sums, detection: DetectionState, counts: RowCounts, edge_length: real, h: real, each_substep: bool
 ):
     """Means of all particles, and how far the boxes of the next detection reach."""
     place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
@@ -150,7 +158,7 @@ def begin_detection(
         ahead = min(ahead, AHEAD * edge_length / typical)
     detection.ahead[0] = convert(0.0 if each_substep else ahead, h) * h
     detection.stray[0] = convert(STRAY * edge_length + ROUNDING * largest, h)
-    table.fresh[0] = 0
+    counts.fresh[0] = 0
 
 
 @kernel(fastmath=STEADY)

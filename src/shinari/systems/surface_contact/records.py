@@ -5,21 +5,21 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 
-class Skin(Record):
+class ContactParticles(Record):
     """What contacts know of each particle, N rows."""
 
     radius = Field(real, unit="m", doc="half of the distance that it keeps")
-    owner = Field(np.uint16, doc="object that it belongs to")
+    object_index = Field(np.uint16, doc="object that it belongs to")
     free = Field(np.bool_, doc="whether it can move")
-    absent = Field(np.bool_, doc="whether it waits in an emitter")
+    inactive = Field(np.bool_, doc="whether it waits in an emitter")
     arc = Field(real, unit="m", doc="distance along the rope")
-    rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to the origin of the group")
+    rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
 
 
 class Paths(Record):
     """Displacements of the particles in a substep, N rows; places are in one frame for all."""
 
-    begin = Field(real, 3, unit="m", doc="position at the start of the substep, relative to the origin of the group")
+    begin = Field(real, 3, unit="m", doc="position at the start of the substep, relative to their origin")
     place = Field(real, 3, unit="m", doc="position at the start of the substep")
     goal = Field(real, 3, unit="m", doc="position at its end, as known")
     velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
@@ -32,7 +32,7 @@ class Paths(Record):
 
 
 class Frames(Record):
-    """Origins of the groups, G rows."""
+    """Origins, G rows."""
 
     origin = Field(real, 3, unit="m", doc="exact, since origins are whole metres")
     offset = Field(real, 3, unit="m", doc="origin relative to the frame of the places")
@@ -105,7 +105,7 @@ class Side(Record):
     """Points, three times the same; edges, the last particle twice; triangles."""
 
     points = Field(np.uint32, 3)
-    owner = Field(np.uint16, doc="object of the first")
+    object_index = Field(np.uint16, doc="object of the first")
 
 
 class Filtered(Record):
@@ -131,7 +131,7 @@ class Rows(Record):
     gap = Field(real, unit="m", doc="distance that it keeps; negative: retired")
     weights = Field(real, 4, doc="b")
     normal = Field(real, 3, doc="n")
-    shift = Field(real, unit="m", doc="part of n . gap vector that comes from the origins of the groups")
+    shift = Field(real, unit="m", doc="part of n . gap vector that comes from the origins")
     start = Field(real, unit="m", doc="distance at the start of the substep, or a lower bound where that is enough")
     distance = Field(real, unit="m", doc="distance at the start of the substep; what comes out silently adds to it")
     approach = Field(real, unit="m/s", doc="relative velocity along n at the start of the substep")
@@ -141,7 +141,7 @@ class Rows(Record):
     time = Field(real, doc="time of impact in the substep; 1 where it is safe")
 
 
-class Table(Record):
+class RowCounts(Record):
     """One row: how many rows are in use, and which."""
 
     rows = Field(np.int64, doc="rows, retired ones too")

@@ -10,12 +10,12 @@ from shinari.maths.vec3 import ZERO
 from shinari.systems.surface_contact.records import (
     BlockOverlaps,
     Candidates,
+    ContactParticles,
     DetectionState,
     Paths,
     Places,
+    RowCounts,
     Rows,
-    Skin,
-    Table,
 )
 from shinari.systems.surface_contact.rows import BLOCK
 
@@ -32,9 +32,9 @@ class RowTable:
         fresh: The rows that were written last.
     """
 
-    def __init__(self, skin: Skin, precision: type) -> None:
-        self.rows, self.table = Rows.zeros(0, precision), Table.zeros(1, precision)
-        self._claims = Claims(free=skin.free, taken=np.zeros(len(skin), np.uint64))
+    def __init__(self, contact_particles: ContactParticles, precision: type) -> None:
+        self.rows, self.table = Rows.zeros(0, precision), RowCounts.zeros(1, precision)
+        self._claims = Claims(free=contact_particles.free, taken=np.zeros(len(contact_particles), np.uint64))
         self.colours, self.overlaps = BlockColours(self.rows, self._claims, BLOCK), BlockOverlaps.zeros(0, precision)
         self.candidates, self.fresh = Candidates.zeros(0, precision), Places.zeros(0)
         self._retired, self._unused, self._kept = Places.zeros(0), Places.zeros(0), Rows.zeros(0, precision)
@@ -45,7 +45,7 @@ class RowTable:
         """Forget all rows, and what they have pushed."""
         for array in self.table.arrays.values():
             array[...] = 0
-        self.colours.turn.colours[0] = self.colours.turn.blocks[0] = 0
+        self.colours.current.colours[0] = self.colours.current.blocks[0] = 0
 
     def record_exchange(self, p: Program, paths: Paths, detection: DetectionState) -> None:
         """Take the candidates as rows instead of those of particles that are astray, or of all; none is active yet."""
@@ -69,7 +69,7 @@ class RowTable:
         p.launch(write_row, *records, count=(table.found, 0), grain=512)
         p.serial(finish_rows, table)
         self.colours.record_colour(p, (table.rows, 0))
-        p.require(self.overlaps, (self.colours.turn.blocks, 0))
+        p.require(self.overlaps, (self.colours.current.blocks, 0))
 
     def contact_impulses(self) -> ContactImpulses:
         """The rows that have pushed."""
@@ -107,57 +107,57 @@ def list_retired(r, flags: Offsets, retired: Places):
 
 
 @kernel
-def count_active(_, table: Table, retired: Places, rows: Rows):
+def count_active(_, counts: RowCounts, retired: Places, rows: Rows):
     """Room for the retired rows that have pushed."""
-    room = table.kept[0]
-    for k in range(table.retired[0]):
+    room = counts.kept[0]
+    for k in range(counts.retired[0]):
         p = rows.impulse[retired.row[k]]
         room += p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
-    table.room[0] = room
+    counts.room[0] = room
 
 
 @kernel
-def keep_active(_, table: Table, retired: Places, rows: Rows, kept: Rows):
+def keep_active(_, counts: RowCounts, retired: Places, rows: Rows, kept: Rows):
     """Keep for the report of the step what the retired rows have pushed."""
-    at = table.kept[0]
-    for k in range(table.retired[0]):
+    at = counts.kept[0]
+    for k in range(counts.retired[0]):
         r = retired.row[k]
         p = rows.impulse[r]
         if p[0] != ZERO or p[1] != ZERO or p[2] != ZERO:
             kept.points[at], kept.weights[at], kept.normal[at] = rows.points[r], rows.weights[r], rows.normal[r]
             kept.impulse[at], rows.impulse[r] = p, (ZERO, ZERO, ZERO)
             at += 1
-    table.kept[0] = at
+    counts.kept[0] = at
 
 
 @kernel
-def count_unused(_, table: Table, detection: DetectionState):
+def count_unused(_, counts: RowCounts, detection: DetectionState):
     """Room for the rows that are not used; when all pairs are found anew the table is empty."""
     if detection.every[0]:
-        table.rows[0], table.unused[0], table.retired[0] = 0, 0, 0
-    table.room[0] = table.unused[0] + table.retired[0]
+        counts.rows[0], counts.unused[0], counts.retired[0] = 0, 0, 0
+    counts.room[0] = counts.unused[0] + counts.retired[0]
 
 
 @kernel
-def append_unused(k, table: Table, retired: Places, unused: Places):
+def append_unused(k, counts: RowCounts, retired: Places, unused: Places):
     """Let the next rows use a retired one."""
-    unused.row[table.unused[0] + k] = retired.row[k]
+    unused.row[counts.unused[0] + k] = retired.row[k]
 
 
 @kernel
-def count_rows(_, table: Table):
+def count_rows(_, counts: RowCounts):
     """Rows that are not used are written first, then new ones."""
-    table.unused[0] += table.retired[0]
-    table.room[0] = table.rows[0] + max(table.found[0] - table.unused[0], 0)
+    counts.unused[0] += counts.retired[0]
+    counts.room[0] = counts.rows[0] + max(counts.found[0] - counts.unused[0], 0)
 
 
 @kernel
-def write_row(k, candidates: Candidates, table: Table, unused: Places, fresh: Places, rows: Rows):
+def write_row(k, candidates: Candidates, counts: RowCounts, unused: Places, fresh: Places, rows: Rows):
     """Make a row of a candidate; it is not active, and its distance is not known."""
     # in the order of the candidates: rows beside each other are solved after each other
-    free = table.unused[0]
-    reused = min(free, table.found[0])
-    r = unused.row[free - reused + k] if k < reused else table.rows[0] + k - reused
+    free = counts.unused[0]
+    reused = min(free, counts.found[0])
+    r = unused.row[free - reused + k] if k < reused else counts.rows[0] + k - reused
     fresh.row[k] = r
     rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
     rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO
@@ -165,7 +165,7 @@ def write_row(k, candidates: Candidates, table: Table, unused: Places, fresh: Pl
 
 
 @kernel
-def finish_rows(_, table: Table):
+def finish_rows(_, counts: RowCounts):
     """The candidates are rows now."""
-    table.rows[0], table.fresh[0] = table.room[0], table.found[0]
-    table.unused[0] = max(table.unused[0] - table.found[0], 0)
+    counts.rows[0], counts.fresh[0] = counts.room[0], counts.found[0]
+    counts.unused[0] = max(counts.unused[0] - counts.found[0], 0)

@@ -12,7 +12,7 @@ and gives none. Friction takes from the slip of the substep up to mu times the p
 
 import numpy as np
 
-from shinari.collision.broad.blocks import Blocks, Turn, rows_of_block
+from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
 from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
@@ -20,8 +20,17 @@ from shinari.geometry.proximity import gap_vector, nearest_points
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
-from shinari.model.system import Turns
-from shinari.systems.surface_contact.records import BlockOverlaps, Frames, Objects, Paths, Places, Rows, Skin, Table
+from shinari.model.system import ContactPasses
+from shinari.systems.surface_contact.records import (
+    BlockOverlaps,
+    ContactParticles,
+    Frames,
+    Objects,
+    Paths,
+    Places,
+    RowCounts,
+    Rows,
+)
 
 # Rows in a block.
 BLOCK = 64
@@ -38,9 +47,9 @@ TANGLED = np.float32(1e-4)
 
 
 @steady
-def shift(groups, origins, i, j):
-    """Origin of the group of particle j relative to that of particle i; exact, since origins are whole metres."""
-    return sub(origins[groups[j]], origins[groups[i]])
+def shift(origin_indices, origins, i, j):
+    """Origin of particle j relative to that of particle i; exact, since origins are whole metres."""
+    return sub(origins[origin_indices[j]], origins[origin_indices[i]])
 
 
 @steady
@@ -63,8 +72,18 @@ def sum_of_four(w, a, b, c, d):
 def evaluate(r, watched, rows, particles, paths, frames, h):
     """Nearest points, normal and distance of a row; only its distance when it stays farther than `watched`."""
     i0, i1, i2, i3 = rows.points[r]
-    groups, origins, x, v, travel = particles.group, frames.origin, paths.begin, particles.v, paths.travel
-    o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
+    origin_indices, origins, x, v, travel = (
+        particles.origin_index,
+        frames.origin,
+        paths.begin,
+        particles.v,
+        paths.travel,
+    )
+    o1, o2, o3 = (
+        shift(origin_indices, origins, i0, i1),
+        shift(origin_indices, origins, i0, i2),
+        shift(origin_indices, origins, i0, i3),
+    )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     w = nearest_points(rows.edges[r], a, b, c)
     separating_vector = gap_vector(w, a, b, c)
@@ -126,14 +145,14 @@ def add_to(vectors, i, a, b):
 
 
 @steady
-def solve(r, rows, particles, skin, objects, frames, h, reach):
+def solve(r, rows, particles, contact_particles, objects, frames, h, reach):
     """Solve one row; return what it overlapped, as part of its gap.
 
     `reach` is how far what overlapped at the start may come out [m].
     """
     i0, i1, i2, i3 = rows.points[r]
     x, predicted, velocities = particles.x, particles.predicted, particles.v
-    groups, origins, gap = particles.group, frames.origin, rows.gap[r]
+    origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
     p0, p1, p2, p3 = x[i0], x[i1], x[i2], x[i3]
     place = rows.shift[r] + dot(n, sum_of_four(w, p0, p1, p2, p3))
@@ -141,7 +160,11 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
         return ZERO * h
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
-    o1, o2, o3 = shift(groups, origins, i0, i1), shift(groups, origins, i0, i2), shift(groups, origins, i0, i3)
+    o1, o2, o3 = (
+        shift(origin_indices, origins, i0, i1),
+        shift(origin_indices, origins, i0, i2),
+        shift(origin_indices, origins, i0, i3),
+    )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     now = nearest_points(rows.edges[r], a, b, c)
     m, length = direction_and_length(gap_vector(now, a, b, c))
@@ -154,12 +177,14 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
     mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
     if mobility <= ZERO:
         return ZERO * h
-    law = combined_surface(objects.surface[skin.owner[i0]], objects.surface[skin.owner[i2]])
-    softness = law[3] / (h * h)
+    law = combined_surface(
+        objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
+    )
+    scaled_compliance = law[3] / (h * h)
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
     before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
-    out = recovery(RECOVERY * min(depth, before), reach) if softness == ZERO else depth - depth
-    change = normal_response(depth, depth - before, old, softness, mobility, ZERO)
+    out = recovery(RECOVERY * min(depth, before), reach) if scaled_compliance == ZERO else depth - depth
+    change = normal_response(depth, depth - before, old, scaled_compliance, mobility, ZERO)
     push = change * mobility
     if push == ZERO and out == ZERO:
         return ZERO * h
@@ -188,45 +213,64 @@ def solve(r, rows, particles, skin, objects, frames, h, reach):
 
 @kernel(fastmath=STEADY)
 def solve_block(
-    k, blocks: Blocks, turn: Turn, overlaps: BlockOverlaps, rows: Rows, particles: Particles, skin: Skin,
-    objects: Objects, frames: Frames, h: real, reach: real
-):  # fmt: skip
+    k,
+    blocks: Blocks,
+    current: CurrentColour,
+    overlaps: BlockOverlaps,
+    rows: Rows,
+    particles: Particles,
+    contact_particles: ContactParticles,
+    objects: Objects,
+    frames: Frames,
+    h: real,
+    reach: real,
+):
     """Solve the active rows of a block, in order, and keep the largest overlap found, as part of the gap.
 
     Blocks of one colour share no free particle.
     """
-    begin, end = rows_of_block(k, blocks, turn)
+    begin, end = rows_of_block(k, blocks, current)
     worst = ZERO * h
     for r in range(begin, end):
         if rows.active[r]:
-            worst = max(worst, solve(r, rows, particles, skin, objects, frames, h, reach))
-    overlaps.largest[turn.first[0] + k] = worst
+            worst = max(worst, solve(r, rows, particles, contact_particles, objects, frames, h, reach))
+    overlaps.largest[current.first[0] + k] = worst
 
 
 @kernel
-def find_overlap(_, overlaps: BlockOverlaps, turn: Turn, table: Table):
+def find_overlap(_, overlaps: BlockOverlaps, current: CurrentColour, counts: RowCounts):
     """Largest overlap that a sweep found."""
-    worst = ZERO * table.overlap[0]
-    for k in range(turn.blocks[0]):
+    worst = ZERO * counts.overlap[0]
+    for k in range(current.blocks[0]):
         worst = max(worst, overlaps.largest[k])
-    table.overlap[0] = worst
+    counts.overlap[0] = worst
 
 
 @kernel(fastmath=STEADY)
 def bounce_block(
-    k, blocks: Blocks, turn: Turn, rows: Rows, particles: Particles, skin: Skin, objects: Objects, slow: real
+    k,
+    blocks: Blocks,
+    current: CurrentColour,
+    rows: Rows,
+    particles: Particles,
+    contact_particles: ContactParticles,
+    objects: Objects,
+    slow: real,
 ):
     """Restitution: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
 
     Slower than `slow` [m/s], the change by gravity in a substep or two, nothing bounces.
     """
-    begin, end = rows_of_block(k, blocks, turn)
+    begin, end = rows_of_block(k, blocks, current)
     x, v = particles.x, particles.v
     for r in range(begin, end):
         if rows.multiplier[r] <= ZERO or rows.approach[r] >= -slow:
             continue
         i0, i1, i2, i3 = rows.points[r]
-        e = max(objects.surface[skin.owner[i0], 2], objects.surface[skin.owner[i2], 2])
+        e = max(
+            objects.surface[contact_particles.object_index[i0], 2],
+            objects.surface[contact_particles.object_index[i2], 2],
+        )
         if e <= ZERO:
             continue
         w, n = rows.weights[r], rows.normal[r]
@@ -242,6 +286,6 @@ def bounce_block(
 
 
 @kernel
-def tell_overlap(_, table: Table, turns: Turns):
+def tell_overlap(_, counts: RowCounts, passes: ContactPasses):
     """Raise the largest overlap of a turn to that of the rows."""
-    turns.overlap[0] = max(turns.overlap[0], table.overlap[0])
+    passes.overlap[0] = max(passes.overlap[0], counts.overlap[0])

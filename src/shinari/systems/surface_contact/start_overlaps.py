@@ -92,7 +92,7 @@ def warn_of_overlaps(scene: Contents, model: Model) -> None:
     if who is None:
         return
     added = np.argsort(model.slots)
-    radii = np.concatenate([group.radii for group in scene.groups])
+    radii = np.concatenate([obj.radii for obj in scene.particle_objects])
     places = Places(scene.positions[added], radii[added], model.inverse_masses > 0.0, model.real)
     parts = _parts(who, model, places)
     links = _links(model)

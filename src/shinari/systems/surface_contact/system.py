@@ -15,10 +15,8 @@ from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.model.system import System, Turns
-from shinari.model.system_model import Binding, SystemModel
-from shinari.scene.contents import Contents
-from shinari.systems.surface_contact.build import Participants, participants
+from shinari.model.system import ContactPasses, System
+from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
 from shinari.systems.surface_contact.crossing import Crossing
 from shinari.systems.surface_contact.detection import (
@@ -40,25 +38,9 @@ from shinari.systems.surface_contact.rows import (
     solve_block,
     tell_overlap,
 )
-from shinari.systems.surface_contact.start_overlaps import warn_of_overlaps
 
 
-class SurfaceModel(SystemModel):
-    """Contacts of surfaces; what has torn since is left out when they are bound."""
-
-    rebound = True
-
-    def bind(self, work: Binding) -> "list[Surfaces]":
-        """The contacts of a simulation."""
-        who = participants(work.scene, work.model, work.state)
-        return [] if who is None else [Surfaces(work.model, work.state, work.settings, work.particles, who)]
-
-    def warn(self, scene: Contents, model: Model) -> None:
-        """Warn of surfaces that overlap or intersect where they were put."""
-        warn_of_overlaps(scene, model)
-
-
-class Surfaces(System):
+class SurfaceContacts(System):
     """Contacts of triangles, edges and points.
 
     Attributes:
@@ -73,10 +55,10 @@ class Surfaces(System):
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
         self.who = who
         precision, n = model.real, model.particle_count
-        self._skin, self._paths = skin_of(model, who), Paths.zeros(n, precision)
+        self._contact_particles, self._paths = skin_of(model, who), Paths.zeros(n, precision)
         self._frames = Frames.zeros(len(model.origins), precision)
-        self.rows = RowTable(self._skin, precision)
-        self._finder = Finder(model, who, self.rows, self._skin, self._paths)
+        self.rows = RowTable(self._contact_particles, precision)
+        self._finder = Finder(model, who, self.rows, self._contact_particles, self._paths)
         members = np.unique(self._finder.objects.member)
         self._each_substep = settings.contact_detection == "substep"
         self._detection = SurfaceDetection(
@@ -125,9 +107,9 @@ class Surfaces(System):
         self._paths.travel[...] = 0.0
         crossing_state = self._crossing.crossing_state
         crossing_state.impacts[0] = crossing_state.zones[0] = crossing_state.unresolved[0] = 0
-        self._skin.absent[...] = False
-        self._skin.absent[self._model.absent(self._state)] = True
-        self._detection.begin(self._skin, self._paths, self._settings.substeps)
+        self._contact_particles.inactive[...] = False
+        self._contact_particles.inactive[self._model.inactive(self._state)] = True
+        self._detection.begin(self._contact_particles, self._paths, self._settings.substeps)
         origins = self._state.origins
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
 
@@ -147,14 +129,14 @@ class Surfaces(System):
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
         h, table = self._settings.substep, self.rows.table
         reach = h * (self._settings.depenetration_speed if first else 0.0)
-        records = self._particles, self._skin, self._finder.objects, self._frames
+        records = self._particles, self._contact_particles, self._finder.objects, self._frames
         overlaps, colours = self.rows.overlaps, self.rows.colours
         colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, h, reach)
-        p.serial(find_overlap, overlaps, colours.turn, table)
+        p.serial(find_overlap, overlaps, colours.current, table)
 
-    def record_overlap(self, p: Program, turns: Turns) -> None:
+    def record_overlap(self, p: Program, passes: ContactPasses) -> None:
         """Tell the largest overlap, as part of the gap."""
-        p.serial(tell_overlap, self.rows.table, turns)
+        p.serial(tell_overlap, self.rows.table, passes)
 
     def record_settle(self, p: Program) -> None:
         """Certify the displacements of the substep; mend those that cross."""
@@ -170,7 +152,7 @@ class Surfaces(System):
         """Change velocities after impacts."""
         if self._bounces:
             slow = slow_approach(self._model.gravity, self._settings.substep)
-            records = self._particles, self._skin, self._finder.objects
+            records = self._particles, self._contact_particles, self._finder.objects
             self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
 
     def contact_impulses(self) -> ContactImpulses:

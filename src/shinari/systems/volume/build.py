@@ -6,7 +6,8 @@ from shinari.compute.colouring import incidence
 from shinari.errors import SceneError
 from shinari.geometry.topology import boundary_edges
 from shinari.scene.contents import Contents
-from shinari.systems.volume.system import CHUNK, VolumesModel
+from shinari.systems.volume.model import VolumesModel
+from shinari.systems.volume.system import CHUNK
 
 # A mesh with less than this part of its longest extent cubed encloses no volume: what it has is rounding.
 FLAT = 1e-7
@@ -56,7 +57,7 @@ def build_volumes(scene: Contents, slots: np.ndarray) -> VolumesModel | None:
     """The volumes of a scene; None when it has none."""
     if not scene.volumes:
         return None
-    names = [group.name for group in scene.groups]
+    names = [obj.name for obj in scene.particle_objects]
     face_chunks, vertex_chunks, triangles, vertices = [], [], [], []
     starts = np.zeros(2, np.int64)
     for k, volume in enumerate(scene.volumes):

@@ -8,10 +8,10 @@ from shinari.errors import SceneError
 from shinari.geometry.topology import boundary_edges
 from shinari.scene.handle import Handle
 from shinari.systems.volume.build import volume_of
-from shinari.systems.volume.system import MULTIPLIERS
+from shinari.systems.volume.model import MULTIPLIERS
 
 if TYPE_CHECKING:
-    from shinari.model.running import Running
+    from shinari.model.simulation_view import Running
 
 
 class VolumeQueries:
@@ -30,7 +30,9 @@ class VolumeQueries:
         names = [volume.object_name for volume in self._run.scene.volumes]
         if known.name not in names:
             raise SceneError(f"pressure: of: the volume of {known.name!r} is not kept; see Scene.add_volume")
-        return float(self._run.state.parts[MULTIPLIERS][names.index(known.name)]) / self._run.settings.substep**2
+        return (
+            float(self._run.state.system_arrays[MULTIPLIERS][names.index(known.name)]) / self._run.settings.substep**2
+        )
 
     def volume(self, of: Handle | str) -> float:
         """Volume inside the closed mesh of an object [m^3].
@@ -40,7 +42,7 @@ class VolumeQueries:
         """
         known = self._run.scene.find("volume", "of", of, Handle)
         x = self._run.state.positions[known.particles.start : known.particles.stop]
-        faces = next(group.faces for group in self._run.scene.groups if group.name == known.name)
+        faces = next(obj.faces for obj in self._run.scene.particle_objects if obj.name == known.name)
         if faces is None or len(boundary_edges(faces)):
             raise SceneError(f"volume: of: {known.name!r} has no closed mesh")
         return abs(volume_of(x.astype(np.float64), faces))

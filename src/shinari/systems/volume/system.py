@@ -14,9 +14,6 @@ gradients sum to zero and, taken at one moment, have no torque. Sums run in chun
 the bits do not depend on the number of threads.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel, real
@@ -27,71 +24,11 @@ from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
-
-if TYPE_CHECKING:
-    pass
+from shinari.systems.volume.model import MULTIPLIERS, VolumesModel
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
 SIX = np.float32(6.0)
-MULTIPLIERS = "volumes/multipliers"
-
-
-@dataclass(frozen=True)
-class VolumesModel(SystemModel):
-    """Closed meshes that keep their volume.
-
-    Attributes:
-        objects: Which of the objects each mesh is the surface of, (K,) int64.
-        triangles: Particles of the faces of all meshes, outward, mesh after mesh, (F, 3) uint32.
-        face_chunks: First face, last face (exclusive), mesh, and a particle of the mesh, by chunk, (C, 4) int64.
-        vertices: Particles of all meshes, mesh after mesh, (V,) uint32.
-        vertex_chunks: The same for vertices, (D, 4) int64.
-        offsets: Where the faces of each vertex start, (V + 1,) int64.
-        faces: Faces of each vertex, one vertex after another, (3 F,) uint32.
-        volumes: Volumes that the meshes are to have [m^3], (K,) float64.
-        compliance: Compliance [m^3/Pa], (K,) float64.
-    """
-
-    objects: np.ndarray
-    triangles: np.ndarray
-    face_chunks: np.ndarray
-    vertices: np.ndarray
-    vertex_chunks: np.ndarray
-    offsets: np.ndarray
-    faces: np.ndarray
-    volumes: np.ndarray
-    compliance: np.ndarray
-    multipliers = (MULTIPLIERS,)
-
-    def start(self, model: Model) -> dict[str, np.ndarray]:
-        """The multipliers of the last substep, (K,) float64."""
-        return {MULTIPLIERS: np.zeros(len(self.volumes))}
-
-    def bind(self, work: Binding) -> "list[Volumes]":
-        """The meshes of one simulation."""
-        return [Volumes(self, work.model, work.state, work.settings, work.particles)]
-
-    def measured(self, model: Model, state: State) -> np.ndarray:
-        """Volumes now [m^3], (K,)."""
-        sizes = self.face_chunks[:, 1] - self.face_chunks[:, 0]
-        mesh, corner = np.repeat(self.face_chunks[:, 2:], sizes, axis=0).T
-        x = state.x[:, :3].astype(np.float64)
-        a, b, c = np.swapaxes(x[self.triangles], 0, 1)
-        parts = ((a - x[corner]) * np.cross(b - a, c - a)).sum(axis=1) / 6.0
-        return np.bincount(mesh, weights=parts, minlength=len(self.objects))
-
-    def torn(self, model: Model, state: State) -> np.ndarray:
-        """Which meshes have lost a face, so that nothing is kept in them, (K,)."""
-        open_objects = [f.object_number for f in model.tearable_meshes if not f.present(state.broken[f.block]).all()]
-        return np.isin(self.objects, open_objects)
-
-    def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
-        """No kinetic energy of its own, and 1/2 C^2 / compliance [J]."""
-        soft = (self.compliance > 0.0) & ~self.torn(model, state)
-        error = (self.measured(model, state) - self.volumes)[soft]
-        return 0.0, 0.0, 0.5 * float((error**2 / self.compliance[soft]).sum())
 
 
 class Faces(Record):
@@ -128,7 +65,7 @@ class Meshes(Record):
     faces = Field(np.int64, 2, doc="first and last (exclusive) of its chunks of faces")
     vertices = Field(np.int64, 2, doc="the same of its chunks of vertices")
     volume = Field(np.float64, unit="m^3", doc="the volume that it is to have")
-    softness = Field(np.float64)
+    scaled_compliance = Field(np.float64)
     closed = Field(np.bool_)
     multiplier = Field(np.float64, saved=True)
     change = Field(np.float64, doc="of the multiplier")
@@ -170,13 +107,13 @@ def gather_gradients(
 @kernel
 def solve_mesh(m, meshes: Meshes, face_chunks: Chunks, vertex_chunks: Chunks, first: int):
     """Multiplier of a mesh; one that is open or without a free vertex stays as it is."""
-    volume, weight = 0.0, meshes.softness[m]
+    volume, weight = 0.0, meshes.scaled_compliance[m]
     for k in range(meshes.faces[m, 0], meshes.faces[m, 1]):
         volume += face_chunks.sum[k]
     for k in range(meshes.vertices[m, 0], meshes.vertices[m, 1]):
         weight += vertex_chunks.sum[k]
     old = 0.0 if first else meshes.multiplier[m]
-    error = volume - meshes.volume[m] + meshes.softness[m] * old
+    error = volume - meshes.volume[m] + meshes.scaled_compliance[m] * old
     moves = weight > 0.0 and meshes.closed[m]
     change = -error / weight if moves else 0.0
     meshes.change[m] = change
@@ -216,9 +153,13 @@ class Volumes(System):
         self._face_chunks, faces = _chunks(meshes.face_chunks, len(meshes.volumes))
         self._vertex_chunks, vertices = _chunks(meshes.vertex_chunks, len(meshes.volumes))
         self._meshes = Meshes.zeros(len(meshes.volumes), precision)
-        self._meshes.bind(multiplier=state.parts[MULTIPLIERS], volume=meshes.volumes, faces=faces, vertices=vertices)
+        self._meshes.bind(
+            multiplier=state.system_arrays[MULTIPLIERS], volume=meshes.volumes, faces=faces, vertices=vertices
+        )
         # stiffnesses of "pbd" are for rows: a volume is then kept exactly
-        self._meshes.softness[...] = meshes.compliance * (0.0 if settings.method == "pbd" else settings.substep**-2)
+        self._meshes.scaled_compliance[...] = meshes.compliance * (
+            0.0 if settings.method == "pbd" else settings.substep**-2
+        )
         self.follow_release()
 
     def follow_release(self) -> None:

@@ -21,8 +21,8 @@ from shinari.systems.fluid.records import FluidParticles
 from shinari.systems.fluid.wall_table import POINTS, PUSH, wall_table
 
 if TYPE_CHECKING:
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
     from shinari.systems.fluid.system import Fluid
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)

@@ -21,12 +21,12 @@ from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.model.particles import Clock
 from shinari.systems.air.system import Wind, tabulate
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
-from shinari.systems.fluid.kernels import weight
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
+from shinari.systems.fluid.smoothing import weight
 
 if TYPE_CHECKING:
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
     from shinari.systems.fluid.system import Fluid
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
@@ -40,7 +40,7 @@ class Lifts(Record):
 
 
 @cache
-def drag(smoothing: int) -> Kernel:
+def drag(kernel_id: int) -> Kernel:
     """Kernel that adds the drag of the air to a velocity.
 
     `table` has h rho/2 C s^2 of each fluid [kg s/m]; `before_scale` makes the weights before a particle 2 o.
@@ -58,7 +58,7 @@ def drag(smoothing: int) -> Kernel:
         for k in range(offsets.start[i], offsets.start[i + 1]):
             d, r2 = difference(p, fluid.x[neighbours.place[k]])
             along = max(d[0] * u[0] + d[1] * u[1] + d[2] * u[2], ZERO)
-            before += along * weight(smoothing, r2 * inverse2) / np.sqrt(max(r2, TINY))
+            before += along * weight(kernel_id, r2 * inverse2) / np.sqrt(max(r2, TINY))
         exposed = max(ONE - before_scale * before / max(speed, TINY), ZERO)
         rate = fluid.inverse_mass[i] * table.value[fluid.phase[i]] * exposed * speed
         s = rate / (ONE + rate)
@@ -78,7 +78,7 @@ def lift(i, fluid: FluidParticles, lifts: Lifts):
 def before_scale(smoothing: "Smoothing") -> float:
     """Two over what stands before a particle of the lattice, the mean over all directions of the wind."""
     q2 = (smoothing.lattice() ** 2).sum(axis=1) / smoothing.support**2
-    others = sum(float(weight.py_func(smoothing.kernel, q)) for q in q2[q2 > 0.0])
+    others = sum(float(weight.py_func(smoothing.kernel_id, q)) for q in q2[q2 > 0.0])
     return 2.0 / (others * (0.25 if smoothing.dimensions == 3 else 1.0 / np.pi))
 
 
@@ -109,7 +109,7 @@ class Drag(Effect):
         """Change the velocities."""
         rows, neighbours, offsets = fluid.records
         air, scales = (self._table_of(fluid), fluid.clock), (fluid.inverse2, self._scale)
-        kernel = drag(fluid.model.smoothing.kernel)
+        kernel = drag(fluid.model.smoothing.kernel_id)
         p.launch(kernel, rows, self._table, *air, neighbours, offsets, *scales, count=fluid.count)
 
 
@@ -119,10 +119,10 @@ class Buoyancy(Effect):
     field, phase, order = "ambient_density", "velocity", 1
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
-        self._parts = np.array([h * m.ambient_density / m.rest_density for m in fluids.materials])
+        self._chunk_sums = np.array([h * m.ambient_density / m.rest_density for m in fluids.materials])
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the velocities."""
         real = fluid.scene_model.real
-        kicks = -self._parts[:, None] * fluid.scene_model.gravity
+        kicks = -self._chunk_sums[:, None] * fluid.scene_model.gravity
         p.launch(lift, fluid.rows, Lifts(real, kick=kicks.astype(real)), count=fluid.count)

@@ -19,8 +19,8 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.gather import move
-from shinari.systems.fluid.kernels import SPIKY, slope, weight
 from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Offsets, difference
+from shinari.systems.fluid.smoothing import SPIKY, slope, weight
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.model import FluidModel
@@ -78,11 +78,11 @@ class Tensile(Effect):
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         smoothing, materials = fluids.smoothing, fluids.materials
         self._strengths = np.array([m.tensile_correction for m in materials])
-        near = [float(weight.py_func(smoothing.kernel, m.tensile_distance**2)) for m in materials]
+        near = [float(weight.py_func(smoothing.kernel_id, m.tensile_distance**2)) for m in materials]
         self._corrections: Corrections = Corrections.zeros(len(materials), real)
         self._corrections.power[...] = [m.tensile_power for m in materials]
         self._corrections.reference[...] = 1.0 / np.array(near)
-        self._scale = replace(smoothing, kernel=SPIKY).slope_scale
+        self._scale = replace(smoothing, kernel_id=SPIKY).slope_scale
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Move the particles by what the pressures of the last substep give."""
@@ -90,6 +90,6 @@ class Tensile(Effect):
         rows, neighbours, offsets = fluid.records
         p.launch(read_pressure, rows, fluid.members, self._corrections, count=fluid.count)
         scales = fluid.inverse2, self._scale
-        kernel = repel(fluid.model.smoothing.kernel)
+        kernel = repel(fluid.model.smoothing.kernel_id)
         p.launch(kernel, rows, self._corrections, neighbours, offsets, *scales, count=fluid.count)
         p.launch(move, rows, fluid.particles, count=fluid.count)

@@ -34,14 +34,14 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, function, kernel, real
 from shinari.errors import FluidWarning, warn
-from shinari.scene.fluid_material import KERNELS
+from shinari.scene.fluid_material import SMOOTHING_KERNELS
 from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
 from shinari.systems.fluid.wall_table import POINTS, PUSH, SHARE, wall_table
 
 if TYPE_CHECKING:
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
     from shinari.systems.fluid.system import Fluid
 
 ZERO, ONE, THREE, FOUR = np.float32(0.0), np.float32(1.0), np.float32(3.0), np.float32(4.0)
@@ -220,7 +220,9 @@ class Tension(Effect):
         self._scales.missing[0], self._scales.rounded[0] = MISSING / smoothing.spacing, ROUNDED / smoothing.spacing
         # a plane in this kernel, by the gradient that it has in that of the densities
         sizes = wall_table(smoothing)[PUSH, : POINTS // 2 : -1].astype(real)
-        shares = wall_table(replace(smoothing, kernel=KERNELS.index("poly6")))[SHARE, : POINTS // 2 : -1].astype(real)
+        shares = wall_table(replace(smoothing, kernel_id=SMOOTHING_KERNELS.index("poly6")))[
+            SHARE, : POINTS // 2 : -1
+        ].astype(real)
         self._shares = PlaneShares(real, size=sizes, share=shares)
         self._area = h * (1.0 - ATTRACTION) * volume * scale / lattice_area(smoothing)
         self._attraction = h * ATTRACTION / lattice_attraction(smoothing)

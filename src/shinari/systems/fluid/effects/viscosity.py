@@ -29,12 +29,12 @@ import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, convert, function, kernel, real
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
-from shinari.systems.fluid.kernels import weight
-from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, Parts, Solve, difference, part_of
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, Neighbours, Offsets, Solve, chunk_of, difference
+from shinari.systems.fluid.smoothing import weight
 
 if TYPE_CHECKING:
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
     from shinari.systems.fluid.system import Fluid
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
@@ -143,17 +143,17 @@ def weighed(w, a, b):
 
 
 @kernel(mixed=True)
-def begin_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve):
+def begin_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, chunk_sums: ChunkSums, solve: Solve):
     """From v' = v: the first residual, which is the first direction, and its square."""
     total = 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         u = residuals.product[i]
         r = -u[0], -u[1], -u[2]
         residuals.residual[i] = r
         packed.value[i] = r[0], r[1], r[2], packed.value[i, 3]
         total += np.float64(weighed(fluid.inverse_mass[i], r, r))
-    parts.sum[c, 0] = total
+    chunk_sums.sum[c, 0] = total
 
 
 @function
@@ -166,40 +166,46 @@ def total_of(parts, count):
 
 
 @kernel
-def begin_gradients(_, parts: Parts, solve: Solve, gradients: Gradients):
+def begin_gradients(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """How large a residual may stay."""
-    square = total_of(parts, solve.parts[0])
+    square = total_of(chunk_sums, solve.chunks[0])
     gradients.square[0], gradients.enough[0], gradients.iterations[0] = square, ACCURACY * ACCURACY * square, 0
     gradients.active[0] = 1 if square > gradients.enough[0] else 0
 
 
 @kernel(mixed=True)
-def multiply_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve):
+def multiply_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, chunk_sums: ChunkSums, solve: Solve):
     """1 + h M^-1 K times the direction, and its product with the direction."""
     total = 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         d, u = packed.value[i], residuals.product[i]
         u = u[0] + d[0], u[1] + d[1], u[2] + d[2]
         residuals.product[i] = u
         total += np.float64(weighed(fluid.inverse_mass[i], d, u))
-    parts.sum[c, 0] = total
+    chunk_sums.sum[c, 0] = total
 
 
 @kernel
-def find_step(_, parts: Parts, solve: Solve, gradients: Gradients):
+def find_step(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """How far to go along the direction."""
-    gradients.step[0] = gradients.square[0] / total_of(parts, solve.parts[0])
+    gradients.step[0] = gradients.square[0] / total_of(chunk_sums, solve.chunks[0])
     gradients.iterations[0] += 1
 
 
 @kernel(mixed=True)
 def advance_part(
-    c, fluid: FluidParticles, packed: Packed, residuals: Residuals, parts: Parts, solve: Solve, gradients: Gradients
+    c,
+    fluid: FluidParticles,
+    packed: Packed,
+    residuals: Residuals,
+    chunk_sums: ChunkSums,
+    solve: Solve,
+    gradients: Gradients,
 ):
     """Go along the direction; the square of the new residual."""
     total = 0.0
-    begin, end = part_of(c, solve.count[0])
+    begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
         v, d, u, r = fluid.v[i], packed.value[i], residuals.product[i], residuals.residual[i]
         s = convert(gradients.step[0], v[0])
@@ -207,13 +213,13 @@ def advance_part(
         r = r[0] - s * u[0], r[1] - s * u[1], r[2] - s * u[2]
         residuals.residual[i] = r
         total += np.float64(weighed(fluid.inverse_mass[i], r, r))
-    parts.sum[c, 0] = total
+    chunk_sums.sum[c, 0] = total
 
 
 @kernel
-def find_ratio(_, parts: Parts, solve: Solve, gradients: Gradients):
+def find_ratio(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """Whether the residual is small enough, and how much of the direction stays."""
-    square = total_of(parts, solve.parts[0])
+    square = total_of(chunk_sums, solve.chunks[0])
     gradients.ratio[0] = square / gradients.square[0]
     gradients.square[0] = square
     gradients.done[0] = 0 if square > gradients.enough[0] else 1
@@ -249,7 +255,7 @@ class Xsph(Effect):
         """Change the velocities."""
         rows, neighbours, offsets = fluid.records
         p.launch(pack, rows, self._table, self._packed, count=fluid.count)
-        kernel = smooth(fluid.model.smoothing.kernel)
+        kernel = smooth(fluid.model.smoothing.kernel_id)
         p.launch(kernel, rows, self._packed, neighbours, offsets, fluid.inverse2, count=fluid.count)
 
 
@@ -297,14 +303,14 @@ class Viscosity(Effect):
 
     def _record_gradients(self, p: Program, fluid: "Fluid") -> None:
         """Conjugate gradients for (1 + h M^-1 K) v' = v in the inner product of the masses, from v' = v."""
-        solve, gradients, count = fluid.solve, self._gradients, (fluid.solve.parts, 0)
-        records = fluid.rows, self._packed, self._residuals, fluid.parts, solve
+        solve, gradients, count = fluid.solve, self._gradients, (fluid.solve.chunks, 0)
+        records = fluid.rows, self._packed, self._residuals, fluid.chunk_sums, solve
         p.launch(begin_part, *records, count=count, grain=1)
-        p.serial(begin_gradients, fluid.parts, solve, gradients)
+        p.serial(begin_gradients, fluid.chunk_sums, solve, gradients)
         with p.when((gradients.active, 0)), p.repeat(MOST_ITERATIONS, until=(gradients.done, 0)):
             self._record_product(p, fluid)
             p.launch(multiply_part, *records, count=count, grain=1)
-            p.serial(find_step, fluid.parts, solve, gradients)
+            p.serial(find_step, fluid.chunk_sums, solve, gradients)
             p.launch(advance_part, *records, gradients, count=count, grain=1)
-            p.serial(find_ratio, fluid.parts, solve, gradients)
+            p.serial(find_ratio, fluid.chunk_sums, solve, gradients)
             p.launch(turn_direction, self._packed, self._residuals, gradients, count=fluid.count)

@@ -17,12 +17,12 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
-from shinari.systems.fluid.kernels import slope
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
+from shinari.systems.fluid.smoothing import slope
 
 if TYPE_CHECKING:
-    from shinari.systems.fluid.kernels import Smoothing
     from shinari.systems.fluid.model import FluidModel
+    from shinari.systems.fluid.smoothing import Smoothing
     from shinari.systems.fluid.system import Fluid
 
 ZERO = np.float32(0.0)
@@ -83,7 +83,7 @@ def confine(smoothing: int) -> Kernel:
 def first_moment(smoothing: "Smoothing") -> float:
     """What the gradient of a linear field comes out as, over what it is: -sum x . grad W / d on the lattice."""
     r2 = (smoothing.lattice() ** 2).sum(axis=1)
-    total = sum(r * float(slope.py_func(smoothing.kernel, r / smoothing.support**2)) for r in r2[r2 > 0.0])
+    total = sum(r * float(slope.py_func(smoothing.kernel_id, r / smoothing.support**2)) for r in r2[r2 > 0.0])
     return -smoothing.slope_scale * total / smoothing.dimensions
 
 
@@ -101,6 +101,6 @@ class Vorticity(Effect):
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the velocities."""
         rows, neighbours, offsets = fluid.records
-        number, lists = fluid.model.smoothing.kernel, (neighbours, offsets, fluid.inverse2)
+        number, lists = fluid.model.smoothing.kernel_id, (neighbours, offsets, fluid.inverse2)
         p.launch(find_curl(number), rows, self._curls, *lists, self._moment, count=fluid.count)
         p.launch(confine(number), rows, self._curls, self._table, *lists, count=fluid.count)

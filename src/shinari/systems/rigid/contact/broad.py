@@ -10,14 +10,14 @@ Each shape searches the tree for shapes of larger numbers. So the pairs are coun
 import numpy as np
 
 from shinari.collision.broad.pairs import Keys, contains
-from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Program, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Boxes, Bvh, Leaves, Nodes, Places, boxes_overlap
 from shinari.geometry.ordering import hilbert_order
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, turn
+from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import (
@@ -98,7 +98,7 @@ def set_box(
     pose, low, high, x = poses.pose[g], collision_shapes.low[g], collision_shapes.high[g], frames.x0[f]
     middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
     s = sub(high, middle)
-    c = turn(pose, middle)
+    c = rotate_vector(pose, middle)
     wide = motion.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
     spin, radius = motion.spin[f], collision_shapes.radius[g]
     for i in range(3):
@@ -141,7 +141,7 @@ def set_wall(e, walls: Walls, collision_shapes: CollisionShapeArrays, frames: Fr
         poses.pose[walls.collision_shape[e]],
         walls.local[e],
     )
-    n = turn(pose, (local[0], local[1], local[2]))
+    n = rotate_vector(pose, (local[0], local[1], local[2]))
     walls.normal[e], walls.height[e] = n, local[3] + dot(n, origin(pose))
     v, w = frames.v[f], frames.w[f]
     walls.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (w[0] != ZERO or w[1] != ZERO or w[2] != ZERO)

@@ -78,7 +78,7 @@ def speed_bound(frames, radius, f, fall):
 
 
 @steady
-def turned_by(q, turn):
+def chord_between(q, turn):
     """Turn from one quaternion to another, as the length of the chord for a radius of one."""
     plus = minus = ZERO * q[0]
     a, b, c, d = q[0] + turn[0], q[1] + turn[1], q[2] + turn[2], q[3] + turn[3]
@@ -100,7 +100,7 @@ def check_margin(f, frames: Frames, motion: Motion, fall: float, h: float):
         h: Substep [s].
     """
     travelled = norm(sub(frames.x0[f], motion.place[f]))
-    travelled += turned_by(frames.q0[f], motion.turn[f]) * motion.radius[f]
+    travelled += chord_between(frames.q0[f], motion.turn[f]) * motion.radius[f]
     travelled += TWO * h * speed_bound(frames, motion.radius[f], f, fall)
     motion.away[f] = not (travelled <= motion.margin[f])
     motion.velocity[f] = frames.v[f]
@@ -176,7 +176,7 @@ def check_path(f, frames: Frames, motion: Motion):
     square, along = dot(d, d), dot(e, d)
     t = min(max(along / square, 0.0), 1.0) if square > ZERO else 0.0
     away = norm(sub(e, scale(d, t)))
-    away += max(turned_by(frames.q[f], motion.turn[f]) * motion.radius[f] - motion.spin[f], 0.0)
+    away += max(chord_between(frames.q[f], motion.turn[f]) * motion.radius[f] - motion.spin[f], 0.0)
     motion.off_now[f] = away > max(motion.margin[f], MOST * motion.size[f])
 
 

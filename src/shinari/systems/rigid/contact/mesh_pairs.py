@@ -4,7 +4,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.field_points import POOL, mesh_points
 from shinari.collision.narrow.fields import BodyFields
-from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import choose
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY

@@ -14,14 +14,14 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
-from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
 from shinari.collision.narrow.rows import Rows, mirror
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, turn, turn_back
+from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.shapes.box import BOX
@@ -114,10 +114,10 @@ def kind_of_pair(one, other):
 @steady
 def multiplied(pose, local):
     """Pose in the world of what has a local pose in a frame."""
-    x = turn(pose, (local[0], local[3], local[6]))
-    y = turn(pose, (local[1], local[4], local[7]))
-    z = turn(pose, (local[2], local[5], local[8]))
-    p = add(turn(pose, (local[9], local[10], local[11])), origin(pose))
+    x = rotate_vector(pose, (local[0], local[3], local[6]))
+    y = rotate_vector(pose, (local[1], local[4], local[7]))
+    z = rotate_vector(pose, (local[2], local[5], local[8]))
+    p = add(rotate_vector(pose, (local[9], local[10], local[11])), origin(pose))
     return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2], p[0], p[1], p[2]
 
 
@@ -149,7 +149,7 @@ def reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h):
 @steady
 def place_of(f, e, poses, frames):
     """Where frame f is in the axes of frame e, and how it is turned against it."""
-    at = turn_back(poses.pose[e], sub(origin(poses.pose[f]), origin(poses.pose[e])))
+    at = rotate_vector_back(poses.pose[e], sub(origin(poses.pose[f]), origin(poses.pose[e])))
     against = multiply(conjugate(frames.q0[e]), frames.q0[f])
     return at[0], at[1], at[2], against[0], against[1], against[2], against[3]
 
@@ -185,17 +185,17 @@ def carry_along(p, f, e, poses, slots, k):
     """
     pose_f, pose_e = poses.pose[f], poses.pose[e]
     side = slots[p, k, SIDE] > ZERO
-    n = turn(poses.pose[f if side else e], vector_of(slots, p, k, NORMAL))
+    n = rotate_vector(poses.pose[f if side else e], vector_of(slots, p, k, NORMAL))
     radii = slots[p, k, RADIUS_A] + slots[p, k, RADIUS_B]
     xf, xe = origin(pose_f), origin(pose_e)
-    a = add(turn(pose_f, vector_of(slots, p, k, CORE_A)), xf)
-    b = add(turn(pose_e, vector_of(slots, p, k, CORE_B)), xe)
+    a = add(rotate_vector(pose_f, vector_of(slots, p, k, CORE_A)), xf)
+    b = add(rotate_vector(pose_e, vector_of(slots, p, k, CORE_B)), xe)
     height = dot(n, sub(a, b))
     a_now = add(b, scale(n, height)) if side else a
     b_now = b if side else sub(a, scale(n, height))
     slots[p, k, GAP] = height - radii
-    put_vector(slots, p, k, NOW_A, turn_back(pose_f, sub(a_now, xf)))
-    put_vector(slots, p, k, NOW_B, turn_back(pose_e, sub(b_now, xe)))
+    put_vector(slots, p, k, NOW_A, rotate_vector_back(pose_f, sub(a_now, xf)))
+    put_vector(slots, p, k, NOW_B, rotate_vector_back(pose_e, sub(b_now, xe)))
     put_vector(slots, p, k, NOW_NORMAL, n)
 
 
@@ -204,11 +204,11 @@ def keep(p, k, f, e, poses, slots, rows, i):
     """Write row i of what was found as slot k of pair p."""
     pose_f, pose_e = poses.pose[f], poses.pose[e]
     n = (rows[i, 8], rows[i, 9], rows[i, 10])
-    core_a = turn_back(pose_f, sub((rows[i, 0], rows[i, 1], rows[i, 2]), origin(pose_f)))
-    core_b = turn_back(pose_e, sub((rows[i, 4], rows[i, 5], rows[i, 6]), origin(pose_e)))
+    core_a = rotate_vector_back(pose_f, sub((rows[i, 0], rows[i, 1], rows[i, 2]), origin(pose_f)))
+    core_b = rotate_vector_back(pose_e, sub((rows[i, 4], rows[i, 5], rows[i, 6]), origin(pose_e)))
     put_vector(slots, p, k, CORE_A, core_a)
     put_vector(slots, p, k, CORE_B, core_b)
-    put_vector(slots, p, k, NORMAL, turn_back(poses.pose[f if rows[i, 13] > ZERO else e], n))
+    put_vector(slots, p, k, NORMAL, rotate_vector_back(poses.pose[f if rows[i, 13] > ZERO else e], n))
     slots[p, k, RADIUS_A], slots[p, k, RADIUS_B], slots[p, k, SIDE] = rows[i, 3], rows[i, 7], rows[i, 13]
     slots[p, k, GAP], slots[p, k, FEATURE] = rows[i, 11], rows[i, 12]
     put_vector(slots, p, k, NOW_A, core_a)

@@ -11,7 +11,7 @@ import numpy as np
 from shinari.collision.broad.pairs import first_from
 from shinari.collision.law import combined_surface
 from shinari.collision.narrow.features import features_of
-from shinari.collision.narrow.poses import Poses
+from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady

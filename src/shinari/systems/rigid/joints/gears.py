@@ -29,7 +29,7 @@ from shinari.systems.rigid.joints.table import (
 )
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.line_search import SETTLED, SOLVED
-from shinari.systems.rigid.motion import turn_between
+from shinari.systems.rigid.motion import rotation_vector_between
 
 
 @steady
@@ -38,13 +38,16 @@ def mesh(j, joints, angle, frames):
     a, b = joints.codes[j, FIRST], joints.codes[j, SECOND]
     ua, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_A, frames.q[a]))
     ub, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_B, frames.q[b]))
-    turn_a, turn_b = turn_between(frames.q0[a], frames.q[a]), turn_between(frames.q0[b], frames.q[b])
+    turn_a, turn_b = (
+        rotation_vector_between(frames.q0[a], frames.q[a]),
+        rotation_vector_between(frames.q0[b], frames.q[b]),
+    )
     return angle + dot(ua, turn_a) - joints.numbers[j, REST] * dot(ub, turn_b), ua, ub
 
 
 @steady
 def write_jacobian_row(g, jacobian_rows, joints, values, frames, h):
-    """Write the bar of a gear, where the bodies are now."""
+    """Write the Jacobian row of a gear, where the bodies are now."""
     j = jacobian_rows.joint[g]
     c, ua, ub = mesh(j, joints, values.angles[j], frames)
     ratio = joints.numbers[j, REST]
@@ -67,7 +70,7 @@ def evaluate_gear(
     first_jacobian: np.int64,
     h: np.float64,
 ):
-    """Write the bar of a gear, where the bodies are now."""
+    """Write the Jacobian row of a gear, where the bodies are now."""
     j = jacobian_rows.joint[g]
     elements.frames[first_jacobian + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
     write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
@@ -85,7 +88,7 @@ def evaluate_gear_again(
     first_jacobian: np.int64,
     h: np.float64,
 ):
-    """Write the bar of a gear whose component is not solved, where the bodies are now."""
+    """Write the Jacobian row of a gear whose component is not solved, where the bodies are now."""
     home = elements.component[first_jacobian + g]
     if home >= 0 and components.unfinished[home] != SOLVED:
         jacobian_rows.old_jacobian[g] = jacobian_rows.jacobian[g]

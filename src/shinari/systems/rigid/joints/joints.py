@@ -82,7 +82,7 @@ class Joints:
     """Joints bound to the arrays of a simulation.
 
     Joint j is element j, so that the elements' first rows are those of joints; gears, whose elements do nothing, are
-    the bars, whose elements come next.
+    the Jacobian rows, whose elements come next.
 
     Args:
         table: The joints.
@@ -112,7 +112,7 @@ class Joints:
         return float(self.values.work.sum())
 
     def jacobian_rows(self) -> JacobianRows:
-        """The bars that they write."""
+        """The Jacobian rows that they write."""
         jacobian_rows = JacobianRows.zeros(len(self.table.gears))
         jacobian_rows.joint[...] = self.table.gears
         return jacobian_rows
@@ -124,7 +124,7 @@ class Joints:
     def record_evaluate(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
     ) -> None:
-        """Write elements and bars where the bodies are now."""
+        """Write elements and Jacobian rows where the bodies are now."""
         records = self.data, self.values, elements, frames
         p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
         p.launch(evaluate_gear, jacobian_rows, *records, len(self), h, count=len(jacobian_rows), grain=64)

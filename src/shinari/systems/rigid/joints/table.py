@@ -82,7 +82,7 @@ class JointTable(NamedTuple):
         codes: Frames a and b, kind, flags and kind of motor, (J, 5) int64.
         numbers: See the columns above, (J, NUMBERS).
         strengths: Largest force [N] and moment [N m], (J, 2).
-        gears: Which joints are gears, (G,) int64: those are bars, all others are elements.
+        gears: Which joints are gears, (G,) int64: those are Jacobian rows, all others are elements.
     """
 
     codes: np.ndarray

@@ -12,18 +12,17 @@ from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.colliders.records import Colliders, Contacts, Items, Poses
 from shinari.systems.colliders.records import Counts as ListCounts
-from shinari.systems.coupling.lump_impact_records import (
-    Bodies,
+from shinari.systems.particle_contact.records import Control, RowBalls, SortedBalls
+from shinari.systems.particle_contact.records import Rows as PairRows
+from shinari.systems.shape_matching.impact_records import (
     Changes,
+    ContactParticles,
     Counts,
     ImpactRows,
     PairStarts,
-    Points,
+    RigidLumps,
     Starts,
 )
-from shinari.systems.particle_contact.records import Bodies as PairBodies
-from shinari.systems.particle_contact.records import Control, RowBodies
-from shinari.systems.particle_contact.records import Rows as PairRows
 from shinari.systems.shape_matching.kernels import NONE, ONE, THIN, ZERO, away, double
 from shinari.systems.shape_matching.records import LumpChunks, Lumps, Matched
 from shinari.systems.shape_matching.spin import inertia_of, moments_of
@@ -32,7 +31,7 @@ SWEEPS = 30
 
 
 @kernel(fastmath=STEADY)
-def sum_body(k, chunks: LumpChunks, lumps: Lumps, matched: Matched, particles: Particles):
+def sum_rigid_lump(k, chunks: LumpChunks, lumps: Lumps, matched: Matched, particles: Particles):
     """Sums over a piece of a rigid lump: mass, m r, m r r^T, m v, m r cross v, with r from the origin."""
     lump = chunks.lump[k]
     if not lumps.rigid[lump]:
@@ -54,12 +53,12 @@ def sum_body(k, chunks: LumpChunks, lumps: Lumps, matched: Matched, particles: P
 
 
 @kernel(fastmath=STEADY)
-def find_body(
+def find_rigid_lump(
     g,
     chunks: LumpChunks,
     lumps: Lumps,
     particles: Particles,
-    bodies: Bodies,
+    rigid_lumps: RigidLumps,
     kick_x: np.float64,
     kick_y: np.float64,
     kick_z: np.float64,
@@ -76,20 +75,26 @@ def find_body(
     least = THIN * (square[0] + square[1] + square[2]) + THIN * THIN * mass
     diagonal, off = inertia_of(square, product, least)
     turn, _ = solve_symmetric(diagonal, off, sub(spin, scale(cross(c, v), mass)))
-    bodies.centre[g] = add(double(particles.x[lumps.origin[g]]), c)
-    bodies.velocity[g], bodies.spin[g] = add(v, (kick_x, kick_y, kick_z)), turn
-    bodies.mass[g], bodies.diagonal[g], bodies.off[g] = mass, diagonal, off
+    rigid_lumps.centre[g] = add(double(particles.x[lumps.origin[g]]), c)
+    rigid_lumps.velocity[g], rigid_lumps.spin[g] = add(v, (kick_x, kick_y, kick_z)), turn
+    rigid_lumps.mass[g], rigid_lumps.diagonal[g], rigid_lumps.off[g] = mass, diagonal, off
 
 
 @kernel(fastmath=STEADY)
 def count_collider_impacts(
-    _, items: Items, contacts: Contacts, listed: ListCounts, points: Points, starts: Starts, counts: Counts
+    _,
+    items: Items,
+    contacts: Contacts,
+    listed: ListCounts,
+    contact_particles: ContactParticles,
+    starts: Starts,
+    counts: Counts,
 ):
     """Count the contacts with colliders that push each rigid lump; find where those of each start."""
     for g in range(len(starts)):
         starts.at[g] = 0
     for n in range(listed.items[0]):
-        lump = points.lump[items.item[n]]
+        lump = contact_particles.lump[items.item[n]]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
                 if contacts.normal_correction[m] > 0.0:
@@ -105,12 +110,18 @@ def count_collider_impacts(
 
 @kernel(fastmath=STEADY)
 def list_collider_impacts(
-    _, items: Items, contacts: Contacts, listed: ListCounts, points: Points, starts: Starts, rows: ImpactRows
+    _,
+    items: Items,
+    contacts: Contacts,
+    listed: ListCounts,
+    contact_particles: ContactParticles,
+    starts: Starts,
+    rows: ImpactRows,
 ):
     """List the contacts with colliders that push rigid lumps, lump after lump."""
     for n in range(listed.items[0]):
         particle = np.int64(items.item[n])
-        lump = points.lump[particle]
+        lump = contact_particles.lump[particle]
         if lump >= 0:
             for m in range(items.first[n], items.end[n]):
                 if contacts.normal_correction[m] > 0.0:
@@ -138,10 +149,10 @@ def clear_impulse(m, started: PairStarts, zero: real):
 
 
 @steady
-def particles_of(m, row_bodies, bodies):
+def particles_of(m, row_balls, balls):
     """The particles of a row."""
-    i, j = row_bodies.points[m]
-    return np.int64(bodies.particle[i]), np.int64(bodies.particle[j])
+    i, j = row_balls.points[m]
+    return np.int64(balls.particle[i]), np.int64(balls.particle[j])
 
 
 @steady
@@ -153,14 +164,14 @@ def has_impulse(m, i, j, pairs, started, points):
 
 @kernel(fastmath=STEADY)
 def count_pair_impacts(
-    _, row_bodies: RowBodies, bodies: PairBodies, pairs: PairRows, started: PairStarts, control: Control,
-    points: Points, counts: Counts,
+    _, row_balls: RowBalls, balls: SortedBalls, pairs: PairRows, started: PairStarts, control: Control,
+    contact_particles: ContactParticles, counts: Counts,
 ):  # fmt: skip
     """Count the contacts of two rigid lumps that push."""
     total = 0
     for m in range(control.rows[0]):
-        i, j = particles_of(m, row_bodies, bodies)
-        if has_impulse(m, i, j, pairs, started, points):
+        i, j = particles_of(m, row_balls, balls)
+        if has_impulse(m, i, j, pairs, started, contact_particles):
             total += 1
     counts.pairs[0] = total
     counts.all[0] = total + counts.colliders[0]
@@ -168,15 +179,19 @@ def count_pair_impacts(
 
 @kernel(fastmath=STEADY)
 def list_pair_impacts(
-    _, row_bodies: RowBodies, bodies: PairBodies, pairs: PairRows, started: PairStarts, control: Control,
-    points: Points, counts: Counts, rows: ImpactRows,
+    _, row_balls: RowBalls, balls: SortedBalls, pairs: PairRows, started: PairStarts, control: Control,
+    contact_particles: ContactParticles, counts: Counts, rows: ImpactRows,
 ):  # fmt: skip
     """List the contacts of two rigid lumps that push, after those with colliders."""
     k = counts.colliders[0]
     for m in range(control.rows[0]):
-        i, j = particles_of(m, row_bodies, bodies)
-        if has_impulse(m, i, j, pairs, started, points):
-            rows.lumps[k], rows.particles[k], rows.contact[k] = (points.lump[i], points.lump[j]), (i, j), m
+        i, j = particles_of(m, row_balls, balls)
+        if has_impulse(m, i, j, pairs, started, contact_particles):
+            rows.lumps[k], rows.particles[k], rows.contact[k] = (
+                (contact_particles.lump[i], contact_particles.lump[j]),
+                (i, j),
+                m,
+            )
             k += 1
 
 
@@ -185,9 +200,9 @@ def prepare_collider_impact(
     k,
     rows: ImpactRows,
     contacts: Contacts,
-    before: Bodies,
-    now: Bodies,
-    points: Points,
+    before: RigidLumps,
+    now: RigidLumps,
+    contact_particles: ContactParticles,
     particles: Particles,
     colliders: Colliders,
     poses: Poses,
@@ -197,8 +212,8 @@ def prepare_collider_impact(
     """Write what a contact with a collider asks for."""
     g, i, m = rows.lumps[k, 0], rows.particles[k, 0], rows.contact[k]
     collider = np.int64(contacts.solid[m])
-    law, x = combined_surface(points.law[i], colliders.surface[collider]), particles.x[i]
-    here, pose = (x[0], x[1], x[2]), np.int64(particles.group[i]) * len(colliders) + collider
+    law, x = combined_surface(contact_particles.law[i], colliders.surface[collider]), particles.x[i]
+    here, pose = (x[0], x[1], x[2]), np.int64(particles.origin_index[i]) * len(colliders) + collider
     carried = scale(sub(here, to_world(poses.before[pose], to_local(poses.after[pose], here))), ONE / h)
     n = double(contacts.normal[m])
     speed = dot(n, sub(velocity_at(before, g, away(here, before.centre[g])), carried))
@@ -217,9 +232,9 @@ def prepare_pair_impact(
     counts: Counts,
     pairs: PairRows,
     started: PairStarts,
-    before: Bodies,
-    now: Bodies,
-    points: Points,
+    before: RigidLumps,
+    now: RigidLumps,
+    contact_particles: ContactParticles,
     particles: Particles,
     slow: np.float64,
 ):
@@ -229,15 +244,15 @@ def prepare_pair_impact(
     i, j = rows.particles[k]
     m = rows.contact[k]
     n = double(pairs.normal[m])
-    here = add(double(particles.x[i]), scale(n, -np.float64(points.radius[i])))
-    there = add(double(particles.x[j]), scale(n, np.float64(points.radius[j])))
+    here = add(double(particles.x[i]), scale(n, -np.float64(contact_particles.radius[i])))
+    there = add(double(particles.x[j]), scale(n, np.float64(contact_particles.radius[j])))
     first = velocity_at(before, g, away(here, before.centre[g]))
     speed = dot(n, sub(first, velocity_at(before, other, away(there, before.centre[other]))))
     pushed = sub(pairs.impulse[m], started.impulse[m])
     push = dot(n, pushed)
     arm, far = away(here, now.centre[g]), away(there, now.centre[other])
     rows.normal[k], rows.arm[k], rows.far[k], rows.carried[k] = n, arm, far, NONE
-    law = combined_surface(points.law[i], points.law[j])
+    law = combined_surface(contact_particles.law[i], contact_particles.law[j])
     rows.speed[k] = max(separation_speed(law[2], speed, slow), speed)
     rows.normal_impulse[k], rows.friction_impulse[k] = push, sub(pushed, scale(n, push))
     rows.friction[k] = law[0], law[1]
@@ -248,9 +263,9 @@ def prepare_pair_impact(
 
 
 @steady
-def velocity_at(bodies, g, r):
+def velocity_at(rigid_lumps, g, r):
     """Velocity of a body at an arm from its centre."""
-    return add(bodies.velocity[g], cross(bodies.spin[g], r))
+    return add(rigid_lumps.velocity[g], cross(rigid_lumps.spin[g], r))
 
 
 @steady
@@ -275,7 +290,7 @@ def changed_velocity(g, r, now, changes):
 
 
 @kernel(fastmath=STEADY)
-def sweep_impacts(_, rows: ImpactRows, now: Bodies, changes: Changes, counts: Counts):
+def sweep_impacts(_, rows: ImpactRows, now: RigidLumps, changes: Changes, counts: Counts):
     """Find the changes of the velocities of the bodies by sweeps over all contacts."""
     for g in range(len(changes)):
         changes.velocity[g], changes.spin[g] = NONE, NONE
@@ -351,8 +366,8 @@ def write_pair_impulse(at, rows: ImpactRows, counts: Counts, pairs: PairRows, st
 
 
 @kernel(fastmath=STEADY)
-def apply_change(p, matched: Matched, bodies: Bodies, changes: Changes, particles: Particles):
+def apply_change(p, matched: Matched, rigid_lumps: RigidLumps, changes: Changes, particles: Particles):
     """Change the velocity of a particle by the rigid change of its lump."""
     i, g = matched.particle[p], matched.lump[p]
-    change = velocity_at(changes, g, away(particles.x[i], bodies.centre[g]))
+    change = velocity_at(changes, g, away(particles.x[i], rigid_lumps.centre[g]))
     particles.v[i] = add(particles.v[i], change)

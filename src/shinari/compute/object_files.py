@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shinari.compute import bounds, files
+from shinari.compute import bounds, cached_files
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
@@ -61,7 +61,7 @@ def processor() -> str:
 
 def folder() -> Path:
     """Folder of the object files of this user."""
-    return files.cache_folder("objects")
+    return cached_files.cache_folder("objects")
 
 
 def read(symbol: str) -> tuple[bytes, Path] | None:
@@ -70,14 +70,14 @@ def read(symbol: str) -> tuple[bytes, Path] | None:
         return _unwritten[symbol], Path()
     for place in (folder(), SHIPPED):
         path = place / f"{symbol}.o"
-        if (data := files.read_verified(path)) is not None:
+        if (data := cached_files.read_verified(path)) is not None:
             return data, path
     return None
 
 
 def write(symbol: str, data: bytes) -> None:
     """Keep the object code of a symbol; on a full or read-only disk for this process only."""
-    if not files.write_verified(folder() / f"{symbol}.o", data):
+    if not cached_files.write_verified(folder() / f"{symbol}.o", data):
         _unwritten[symbol] = data
 
 

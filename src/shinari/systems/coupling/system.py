@@ -12,7 +12,7 @@ from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.model.model import Model
-from shinari.model.particles import Groups, Particles
+from shinari.model.particles import Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
@@ -21,7 +21,7 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
-    BLOCK,
+    CHUNK,
     begin_detection,
     check_body_shapes,
     check_particle,
@@ -40,20 +40,20 @@ from shinari.systems.coupling.detection import (
     sum_squares,
 )
 from shinari.systems.coupling.records import (
+    BodySweeps,
     Boxes,
     Candidates,
+    ContactParticles,
     Contacts,
     Counts,
     Gravity,
     Items,
-    Margins,
     Passes,
     Progress,
     Sums,
-    Turns,
     body_shape_table,
 )
-from shinari.systems.coupling.response import begin_turn, end_turn
+from shinari.systems.coupling.response import begin_body_sweep, end_body_sweep
 from shinari.systems.coupling.sweeps import (
     apply_stored_multipliers,
     check_convergence,
@@ -130,7 +130,7 @@ class BodyParticles(System):
         state: State,
         settings: Settings,
         particles: Particles,
-        groups: Groups,
+        origins: Origins,
         frames: Frames,
         held: np.ndarray | None = None,
     ) -> None:
@@ -142,7 +142,7 @@ class BodyParticles(System):
             state: Its state.
             settings: Settings.
             particles: The particles.
-            groups: Their groups.
+            origins: Origins that positions are relative to.
             frames: The frames; the first ones are the bodies.
             held: Particles in solver order and bodies that they are attached to, (H, 2): they never touch.
         """
@@ -150,18 +150,18 @@ class BodyParticles(System):
         real, count = model.real, model.particle_count
         self._body_shapes = body_shapes = body_shapes_of(scene.bodies)
         self._table, self._fields = body_shape_table(body_shapes), body_fields(tuple(body_shapes.fields))
-        self._particles, self._groups = particles, groups
-        self._margins: Margins = Margins.zeros(count, real)
-        self._margins.radius[...], self._margins.object[...] = model.radii, model.owners
-        self._margins.surface[...] = model.surfaces[model.owners]
-        self._turns: Turns = Turns.zeros(len(frames), np.float64)
+        self._particles, self._origins = particles, origins
+        self._contact_particles: ContactParticles = ContactParticles.zeros(count, real)
+        self._contact_particles.radius[...], self._contact_particles.object[...] = model.radii, model.owners
+        self._contact_particles.surface[...] = model.surfaces[model.owners]
+        self._body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)
         self._progress: Progress = Progress.zeros(1, np.float64)
-        self._sums = Sums.zeros(-(-count // BLOCK), np.float64)
+        self._sums = Sums.zeros(-(-count // CHUNK), np.float64)
         names = [body.name for body in scene.bodies]
         owners = [names[b] for b in body_shapes.frames]
-        passes = [(min(g.name, n), max(g.name, n)) in scene.ignored for g in scene.groups for n in owners]
+        passes = [(min(g.name, n), max(g.name, n)) in scene.ignored for g in scene.particle_objects for n in owners]
         self._passes = Passes(np.float64, passes=np.array(passes, bool))
-        self._boxes, self._candidates = Boxes.zeros(len(scene.groups), np.float64), Candidates.zeros(0)
+        self._boxes, self._candidates = Boxes.zeros(len(scene.particle_objects), np.float64), Candidates.zeros(0)
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))
         self._weight = float(np.linalg.norm(model.gravity))
         self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
@@ -189,20 +189,20 @@ class BodyParticles(System):
         progress.stale[0], progress.factor[0], progress.detections[0], progress.fresh[0] = 1, AHEAD, 0, 1
         for each in self._lists:
             each.counts.contacts[0] = 0
-        self._margins.active[...] = True
-        self._margins.active[self._model.absent(self._state)] = False
+        self._contact_particles.active[...] = True
+        self._contact_particles.active[self._model.inactive(self._state)] = False
 
     def record_detect(self, p: Program) -> None:
         """Record what a substep begins with: the velocities at its start."""
-        p.launch(note_velocity, self._margins, self._particles, count=len(self._particles))
-        p.launch(note_motion, self._frames, self._turns, count=len(self._frames))
+        p.launch(note_velocity, self._contact_particles, self._particles, count=len(self._particles))
+        p.launch(note_motion, self._frames, self._body_sweeps, count=len(self._frames))
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Record that all particles and elements are kept out of all bodies."""
         progress, h = self._progress, self._settings.substep
         self._record_measure(p)
         p.serial(check_body_shapes, self._table, progress)
-        p.launch(check_particle, self._margins, self._particles, progress, h, count=len(self._particles))
+        p.launch(check_particle, self._contact_particles, self._particles, progress, h, count=len(self._particles))
         with p.when((progress.stale, 0)):
             self._record_search(p)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
@@ -210,7 +210,12 @@ class BodyParticles(System):
             for each in self._lists:
                 with self._sweep(p, each):
                     p.serial(
-                        apply_stored_multipliers, *self._arguments(each), self._table, self._frames, self._turns, h
+                        apply_stored_multipliers,
+                        *self._arguments(each),
+                        self._table,
+                        self._frames,
+                        self._body_sweeps,
+                        h,
                     )
             self._record_measure(p)
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
@@ -226,45 +231,50 @@ class BodyParticles(System):
     def record_restitution(self, p: Program) -> None:
         """Record restitution, and that nothing approaches."""
         for each in self._lists:
-            p.serial(bounce_items, *self._arguments(each), self._table, self._frames, self._turns, self._gravity,
+            p.serial(bounce_items, *self._arguments(each), self._table, self._frames, self._body_sweeps, self._gravity,
                      self._settings.substep)  # fmt: skip
 
     def _arguments(self, each: ContactList) -> tuple:
-        return each.counts, each.contacts, each.items, self._margins, self._particles, self._groups
+        return each.counts, each.contacts, each.items, self._contact_particles, self._particles, self._origins
 
     def _record_measure(self, p: Program) -> None:
-        p.launch(measure_body_shape, self._table, self._frames, self._turns, count=len(self._table))
+        p.launch(measure_body_shape, self._table, self._frames, self._body_sweeps, count=len(self._table))
 
     @contextmanager
     def _sweep(self, p: Program, each: ContactList) -> Iterator[None]:
         """Record a sweep over the contacts of a list if it has any."""
-        frames, turns = self._frames, self._turns
+        frames, body_sweeps = self._frames, self._body_sweeps
         with p.when((each.counts.contacts, 0)):
-            p.launch(begin_turn, frames, turns, count=len(frames))
+            p.launch(begin_body_sweep, frames, body_sweeps, count=len(frames))
             yield
-            p.launch(end_turn, frames, turns, self._settings.substep, count=len(frames))
+            p.launch(end_body_sweep, frames, body_sweeps, self._settings.substep, count=len(frames))
 
     def _record_projection(self, p: Program, each: ContactList) -> None:
         meshes = len(self._fields) > 0
         kernel = for_kinds((project_particles if each.whole else project_elements)(meshes), self._table.kind)
         with self._sweep(p, each):
-            arguments = *self._arguments(each), self._table, self._fields, self._frames, self._turns
+            arguments = *self._arguments(each), self._table, self._fields, self._frames, self._body_sweeps
             p.serial(kernel, self._progress, *arguments)
         with p.when((each.counts.contacts, 0)):
             self._record_measure(p)
 
     def _record_search(self, p: Program) -> None:
         """Record that the pieces near particles and elements are listed; what has pushed in the step is kept."""
-        margins, particles, body_shapes, frames = self._margins, self._particles, self._table, self._frames
+        contact_particles, particles, body_shapes, frames = (
+            self._contact_particles,
+            self._particles,
+            self._table,
+            self._frames,
+        )
         progress, settings, count = self._progress, self._settings, len(self._particles)
         dt, h = settings.dt, settings.substep
-        p.launch(set_reference, frames, self._turns, count=len(frames))
+        p.launch(set_reference, frames, self._body_sweeps, count=len(frames))
         self._record_measure(p)
         p.launch(sum_squares, particles, self._sums, count=len(self._sums), grain=4)
         p.serial(begin_detection, progress, self._sums, count, self._weight * dt)
-        p.launch(set_margin, margins, particles, progress, dt, h, count=count)
+        p.launch(set_margin, contact_particles, particles, progress, dt, h, count=count)
         p.launch(set_shape_margin, body_shapes, frames, progress, dt, count=len(body_shapes))
-        p.serial(set_boxes, self._boxes, margins, particles, self._groups)
+        p.serial(set_boxes, self._boxes, contact_particles, particles, self._origins)
         lists = self._boxes, self._passes, body_shapes, self._candidates
         p.serial(count_candidates, *lists, progress)
         p.require(self._candidates, (progress.candidates, 0))
@@ -274,7 +284,7 @@ class BodyParticles(System):
             p.copy((counts.contacts, 0), (counts.old, 0))
             p.require(each.old, (counts.old, 0))
             p.launch(keep_contact, each.contacts, each.old, count=(counts.old, 0))
-            p.launch(measure_item, each.items, margins, particles, self._groups, count=len(each.items))
+            p.launch(measure_item, each.items, contact_particles, particles, self._origins, count=len(each.items))
             arguments = (each.offsets, each.items, self._boxes, self._candidates, each.held, body_shapes, frames,
                          each.contacts, each.old, counts)  # fmt: skip
             p.launch(count_item, *arguments, count=len(each.items))

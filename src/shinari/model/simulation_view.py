@@ -39,6 +39,6 @@ class Running(Protocol):
         """Threads to use."""
         ...
 
-    def bound(self, kind: type[S]) -> S:
+    def system(self, kind: type[S]) -> S:
         """The system of a class; there must be one."""
         ...

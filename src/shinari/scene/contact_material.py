@@ -1,4 +1,4 @@
-"""Contact properties of surfaces."""
+"""Contact properties: friction, restitution and compliance of an object or a collider."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from shinari.errors import SceneError
 
 
 @dataclass(frozen=True)
-class Surface:
+class ContactMaterial:
     """Contact properties of an object or of a collider.
 
     Where two of them meet, the geometric mean of the coefficients of friction acts (the other's alone where one is
@@ -34,7 +34,9 @@ class Surface:
         return sliding, sticking, self.restitution, self.compliance
 
 
-def checked_surface(label: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any) -> Surface:
+def checked_contact_material(
+    label: str, friction: Any, static_friction: Any, restitution: Any, compliance: Any
+) -> ContactMaterial:
     """A surface from the values of a user.
 
     Raises:
@@ -50,4 +52,4 @@ def checked_surface(label: str, friction: Any, static_friction: Any, restitution
             )
     restitution = check.number(label, "restitution", restitution, least=0.0, most=1.0)
     compliance = check.number(label, "contact_compliance", compliance, least=0.0)
-    return Surface(friction, static_friction, restitution, compliance)
+    return ContactMaterial(friction, static_friction, restitution, compliance)

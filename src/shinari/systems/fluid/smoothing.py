@@ -32,17 +32,17 @@ _INTEGRALS = {
 
 
 @function
-def weight(kernel, q2):
+def weight(kernel_id, q2):
     """Kernel at q^2 = r^2 / support^2, without its scale; 0 from q = 1 on.
 
     The cubic spline is 6 (q^3 - q^2) + 1 up to q = 1/2 and 2 (1 - q)^3 beyond.
     """
-    if kernel == POLY6:
+    if kernel_id == POLY6:
         rest = max(ONE - q2, ZERO)
         return rest * rest * rest
     q = np.sqrt(q2)
     left = max(ONE - q, ZERO)
-    if kernel == SPIKY:
+    if kernel_id == SPIKY:
         return left * left * left
     near = max(HALF - q, ZERO)
     # one expression for both pieces: the inner one differs by a cubic that vanishes at 1/2 with two derivatives
@@ -50,14 +50,14 @@ def weight(kernel, q2):
 
 
 @function
-def slope(kernel, q2):
+def slope(kernel_id, q2):
     """(dW/dq) / q of the kernel that gives gradients, without its scale; 0 from q = 1 on.
 
     Times the vector between two points in multiples of the support it is the gradient. Spiky: -3 (1 - q)^2 / q.
     """
     q = np.sqrt(max(q2, TINY * TINY))
     left = max(ONE - q, ZERO)
-    if kernel != SPLINE:
+    if kernel_id != SPLINE:
         return f32(-3.0) * left * left / q
     near = max(HALF - q, ZERO)
     return (f32(24.0) * near * near - SIX * left * left) / q
@@ -68,13 +68,13 @@ class Smoothing:
     """Kernel, support and spacing of the fluids of a scene.
 
     Attributes:
-        kernel: Number of the kernel, see `KERNELS`.
+        kernel_id: Number of the kernel, see `SMOOTHING_KERNELS`.
         dimensions: 2 or 3.
         spacing: Distance of the particles at rest [m].
         support: Distance at which the kernels end [m].
     """
 
-    kernel: int
+    kernel_id: int
     dimensions: int
     spacing: float
     support: float
@@ -104,7 +104,7 @@ class Smoothing:
         """Relative growth of the density sum of the lattice by that of the density; 1 for a perfect sum."""
         points = self.lattice()
         q2 = (points**2).sum(axis=1) / self.support**2
-        weights = sum(-float(slope.py_func(self.kernel, q)) * q for q in q2[q2 > 0.0])
+        weights = sum(-float(slope.py_func(self.kernel_id, q)) * q for q in q2[q2 > 0.0])
         own = self.slope_scale * self.support**2
         return weights * own / self.dimensions
 
@@ -112,7 +112,7 @@ class Smoothing:
         """Factor of the density kernel (0) or of the gradient kernel (1) that makes its integral 1 [1/m^d]."""
         poly6, spiky, spline = _INTEGRALS[self.dimensions]
         integrals = {SPIKY: (spiky, spiky), SPLINE: (spline, spline), POLY6: (poly6, spiky)}
-        return 1.0 / (integrals[self.kernel][which] * self.support**self.dimensions)
+        return 1.0 / (integrals[self.kernel_id][which] * self.support**self.dimensions)
 
     def lattice(self) -> np.ndarray:
         """Points of the lattice within the support, the middle one included [m], (K, 3)."""
@@ -127,6 +127,6 @@ class Smoothing:
         points = self.lattice()
         q2 = (points**2).sum(axis=1) / self.support**2
         others = q2 > 0.0
-        total = sum(float(weight.py_func(self.kernel, q)) for q in q2)
-        slopes = np.array([float(slope.py_func(self.kernel, q)) for q in q2[others]])
+        total = sum(float(weight.py_func(self.kernel_id, q)) for q in q2)
+        slopes = np.array([float(slope.py_func(self.kernel_id, q)) for q in q2[others]])
         return total, float((slopes**2 * (points[others] ** 2).sum(axis=1)).sum())

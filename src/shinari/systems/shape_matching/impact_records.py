@@ -5,7 +5,7 @@ import numpy as np
 from shinari.compute import Field, Record, real
 
 
-class Bodies(Record):
+class RigidLumps(Record):
     """Rigid lumps as bodies, L rows: the rigid motion that has their momenta."""
 
     centre = Field(np.float64, 3, unit="m")
@@ -23,7 +23,7 @@ class Changes(Record):
     spin = Field(np.float64, 3, unit="rad/s")
 
 
-class Points(Record):
+class ContactParticles(Record):
     """Particles as contacts see them, N rows."""
 
     lump = Field(np.int64, doc="rigid lump, or -1")

@@ -22,35 +22,35 @@ from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.model.particles import Particles
 from shinari.model.system import System
-from shinari.model.system_model import Binding, SystemModel
+from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.colliders.system import ColliderContacts
-from shinari.systems.coupling.lump_impact_kernels import (
+from shinari.systems.particle_contact.system import Pairs
+from shinari.systems.shape_matching.impact_kernels import (
     apply_change,
     clear_impulse,
     compare_detections,
     count_collider_impacts,
     count_pair_impacts,
-    find_body,
+    find_rigid_lump,
     keep_impulse,
     list_collider_impacts,
     list_pair_impacts,
     prepare_collider_impact,
     prepare_pair_impact,
-    sum_body,
+    sum_rigid_lump,
     sweep_impacts,
     write_collider_impulse,
     write_pair_impulse,
 )
-from shinari.systems.coupling.lump_impact_records import (
-    Bodies,
+from shinari.systems.shape_matching.impact_records import (
     Changes,
+    ContactParticles,
     Counts,
     ImpactRows,
     PairStarts,
-    Points,
+    RigidLumps,
     Starts,
 )
-from shinari.systems.particle_contact.system import Pairs
 from shinari.systems.shape_matching.system import GRAIN, PIECES, ShapeMatchingSystem
 
 if TYPE_CHECKING:
@@ -58,18 +58,18 @@ if TYPE_CHECKING:
     from shinari.model.settings import Settings
 
 
-class ImpactModel(SystemModel):
+class LumpImpactModel(SystemModel):
     """Impacts of rigid lumps in all contacts of particles."""
 
     rebound = True
 
-    def bind(self, work: Binding) -> "list[LumpImpacts]":
+    def bind(self, bound: BoundSystems) -> "list[LumpImpacts]":
         """The impacts of a simulation."""
-        lumps = [lumps for lumps in work.all_bound(ShapeMatchingSystem) if lumps.lumps.rigid.any()]
-        if not lumps or not any(system.solves_contacts for system in work.all_bound(System)):
+        lumps = [lumps for lumps in bound.all_bound(ShapeMatchingSystem) if lumps.lumps.rigid.any()]
+        if not lumps or not any(system.solves_contacts for system in bound.all_bound(System)):
             return []
-        solids, pairs = work.find(ColliderContacts), work.find(Pairs)
-        return [LumpImpacts(each, work.model, work.settings, work.particles, solids, pairs) for each in lumps]
+        solids, pairs = bound.find(ColliderContacts), bound.find(Pairs)
+        return [LumpImpacts(each, bound.model, bound.settings, bound.particles, solids, pairs) for each in lumps]
 
 
 class LumpImpacts(System):
@@ -91,8 +91,8 @@ class LumpImpacts(System):
         real, count = model.real, len(matching.lumps)
         self._h, self._kick = settings.substep, settings.substep * model.gravity
         self._slow = slow_approach(model.gravity, settings.substep)
-        self._before, self._now, self._changes = Bodies.zeros(count), Bodies.zeros(count), Changes.zeros(count)
-        self._points = Points(
+        self._before, self._now, self._changes = RigidLumps.zeros(count), RigidLumps.zeros(count), Changes.zeros(count)
+        self._points = ContactParticles(
             real,
             lump=_rigid_lumps(matching, model.particle_count),
             radius=model.radii,
@@ -104,7 +104,7 @@ class LumpImpacts(System):
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: the motion of the lumps, with the gravity of the substep, and the impulses so far."""
-        self._record_bodies(p, self._before, self._kick)
+        self._record_rigid_lumps(p, self._before, self._kick)
         if self._pairs is not None:
             control, rows = self._pairs.control, (self._pairs.control.rows, 0)
             p.copy(rows, (self._counts.rows, 0))
@@ -124,7 +124,7 @@ class LumpImpacts(System):
             self._record_pair_count(p)
         with p.when((self._counts.all, 0)):
             p.require(self._rows, (self._counts.all, 0))
-            self._record_bodies(p, self._now, np.zeros(3))
+            self._record_rigid_lumps(p, self._now, np.zeros(3))
             if self._solids is not None:
                 self._record_colliders(p)
             if self._pairs is not None:
@@ -140,7 +140,7 @@ class LumpImpacts(System):
         with p.when((counts.others, 0)):
             p.require(self._started, (control.rows, 0))
             p.launch(clear_impulse, self._started, 0.0, count=(control.rows, 0))
-        records = found.row_bodies, found.bodies, found.rows, self._started, control
+        records = found.row_balls, found.balls, found.rows, self._started, control
         p.serial(count_pair_impacts, *records, self._points, counts)
 
     def _record_colliders(self, p: Program) -> None:
@@ -158,7 +158,7 @@ class LumpImpacts(System):
         """List the pairs of lumps, and write what they ask for."""
         assert self._pairs is not None
         found, rows, counts, points = self._pairs.detection, self._rows, self._counts, self._points
-        records = found.row_bodies, found.bodies, found.rows, self._started, self._pairs.control
+        records = found.row_balls, found.balls, found.rows, self._started, self._pairs.control
         p.serial(list_pair_impacts, *records, points, counts, rows)
         bodies = self._before, self._now, points, self._particles
         p.launch(
@@ -178,11 +178,11 @@ class LumpImpacts(System):
             apply_change, matched, self._now, self._changes, self._particles, count=len(matched), grain=GRAIN
         )  # fmt: skip
 
-    def _record_bodies(self, p: Program, bodies: Bodies, kick: np.ndarray) -> None:
+    def _record_rigid_lumps(self, p: Program, bodies: RigidLumps, kick: np.ndarray) -> None:
         """Find the motion of the lumps, with a change of velocity on top."""
         m = self._matching
-        p.launch(sum_body, m.chunks, m.lumps, m.matched, self._particles, count=len(m.chunks), grain=PIECES)
-        p.launch(find_body, m.chunks, m.lumps, self._particles, bodies, *kick, count=len(m.lumps), grain=GRAIN)
+        p.launch(sum_rigid_lump, m.chunks, m.lumps, m.matched, self._particles, count=len(m.chunks), grain=PIECES)
+        p.launch(find_rigid_lump, m.chunks, m.lumps, self._particles, bodies, *kick, count=len(m.lumps), grain=GRAIN)
 
     def contact_impulses(self) -> ContactImpulses:
         """None that are not those of the colliders."""

@@ -9,7 +9,7 @@ from shinari.compute import Program
 from shinari.compute.kernels import CompileError
 from shinari.errors import SceneError
 from shinari.model.model import Model
-from shinari.model.particles import Clock, Groups, Particles, UserState
+from shinari.model.particles import Clock, Origins, Particles, UserState
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
@@ -24,7 +24,7 @@ RecordStep = Callable[[Program, Sequence[System], Clock, Settings], None]
 T = TypeVar("T")
 
 
-class SystemList:
+class BoundSystems:
     """The systems of one simulation.
 
     Attributes:
@@ -34,7 +34,7 @@ class SystemList:
         settings: The settings.
         grabs: What is grabbed.
         particles: The particles.
-        groups: Their groups.
+        origins: Origins that positions are relative to.
         clock: Where the step is.
         systems: Systems that take part, in the order in which a step goes through them.
     """
@@ -43,26 +43,26 @@ class SystemList:
         real = model.real
         self.scene, self.model, self.state, self.settings, self.grabs = scene, model, state, settings, grabs
         predicted = np.zeros((model.particle_count, 3), real)
-        self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, group=model.groups)
-        self.groups, self.clock = Groups(real, origin=state.origins), Clock.zeros(1, real)
+        self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
+        self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
         user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
-        motion = ParticleMotion(model, settings, user, self.particles, self.groups)
-        self._bound: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
+        motion = ParticleMotion(model, settings, user, self.particles, self.origins)
+        self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
         for each in model.systems:
-            self._bound.append((each, each.bind(self)))
+            self._by_model.append((each, each.bind(self)))
         self._read = Program()
         motion.record_read(self._read)
         self._connect()
 
     def all_bound(self, kind: type[T]) -> list[T]:
         """The systems of a kind that are bound so far, whether they take part or not."""
-        return [system for _, systems in self._bound for system in systems if isinstance(system, kind)]
+        return [system for _, systems in self._by_model for system in systems if isinstance(system, kind)]
 
     def find(self, kind: type[T]) -> T | None:
         """The system of a kind, or None."""
         return next(iter(self.all_bound(kind)), None)
 
-    def bound(self, kind: type[T]) -> T:
+    def get(self, kind: type[T]) -> T:
         """The system of a kind, which there is."""
         return self.all_bound(kind)[0]
 
@@ -93,12 +93,12 @@ class SystemList:
         if any(released):
             for system in systems:
                 system.follow_release()
-            for k, (model, _) in enumerate(self._bound):
+            for k, (model, _) in enumerate(self._by_model):
                 if model is not None and model.rebound:
-                    self._bound[k] = model, ()
-            for k, (model, _) in enumerate(self._bound):
+                    self._by_model[k] = model, ()
+            for k, (model, _) in enumerate(self._by_model):
                 if model is not None and model.rebound:
-                    self._bound[k] = model, model.bind(self)
+                    self._by_model[k] = model, model.bind(self)
             self._connect()
         elif self._active() != self.systems:
             self.arrange()
