@@ -27,7 +27,7 @@ def require_memory(size: int, what: str) -> None:
 
     Args:
         size: How much [bytes].
-        what: Object and list for the message: `"rigid bodies: contacts: 12000 pairs that may touch"`.
+        what: Object and list for the message: `"rigid bodies: contacts: 12000 candidate pairs"`.
 
     Raises:
         MemoryLimitError: It is more than most of what is available.

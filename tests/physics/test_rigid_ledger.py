@@ -8,13 +8,15 @@ from shinari.compute import kernel
 from shinari.maths.quaternion import conjugate, multiply, normalised
 from shinari.maths.vec3 import cross, scale, sub
 from shinari.systems.rigid import system as bodies
-from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.motion import momentum_of, spin_of
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.integration import momentum_of, spin_of
 from shinari.verify.ledger import run_checks
 
 
 @kernel
-def linearised(i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64):
+def linearised(
+    i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):
     """The prediction of Mueller et al. 2020, algorithm 2: an explicit gyroscopic term and a straight turn."""
     q = frames.q[i]
     w = frames.w[i]
@@ -29,7 +31,7 @@ def linearised(i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float
 
 
 @kernel
-def straight(i, frames: Frames, motions: Motions, h: np.float64, decay: np.float64):
+def straight(i, frames: Frames, solver_frames: SolverFrames, h: np.float64, decay: np.float64):
     """The velocity update of the same algorithm."""
     turn = multiply(frames.q[i], conjugate(frames.q0[i]))
     frames.w[i] = scale((turn[1], turn[2], turn[3]), 2.0 / h if turn[0] >= 0.0 else -2.0 / h)

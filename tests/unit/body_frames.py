@@ -6,7 +6,7 @@ from shinari.compute import Program
 from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import as_frame
+from shinari.systems.rigid.integration import as_frame
 
 DT, H, WEIGHT = 1.0 / 60.0, 1.0 / 600.0, 9.81
 

@@ -7,9 +7,9 @@ from shinari.compute import Program
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.integration import as_frame
 from shinari.systems.rigid.joints.joints import Joints, start_joints
 from shinari.systems.rigid.joints.table import joints_of
-from shinari.systems.rigid.motion import as_frame
 
 
 def cross_matrix(r):
@@ -138,9 +138,9 @@ class World:
             motion = np.zeros(len(force))
             motion[chosen] = np.linalg.solve(k[np.ix_(chosen, chosen)], force[chosen])
             for e in range(len(self.scene.joints)):
-                self.elements.motion[e] = self.jacobian(e) @ motion
+                self.elements.displacement[e] = self.jacobian(e) @ motion
             for g in range(len(self.jacobian_rows.force)):
-                self.jacobian_rows.motion[g] = self.bar_row(g) @ motion
+                self.jacobian_rows.displacement[g] = self.bar_row(g) @ motion
             for i in self.free:
                 self.move(i, motion[6 * i : 6 * i + 6])
                 moved[i] += motion[6 * i : 6 * i + 6]

@@ -237,9 +237,9 @@ def test_recalled_forces_are_carried():
     contacts, frames = contacts_of(scene)
     n = contacts.table.count
     contacts.table.force[:n] = np.random.default_rng(1).normal(size=(n, 3))
-    keys, rows = contacts.carried()
+    keys, rows = contacts.warm_start()
     other = Contacts(collision_shapes_of(scene), frames, DT, H, WEIGHT)
-    other.recall(keys[::2], rows[::2])
+    other.set_warm_start(keys[::2], rows[::2])
     other.begin()
     other.find(1)
     np.testing.assert_array_equal(other.table.key[:n], keys)
@@ -300,11 +300,11 @@ def test_carried_points_are_close_to_new_ones(seed):
     contacts, _ = contacts_of(scene, frames)
     frames.v[:count] = 0.02 * rng.normal(size=(count, 3))
     frames.w[:count] = 0.02 * rng.normal(size=(count, 3))
-    carried = 0
+    warm_start = 0
     for _ in range(10):
         drift(frames, H)
         contacts.find(1)
-        carried += int((~contacts.pairs.changed[: contacts.pair_count]).sum())
+        warm_start += int((~contacts.pairs.changed[: contacts.pair_count]).sum())
         fresh, _ = contacts_of(scene, frames)
         table, other = contacts.table, fresh.table
         # corners of equal faces may be those of the one or the other: points are compared by place
@@ -320,7 +320,7 @@ def test_carried_points_are_close_to_new_ones(seed):
         # opposite points stay opposite: the force of a point has no moment of its own
         on_a, on_b, gaps = places(table, frames)
         np.testing.assert_allclose(on_a - on_b, gaps[:, None] * table.normal[: table.count], atol=1e-12)
-    assert carried > 100
+    assert warm_start > 100
 
 
 def test_what_turns_is_found_anew():

@@ -8,7 +8,7 @@ from shinari.compute import Program
 from shinari.solver.step import record_step
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
-from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import LIGHT, Graph, roots_of
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.newton import choose_solver
@@ -32,20 +32,28 @@ class System:
 
     def __init__(self, seed, solver="direct"):
         rng = self.rng = np.random.default_rng(seed)
-        self.frames, self.motions = Frames.zeros(FRAMES), Motions.zeros(FRAMES)
+        self.frames, self.solver_frames = Frames.zeros(FRAMES), SolverFrames.zeros(FRAMES)
         self.free = np.arange(FRAMES) % 7 != 0
         self.frames.inverse_mass[self.free] = rng.uniform(0.5, 2.0, self.free.sum())
         self.frames.moments[...] = rng.uniform(0.1, 1.0, (FRAMES, 1))
-        self.motions.moved[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
+        self.solver_frames.displacement[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
         self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
-        self.graph = Graph(self.frames, self.motions, self.counts, self.flags, solver)
-        self.flags.fresh[0] = 1
+        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, solver)
+        self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
         self.solve = Program()
-        records = self.graph, self.elements, self.jacobian_rows, self.frames, self.motions, self.counts, self.flags
-        DirectSolver(*records, 0).record_motions(self.solve, self.values, H)
+        records = (
+            self.graph,
+            self.elements,
+            self.jacobian_rows,
+            self.frames,
+            self.solver_frames,
+            self.counts,
+            self.flags,
+        )
+        DirectSolver(*records, 0).record_displacements(self.solve, self.values, H)
 
     def set_elements(self, pairs):
         el, count = self.elements, len(pairs)
@@ -64,7 +72,7 @@ class System:
     def run(self, threads=1):
         self.arrange.run(threads)
         components = self.graph.components
-        components.unfinished[...] = components.ordered
+        components.solution[...] = components.ordered
         self.solve.run(threads)
 
     def dense(self):
@@ -75,7 +83,7 @@ class System:
             mass = np.diag(np.append(np.full(3, 1.0 / f.inverse_mass[i]), f.moments[i])) / H**2
             at = slice(6 * i, 6 * i + 6)
             matrix[at, at] += mass
-            force[at] -= mass @ self.motions.moved[i]
+            force[at] -= mass @ self.solver_frames.displacement[i]
         for e, (a, b) in enumerate(el.frames):
             row = np.zeros((6, size))
             for i, r, sign in ((a, el.arms[e, :3], 1.0), (b, el.arms[e, 3:], -1.0)):
@@ -94,13 +102,13 @@ class System:
 
     def check(self):
         motion, relative = self.dense()
-        node = self.motions.node
+        node = self.solver_frames.node
         used = np.unique(self.elements.frames)
         used = used[self.free[used]]
         assert (np.flatnonzero(node >= 0) == used).all()
         scale = np.abs(motion).max()
         np.testing.assert_allclose(self.graph.nodes.vector[node[used]], motion[used], rtol=0, atol=1e-8 * scale)
-        np.testing.assert_allclose(self.elements.motion, relative, rtol=0, atol=1e-8 * scale)
+        np.testing.assert_allclose(self.elements.displacement, relative, rtol=0, atol=1e-8 * scale)
 
 
 def random_pairs(rng, count):
@@ -125,16 +133,16 @@ def test_a_graph_that_grows_in_a_step_serves_all_elements(seed):
     for part in (pairs[:20], pairs[10:30], pairs[20:25], pairs[:60], pairs[40:50]):
         system.set_elements(part)
         system.run()
-        node = system.motions.node
+        node = system.solver_frames.node
         motion, relative = system.dense()
         used = np.unique(part)
         used = used[system.free[used]]
         scale = np.abs(motion).max()
         np.testing.assert_allclose(system.graph.nodes.vector[node[used]], motion[used], rtol=0, atol=1e-8 * scale)
-        np.testing.assert_allclose(system.elements.motion, relative, rtol=0, atol=1e-8 * scale)
+        np.testing.assert_allclose(system.elements.displacement, relative, rtol=0, atol=1e-8 * scale)
     edges = system.counts.edges[0]
     # a new step forgets what it has no element for
-    system.flags.fresh[0] = 1
+    system.flags.first_of_step[0] = 1
     system.set_elements(pairs[40:50])
     system.run()
     assert system.counts.edges[0] == 10 < edges
@@ -148,7 +156,7 @@ def test_bits_do_not_depend_on_threads_nor_on_the_steps_before():
     state = first.rng.bit_generator.state
     second.set_elements(pairs[30:60])
     second.run(2)
-    second.flags.fresh[0], second.rng.bit_generator.state = 1, state
+    second.flags.first_of_step[0], second.rng.bit_generator.state = 1, state
     for system, threads in ((first, 1), (second, 2)):
         system.set_elements(pairs)
         system.run(threads)
@@ -157,7 +165,7 @@ def test_bits_do_not_depend_on_threads_nor_on_the_steps_before():
         np.testing.assert_array_equal(
             getattr(first.graph.nodes, name)[:count], getattr(second.graph.nodes, name)[:count]
         )
-    np.testing.assert_array_equal(first.elements.motion, second.elements.motion)
+    np.testing.assert_array_equal(first.elements.displacement, second.elements.displacement)
 
 
 def test_components_are_numbered_by_their_least_frames():
@@ -214,9 +222,9 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system = System(0, solver)
     system.set_elements(np.array([(i, j) for i in range(1, 30) for j in range(i)]))
     system.arrange.run()
-    system.motions.start_v[9, 0] = speed
+    system.solver_frames.start_v[9, 0] = speed
     p = Program()
-    records = system.graph.components, system.graph.nodes, system.motions, system.flags
+    records = system.graph.components, system.graph.nodes, system.solver_frames, system.flags
     p.launch(choose_solver, *records, system.graph.light, 0.1, count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
@@ -248,5 +256,5 @@ def test_kernels_are_those_that_a_scene_can_need():
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])
 def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
     cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
-    graph = Graph(Frames.zeros(n), Motions.zeros(n), Counts.zeros(1), Flags.zeros(1), "auto")
+    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), "auto")
     assert graph.may_sweep == (cost > LIGHT * n)

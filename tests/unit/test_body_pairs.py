@@ -9,7 +9,7 @@ from body_frames import Contacts, H, contacts_of, drift, frames_of, listed_pairs
 import shinari as sn
 from shinari.systems.rigid import system as bodies
 from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
-from shinari.systems.rigid.contact.margins import MOST, SLACK
+from shinari.systems.rigid.contact.margins import SLACK, TIGHT
 
 SPACING = 1.05
 SHAPES = [
@@ -51,7 +51,7 @@ def most_pairs(relative_speed):
 
     A cube has a margin of MOST at most, and a path; the sweep of a box of side s is at most s^3 + sqrt(3) s^2 L.
     """
-    side = 2.0 * (1.0 + 2.0 * MOST) + 4.0 * float(SLACK)
+    side = 2.0 * (1.0 + 2.0 * TIGHT) + 4.0 * float(SLACK)
     volume = side**3 + math.sqrt(3.0) * side**2 * relative_speed * H
     # a lattice has at most so many points in a volume, a cell at each side more than on average
     return 0.5 * (volume ** (1 / 3) / SPACING + 1.0) ** 3
@@ -184,7 +184,7 @@ def test_margins_do_not_depend_on_how_often_they_were_left():
 def test_what_is_known_of_a_pair_outlasts_a_detection():
     """A detection in the midst of a step, for one that moved away, keeps what is known of the others."""
     contacts, frames = contacts_of(lattice(3, together(1.0)))
-    names, pairs = ("valid", "count", "mask", "margin", "place"), listed_pairs(contacts).copy()
+    names, pairs = ("valid", "count", "mask", "margin", "found_pose"), listed_pairs(contacts).copy()
     before = {name: getattr(contacts.pairs, name)[: len(pairs)].copy() for name in names}
     keys = contacts.table.key[: contacts.table.count].copy()
     assert before["valid"].any()

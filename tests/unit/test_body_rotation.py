@@ -5,8 +5,8 @@ import pytest
 
 from shinari.compute import Program
 from shinari.maths.quaternion import rotate_back
-from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.motion import derive_velocities, logarithm, predict_body, rotation_by, start_substep
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.integration import derive_velocities, logarithm, predict_body, rotation_by, start_substep
 from shinari.systems.rigid.progress import Flags
 
 H = 1 / 1200
@@ -18,10 +18,10 @@ def spinning(moments, turn, rng):
     axis, q = rng.normal(size=3), rng.normal(size=4)
     frames.inverse_mass[0], frames.moments[0] = 1.0, moments
     frames.q[0], frames.w[0] = q / np.linalg.norm(q), turn / H * axis / np.linalg.norm(axis)
-    p, motions = Program(), Motions.zeros(1)
-    p.launch(start_substep, frames, motions, Flags.zeros(1), count=1)
-    p.launch(predict_body, frames, motions, 0.0, 0.0, 0.0, H, count=1)
-    p.launch(derive_velocities, frames, motions, H, 1.0, count=1)
+    p, solver_frames = Program(), SolverFrames.zeros(1)
+    p.launch(start_substep, frames, solver_frames, Flags.zeros(1), count=1)
+    p.launch(predict_body, frames, solver_frames, 0.0, 0.0, 0.0, H, count=1)
+    p.launch(derive_velocities, frames, solver_frames, H, 1.0, count=1)
     return frames, p
 
 

@@ -9,7 +9,7 @@ from joint_reference import World, exponential, two_bodies
 import shinari as sn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.systems.rigid.joints.loops import warn_of_loops
-from shinari.systems.rigid.joints.table import STIFF
+from shinari.systems.rigid.joints.table import JOINT_STIFFNESS
 
 KINDS = {
     "fixed": 6,
@@ -160,7 +160,7 @@ def test_stays_together(kind):
         worst = max(worst, error.max())
     # C = t / k: moments up to the weight of 2.7 kg at 2 m, twice that in motion, and k = STIFF I / (2 h^2), I = 0.09
     acceleration = 2.0 * 2.7 * 9.81 * 2.0 / (0.5 * 0.09)
-    assert worst < acceleration * world.h**2 / STIFF
+    assert worst < acceleration * world.h**2 / JOINT_STIFFNESS
 
 
 def test_weight_is_read():

@@ -1,1 +1,1 @@
-"""Detection of contacts between shapes and points, and the law of contact; it knows no scene and no model."""
+"""Detection of contacts between shapes and points, and the law of contact; independent of scenes and models."""

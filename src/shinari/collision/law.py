@@ -45,6 +45,8 @@ SLOW_SUBSTEPS = 2.0
 GRIP = 1e-3
 # Slip [m/s] above which the coefficient of sliding bounds the friction of a regularised contact in a substep.
 SLIPS = 1e-4
+# Columns of the law of a contact, and of a surface.
+SLIDING_FRICTION, STATIC_FRICTION, RESTITUTION, COMPLIANCE, ROLLING, TORSION = range(6)
 # States of a regularised contact.
 APART, STICKING, SLIDING = 0, 1, 2
 
@@ -63,10 +65,10 @@ def combined(first, second):
 def combined_surface(first, second):
     """Friction, static friction, restitution and compliance of two surfaces, each given by the same four numbers."""
     return (
-        combined(first[0], second[0]),
-        combined(first[1], second[1]),
-        max(first[2], second[2]),
-        first[3] + second[3],
+        combined(first[SLIDING_FRICTION], second[SLIDING_FRICTION]),
+        combined(first[STATIC_FRICTION], second[STATIC_FRICTION]),
+        max(first[RESTITUTION], second[RESTITUTION]),
+        first[COMPLIANCE] + second[COMPLIANCE],
     )
 
 
@@ -84,7 +86,7 @@ def normal_response(depth, fresh, old, scaled_compliance, mobility, least):
         scaled_compliance: Compliance / h^2 [1/kg].
         mobility: Sum of the inverse masses along the normal [1/kg].
         least: Least change of a contact without compliance: 0, or -old where a sweep may take back the impulse with
-            which the substep began. A contact that begins with none would take back what another sweep needs.
+            which the substep began. A contact that begins with none would cancel the impulses of other sweeps.
     """
     soft = scaled_compliance > ZERO
     wanted = depth - scaled_compliance * old if soft else fresh
@@ -123,21 +125,21 @@ def friction_share(size, sliding, sticking):
 def friction(wanted, push, law):
     """Tangential correction by friction.
 
-    A detector that adds up friction over iterations passes on what it has so far with its small part along a normal
-    that has turned since: to take that back would draw a point into the surface.
+    A detector that accumulates friction over iterations includes its small part along a normal that has rotated since:
+    without it a point would be drawn into the surface.
 
     Args:
         wanted: Tangential correction that leaves no slip.
         push: Correction along the normal, in the same unit.
         law: Friction and static friction first.
     """
-    return scale(wanted, friction_share(norm(wanted), law[0] * push, law[1] * push))
+    return scale(wanted, friction_share(norm(wanted), law[SLIDING_FRICTION] * push, law[STATIC_FRICTION] * push))
 
 
 @steady
 def friction_coefficient(slip, law):
     """Coefficient for a substep that begins with a relative tangential velocity."""
-    return law[0] if dot(slip, slip) > SLIPS * SLIPS else law[1]
+    return law[SLIDING_FRICTION] if dot(slip, slip) > SLIPS * SLIPS else law[STATIC_FRICTION]
 
 
 @steady
@@ -227,5 +229,5 @@ def recoil(n, gap, start, now, law, gravity, slow, h):
     kick = HALF * pull * h
     approach = dot(n, start) - kick
     speed = np.sqrt(max(approach * approach + TWO * pull * gap, ZERO))
-    change = rebound(law[2], -speed if approach < ZERO else ZERO * speed, dot(n, now) - kick, slow)
+    change = rebound(law[RESTITUTION], -speed if approach < ZERO else ZERO * speed, dot(n, now) - kick, slow)
     return sub(scale(n, change), friction(tangential(now, n), change, law))

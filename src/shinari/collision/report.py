@@ -1,4 +1,4 @@
-"""Contacts that pushed in the last step, as all systems tell them."""
+"""Contacts of the last step with a force, from all systems."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ContactImpulses:
-    """Contacts that pushed in the last step, and how much.
+    """Contacts of the last step with a force, and their impulses.
 
     A contact lies between a point of the first object, the mean of up to four particles by positive weights that sum to
     one, and a point of the second, by negative weights that sum to minus one; or a collider or a body.
@@ -17,7 +17,7 @@ class ContactImpulses:
         weights: Their weights, (K, 4).
         colliders: Index of the collider, (K,) int64, bodies counted on from there; -1 where the second object has
             particles.
-        normals: Unit vectors from the second to the first at the last touch, (K, 3).
+        normals: Unit vectors from the second to the first at the last contact, (K, 3).
         impulses: Sum over the step of the impulses on the first [N s], (K, 3) float64.
     """
 
@@ -36,7 +36,7 @@ class ContactImpulses:
 
     @staticmethod
     def joined(parts: "list[ContactImpulses]") -> "ContactImpulses":
-        """The contacts of several families, or of several lists of one."""
+        """The contacts of several lists."""
         if not parts:
             return ContactImpulses.none()
         return ContactImpulses(
@@ -46,12 +46,12 @@ class ContactImpulses:
 
 @dataclass(frozen=True)
 class Contacts:
-    """Contacts that pushed in the last step.
+    """Contacts of the last step with a force.
 
     Attributes:
-        positions: Where the surface of the first object touches [m], (K, 3).
+        positions: Contact points on the surface of the first object [m], (K, 3).
         normals: Unit vectors from the second to the first, (K, 3).
-        forces: Mean forces over the step on the first, with friction [N], (K, 3); the second feels the opposite.
+        forces: Mean forces over the step on the first, with friction [N], (K, 3); the opposite acts on the second.
         first: Names of the first objects, (K,).
         second: Names of the second objects, (K,): objects, colliders or bodies.
         particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were

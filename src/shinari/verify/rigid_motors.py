@@ -8,7 +8,7 @@ import numpy as np
 from shinari.api.scene import Scene
 from shinari.scene.motors import Servo, VelocityMotor
 from shinari.shapes.box import Box
-from shinari.systems.rigid.joints.table import STIFF
+from shinari.systems.rigid.joints.table import JOINT_STIFFNESS
 from shinari.verify.ledger import Measurement, at_least, check, equal
 from shinari.verify.rigid_scenes import ONE, axes, place, single, spin, turn, velocity, weightless
 
@@ -132,6 +132,6 @@ def reaction(_: str) -> Iterator[Measurement]:
                 theory="an axis that turns by w h in a substep")  # fmt: skip
     size = math.sqrt(2.0 * sim.energy().kinetic * 28.0)
     yield equal("momentum over sqrt(2 E m)", 0.0, float(np.linalg.norm(sim.momentum())) / size,
-                absolute=STIFF * 2.0**-53,
+                absolute=JOINT_STIFFNESS * 2.0**-53,
                 theory="rounding of a solve with rows so much stiffer than inertia")  # fmt: skip
     yield at_least("energy [J]", 1.0, sim.energy().kinetic, theory="it turns")

@@ -1,1 +1,1 @@
-"""Broad phase: which points and boxes are near each other; it knows nothing of contacts."""
+"""Broad phase: which points and boxes are near each other; independent of contacts."""

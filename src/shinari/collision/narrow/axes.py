@@ -19,7 +19,7 @@ def best_axis(shapes, poses, a, b, offset, enough, tolerance):
         a: First shape.
         b: Second shape.
         offset: Origin of a minus origin of b [m].
-        enough: A gap between the cores above it is enough to know [m].
+        enough: Gap between the cores above which the search ends [m].
         tolerance: A later direction has to be better than an earlier one by this length [m].
 
     Returns:

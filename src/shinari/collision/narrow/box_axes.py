@@ -83,7 +83,7 @@ def box_axis(ha, pose_a, hb, pose_b, offset, margin, tolerance):
         hb: Half sizes of b [m].
         pose_b: Pose of b.
         offset: Origin of a minus origin of b, world axes [m].
-        margin: A gap above it is enough to know.
+        margin: Gap above which the search ends [m].
         tolerance: Length by which an axis has to be better than one that is preferred to it [m].
 
     Returns:

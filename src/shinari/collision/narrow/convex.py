@@ -26,9 +26,9 @@ class Shapes(Record, ragged=True):
         unit="m",
         doc="its numbers; of a mesh the number of its field, then zeros",
     )
-    radius = Field(np.float64, unit="m", doc="what the core is thickened by")
+    radius = Field(np.float64, unit="m", doc="radius around the core")
     extent = Field(np.float64, unit="m", doc="half its largest length, about: a measure for tolerances")
-    corners = Field(np.int64, doc="corners that are looked up in the field of a mesh")
+    corners = Field(np.int64, doc="corners that are evaluated in the field of a mesh")
     axes = Field(np.int64, doc="normals of its own that are tried as the direction of a contact")
     flat = Field(np.bool_, doc="whether all its faces are flat, so that its points can be carried along")
     angular = Field(np.bool_, doc="whether it has no round places, so that points on a mesh stay where they are")

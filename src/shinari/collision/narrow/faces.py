@@ -1,4 +1,4 @@
-"""The face, line or point of a shape that looks in a direction, projected along it; see `shapes.kernels.projection`."""
+"""The face, line or point of a shape that faces a direction, projected along it; see `shapes.kernels.projection`."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def face_along(
     table: Rows,
     column: int,
 ) -> tuple[int, Vector]:
-    """Write the face of a core that looks along side * n.
+    """Write the face of a core in the direction side * n.
 
     Args:
         shapes: The shapes.

@@ -1,4 +1,4 @@
-"""The vertices and edges of meshes that stick out: what of a mesh can touch the inside of another shape.
+"""Convex vertices and edges of meshes: the features that can penetrate another shape.
 
 Where a vertex or an edge touches, the direction into the other shape lies in its normal cone: it points away from
 every edge that leaves the vertex, or from both faces at the edge. Without that a box that slides over a flat mesh would

@@ -1,12 +1,11 @@
-"""Points of contact where a mesh is one of the two: what sticks out of one, in the distance field of the other.
+"""Contact points of pairs with a mesh: convex vertices and edges of one shape in the distance field of the other.
 
-Both ways. The vertices and edges of a mesh (`features.py`) look for the place where they are deepest in the other
-shape: on an edge that is where the slope of the distance changes its sign. Where it jumps there, an edge of the other
-shape is crossed, and the mean of both gradients that is at right angles to the edge is the normal. Corners, and the
-points with a radius that round shapes are made of, are looked up in the field of the mesh, which knows
-the nearest triangle exactly.
+Both shapes take both roles. For a mesh (`features.py`), the points of vertices and edges with least distance are found.
+On an edge that is where the slope of the distance changes its sign. Where the slope jumps, the edge crosses an edge of
+the other shape, and the normal is the mean of both gradients, at right angles to the edge. Corners, and the core points
+of round shapes, are evaluated in the field of the mesh, whose nearest triangle is exact.
 
-A point counts only if the direction into the other shape lies in the normal cone of what sticks out.
+A point counts only if the direction into the other shape lies in the normal cone of the vertex or edge.
 """
 
 from typing import Any
@@ -17,7 +16,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
 from shinari.collision.narrow.pose_records import Poses, Vector
-from shinari.collision.narrow.rows import Rows
+from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -40,7 +39,7 @@ NUMBERS = 96
 STEPS = 24
 # Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
 THROUGH = 0.1
-# How far the centre of a ball is moved to see what else touches it, in radii.
+# Displacement of the centre of a ball in the search for further contacts, in radii.
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
 FOOT = 0.01
@@ -92,7 +91,7 @@ def offer(
     poses: Poses,
     y: int,
 ) -> int:
-    """Add a point to the pool; returns how many it holds. A full pool gives its highest point away.
+    """Add a point to the pool; returns how many it holds. In a full pool it replaces the highest point.
 
     Args:
         pool: Rows as `manifold` writes them, (POOL, 14).
@@ -106,7 +105,7 @@ def offer(
         feature: Number of the feature.
         swapped: Whether x is b.
         poses: Poses of the collision shapes.
-        y: Geom y.
+        y: Collision shape y.
     """
     if gap >= limit:
         return n
@@ -114,19 +113,20 @@ def offer(
     if n == POOL:
         at = 0
         for i in range(1, n):
-            at = i if pool[i, 11] > pool[at, 11] else at
-        if pool[at, 11] <= gap:
+            at = i if pool[i, GAP] > pool[at, GAP] else at
+        if pool[at, GAP] <= gap:
             return n
     pose_y = poses.pose[y]
     mine = to_world(pose_y, p)
     theirs = to_world(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
     out = rotate_vector(pose_y, normal)
-    i, j, side = (4, 0, -1.0) if swapped else (0, 4, 1.0)
+    i, j, side = (CORE_B, CORE_A, -1.0) if swapped else (CORE_A, CORE_B, 1.0)
     pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
     pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
-    pool[at, 8], pool[at, 9], pool[at, 10] = side * out[0], side * out[1], side * out[2]
-    # the normal is y's: it turns with it
-    pool[at, 11], pool[at, 12], pool[at, 13] = gap, float(2 * feature + (1 if swapped else 0)), 1.0 if swapped else 0.0
+    pool[at, NORMAL], pool[at, NORMAL + 1], pool[at, NORMAL + 2] = side * out[0], side * out[1], side * out[2]
+    # the normal is fixed to y
+    pool[at, GAP], pool[at, FEATURE] = gap, float(2 * feature + (1 if swapped else 0))
+    pool[at, OF_A] = 1.0 if swapped else 0.0
     return n + 1 if n < POOL else n
 
 
@@ -150,7 +150,7 @@ def deepest_between(length, before, after):
     g = add(scale(g0, part), scale(g1, 1.0 - part))
     size = norm(g)
     d = min(d0 + s0 * length * (t - t0), min(d0, d1)) if bend > EVEN else d1
-    # inside, the way out past a crossed edge is longer than that to either face
+    # inside, the distance past a crossed edge is larger than that to either face
     good = size > 0.2
     d = d / size if good and d < 0.0 else d
     return good, t, d, scale(g, 1.0 / size) if good else g1
@@ -299,7 +299,7 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
     rel = relative(poses.pose[x], poses.pose[y])
     radius = shapes.radius[x]
     thickness = features.thickness[np.int64(shapes.size[y, 0])]
-    # a ball is looked up at its centre, and from aside
+    # the field is evaluated at the centre of a ball, and beside it
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
     middle = to_world(rel, scale(add(collision_shapes.low[x], collision_shapes.high[x]), 0.5))

@@ -23,11 +23,11 @@ from shinari.maths.vec3 import add, cross, dot, scale, sub
 MOST_STEPS = 48
 MOST_ROUNDS = 8
 NEAR = 1e-12
-"""Part of the squared distance that may be left between what is found and its bound."""
+"""Largest gap between the squared distance and its bound, relative to the squared distance."""
 CLEAR = 1e-2
 """How far the cores are moved apart where they overlap, over their size."""
 TOUCH = 1e-6
-"""Gap under which cores count as touching, over their size."""
+"""Gap over the size of the cores below which they count as in contact."""
 
 
 @steady
@@ -84,7 +84,7 @@ def nearest(shapes, poses, a, b, offset, n, best):
         poses: Their poses.
         a: First shape.
         b: Second shape.
-        offset: Origin of a minus origin of b [m], with what they are moved apart.
+        offset: Origin of a minus origin of b, with their separation [m].
         n: A unit vector from b to a to start with.
         best: Gap along n.
 

@@ -5,14 +5,13 @@ The tests for a pair, from the cheapest on:
 1. Balls and pairs of capsules have closed forms, and a plane meets the lowest face of the other shape.
 2. Else the direction along which the two are farthest apart: for two boxes from their fifteen axes, for others from
    the normals of their faces first. Above the margin there is nothing to do.
-3. The faces that look at each other along it are clipped by each other. When a corner is as deep as the direction says,
-   it is the right one: the faces, or a face and an edge, touch there.
-4. Else the direction is improved from the farthest points (`shinari.collision.narrow.gjk`), and the nearest points are
-a
+3. The opposing faces are clipped by each other. When a corner is as deep as the overlap along the direction, the
+   direction is right: the faces, or a face and an edge, are in contact there.
+4. Else the direction is improved from the farthest points (`shinari.collision.narrow.gjk`). The nearest points are a
    contact if no corner is as deep.
-5. Of shapes other than two boxes that overlap by more than `DEEP`, a second way out is sought from centre to centre.
-   What is found parts them and is the least of those around it; where they overlap by a third of their size or so,
-   there may be a shorter one elsewhere.
+5. Of shapes other than two boxes that overlap by more than `DEEP`, a second direction is sought from centre to centre.
+   It separates them and is a local minimum of the overlap; where they overlap by about a third of their size, a
+   smaller one may exist elsewhere.
 
 The order of kinds is fixed, so that a pair and its mirror image have the same contacts: the kind of the first shape is
 not above that of the second.
@@ -39,7 +38,7 @@ from shinari.shapes.kernels.projection import NONE
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
 DEEP = 2e-3
-"""Overlap over the size of the smaller shape from which the way out is also sought from centre to centre."""
+"""Overlap over the size of the smaller shape above which the direction is also sought from centre to centre."""
 TOLERANCE = 1e-5
 """Length by which gaps may differ and count as equal, over the size of the smaller shape."""
 

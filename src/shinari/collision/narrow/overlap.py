@@ -1,4 +1,4 @@
-"""The corners of the overlap of two faces that look at each other, as contacts."""
+"""The corners of the overlap of two opposing faces, as contacts."""
 
 from shinari.collision.narrow.clipping import (
     CORNERS,
@@ -72,7 +72,7 @@ def overlap(shapes, poses, a, b, offset, frame, prefer_a, limit, slack, table):
 
 @steady
 def picked(table, i):
-    """What a row of corners says."""
+    """Columns of a corner."""
     return table[i, CORNERS], table[i, CORNERS + 1], table[i, CORNERS + 2], table[i, CORNERS + 3], table[i, CORNERS + 4]
 
 

@@ -1,14 +1,15 @@
-"""Chooses few of many points of contact: the deepest, and others as far from each other as possible."""
+"""Reduction of contact points: the deepest, and others as far from each other as possible."""
 
+from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, WIDTH
 from shinari.maths.function import steady
 
 # Points of a pair, at most.
 SLOTS = 8
 # Part of the size of a pair below which two points with the same normal count as one.
 CLOSE = 0.01
-# How much farther a point counts that was chosen in the last substep: or the choice would flicker.
+# Factor on the distance of a point that was chosen in the last substep, so that the choice does not flicker.
 KEPT = 1.5
-# Part of the reach by which it counts deeper.
+# Part of the reach that is subtracted from its gap.
 KEPT_GAP = 0.02
 
 
@@ -22,13 +23,13 @@ def was_there(feature, before):
 
 
 @steady
-def square_apart(one, i, other, k, turn):
-    """Square of how far row i and row k of another table are apart [m^2]: their places, and their normals at an arm."""
+def squared_distance(one, i, other, k, arm):
+    """Squared distance of row i and row k of another table [m^2]: of their middles, and of their normals at an arm."""
     square = 0.0
     for c in range(3):
-        place = 0.5 * (one[i, c] + one[i, 4 + c] - other[k, c] - other[k, 4 + c])
-        normal = turn * (one[i, 8 + c] - other[k, 8 + c])
-        square += place * place + normal * normal
+        middle = 0.5 * (one[i, CORE_A + c] + one[i, CORE_B + c] - other[k, CORE_A + c] - other[k, CORE_B + c])
+        normal = arm * (one[i, NORMAL + c] - other[k, NORMAL + c])
+        square += middle * middle + normal * normal
     return square
 
 
@@ -50,20 +51,20 @@ def choose(pool, count, most, size, reach, before, found):
     while n < most:
         best, most_far = -1, least
         for i in range(count):
-            kept = was_there(pool[i, 12], before)
+            kept = was_there(pool[i, FEATURE], before)
             if n == 0:
-                far = 2.0 * least + reach - pool[i, 11] + (KEPT_GAP * reach if kept else 0.0)
+                far = 2.0 * least + reach - pool[i, GAP] + (KEPT_GAP * reach if kept else 0.0)
             else:
-                # what the points chosen so far leave between them; high points count less
-                far = square_apart(pool, i, found, 0, 0.5 * size)
+                # distance from the points chosen so far
+                far = squared_distance(pool, i, found, 0, 0.5 * size)
                 for k in range(1, n):
-                    far = min(far, square_apart(pool, i, found, k, 0.5 * size))
+                    far = min(far, squared_distance(pool, i, found, k, 0.5 * size))
                 far *= KEPT if kept and far > least else 1.0
             if far > most_far:
                 best, most_far = i, far
         if best < 0:
             return n
-        for c in range(14):
+        for c in range(WIDTH):
             found[n, c] = pool[best, c]
         n += 1
     return n

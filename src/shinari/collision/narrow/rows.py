@@ -1,4 +1,4 @@
-"""Rows of a manifold: what is known of one point of contact."""
+"""Rows of a manifold: one contact point each."""
 
 from typing import Annotated, Any
 

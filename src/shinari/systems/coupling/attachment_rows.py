@@ -28,7 +28,7 @@ from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.records import BodySweeps
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import symmetric_times
+from shinari.systems.rigid.integration import symmetric_times
 
 # Newton steps of a row that keeps a distance: its line turns little in a substep.
 NEWTON = 3

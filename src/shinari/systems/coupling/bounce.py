@@ -27,7 +27,7 @@ from shinari.systems.coupling.records import (
 from shinari.systems.coupling.response import effective_inverse_mass
 from shinari.systems.coupling.sweeps import record_impulse
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import spin_of
+from shinari.systems.rigid.integration import spin_of
 
 
 @steady

@@ -33,7 +33,7 @@ from shinari.systems.coupling.records import (
 )
 from shinari.systems.coupling.response import to_shape_local
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import rotation_vector_between
+from shinari.systems.rigid.integration import rotation_vector_between
 
 CHUNK = 1024
 THIRD = 1.0 / 3.0

@@ -26,7 +26,7 @@ from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot,
 from shinari.systems.colliders.collide import contact_plane
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import rotated_world_axes, symmetric_times, turned_by_moment
+from shinari.systems.rigid.integration import rotated_world_axes, symmetric_times, turned_by_moment
 
 
 @steady

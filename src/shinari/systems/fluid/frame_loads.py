@@ -11,7 +11,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.fluid.records import Solve
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.motion import symmetric_times, turned_by_moment
+from shinari.systems.rigid.integration import symmetric_times, turned_by_moment
 
 
 class FrameLoads(Record):

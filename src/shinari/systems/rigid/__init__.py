@@ -1,1 +1,22 @@
-"""Rigid bodies: their motion, joints and contacts, solved together for each substep."""
+"""Rigid bodies: their motion, joints and contacts, solved together in each substep.
+
+`system.py` records the phases of a substep, `equations.py` the solution. The files in the order of their use:
+
+1. Detect contacts. `contact/margins.py` decides whether pairs are found again, `contact/broad.py` and
+   `contact/pair_lists.py` list candidate pairs, `contact/pairs.py` and `contact/mesh_pairs.py` find or update their
+   points, `contact/table.py` writes the table of contact points.
+2. Predict the poses: `motion.py`.
+3. Write the elements (`elements.py`): contact points by `points.py`, joints by `joints/evaluate.py`, which calls
+   `joints/rows.py`, `joints/limits.py` and `joints/gears.py`.
+4. Assign the elements to the graph, with its components and elimination order: `graph.py`.
+5. Solve each component by Newton steps: `newton.py` chooses the solver and decides on further steps, `direct_solver.py`
+   records a step, `direct.py` assembles and factors the matrix with the operations of `block.py`, `refine.py` uses an
+   earlier factor, `line_search.py` finds the step length. Components that cost too much are solved by `sweeps.py`.
+6. Limit the energy of impacts: `impact_energy.py`.
+7. Derive the velocities from the poses: `motion.py`. Store the loads of joints: `joints/results.py`.
+8. Apply restitution to the velocities: `impacts.py` records `bounce.py` and `impact_energy.py`.
+9. Report the contact forces: `report.py`.
+
+After a step, `sleep.py` updates the idle times of the bodies. `model.py` has the constant data of a scene, `frames.py`
+and `progress.py` the records that these files share.
+"""

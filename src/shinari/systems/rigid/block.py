@@ -1,8 +1,8 @@
-"""Six by six blocks of the bodies' system, by rows of six: three of motion, three of turn.
+"""Six by six blocks of the system of the bodies, by rows of six: three of translation, three of rotation.
 
-The factor of a symmetric block D = U^T U is upper triangular; below its diagonal stands what nobody reads, and its
-diagonal is stored inverted. A block beside the diagonal has the rows of the node that is eliminated first and the
-columns of the other: row after row, all of it is sums of rows, which are vectors of six.
+The factor U of a symmetric block D = U^T U is upper triangular. Entries below the diagonal are not used. The diagonal
+stores 1 / U_ii. A block beside the diagonal has the rows of the node that is eliminated first and the
+columns of the other. All operations are sums of rows, which are vectors of six.
 """
 
 import math
@@ -36,7 +36,7 @@ def row_dot(a, b):
 
 @steady
 def inverse_root(pivot):
-    """1 / sqrt(pivot); a pivot that rounding has eaten is a direction in which all is held: it does not move."""
+    """1 / sqrt(pivot), or 0 for a pivot that is not positive by rounding; the displacement in that direction is 0."""
     return 1.0 / math.sqrt(pivot) if pivot > 0.0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The shapes of all bodies as arrays, in the axes of their frames, as particles meet them."""
+"""The shapes of all bodies as arrays, in the axes of their frames, for contacts with particles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
-"""The bodies' system, solved directly: one Newton step for all elements of a component.
+"""Direct solution: one Newton step for all elements of a component.
 
     (M / h^2 + sum J^T K J) dX = sum J^T f - M (X - X_free) / h^2
 
-for the motions dX of the bodies (three of translation, three of turn), with the elements' forces f and stiffnesses K
-where the bodies are now. The matrix has a block for every body and for every two bodies that an element ties; it is
-positive definite whatever the elements are, so that loops and redundant rows need no care. It is factored block by
-block (Cholesky) in the order that `graph` found. Components are independent: each is solved by one thread.
+for the displacements dX of the bodies (three of translation, three of rotation), with the forces f and stiffnesses K of
+the elements at the present poses. The matrix has a block for every body and for every two bodies that an element
+connects. It is positive definite for any elements, so that loops and redundant rows need no special treatment. It is
+factored block by block (Cholesky) in the order of `graph`. Components are independent: each is solved by one thread.
 """
 
 import math
@@ -30,11 +30,11 @@ from shinari.systems.rigid.block import (
     subtract_transposed,
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
-from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.graph import Blocks, Components, Nodes, Targets
-from shinari.systems.rigid.joints.measures import arm_stiffness
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.graph import SOLVED, Blocks, Components, Nodes, Targets
+from shinari.systems.rigid.integration import momentum_of, rotated_world_axes, vector
+from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.motion import momentum_of, rotated_world_axes, vector
 
 
 @steady
@@ -57,7 +57,7 @@ def join(a, b):
 
 @steady
 def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
-    """Add sign J_a^T K J_b to block j, and the stiffness against turning.
+    """Add sign J_a^T K J_b to block j, and the rotational stiffness.
 
     With d = dx + dtheta x r the rows of K J_b are (K_k, r_b x K_k), and the lower rows of J_a^T (.) are r_a x (.).
     """
@@ -78,7 +78,7 @@ def add_stiffness(blocks, j, stiffness, e, ra, rb, sign):
 
 @steady
 def add_own_stiffness(d, j, stiffness, e, r):
-    """Add J^T K J to the upper triangle of the block of node j, and the stiffness against turning."""
+    """Add J^T K J to the upper triangle of the block of node j, and the rotational stiffness."""
     k0, k1, k2 = row_of(stiffness, e, 0, 0), row_of(stiffness, e, 1, 0), row_of(stiffness, e, 2, 0)
     s0, s1, s2 = cross(r, k0), cross(r, k1), cross(r, k2)
     d[j, 0] = minus(d[j, 0], -1.0, join(k0, s0))
@@ -93,12 +93,12 @@ def add_own_stiffness(d, j, stiffness, e, r):
 
 
 @steady
-def add_swing(d, j, r, f):
-    """Add the stiffness against turning that a pull f at an arm r brings: it keeps its direction while the arm turns.
+def add_geometric_stiffness(d, j, r, f):
+    """Add the positive part of the geometric stiffness of a force f at an arm r.
 
-    Without it a light link under a heavy load turns too far in a substep once r . f h^2 / I is above one.
+    Without it a light link under a heavy load rotates too far in a substep once r . f h^2 / I is above one.
     """
-    xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
+    xx, yy, zz, yz, zx, xy = geometric_stiffness(r, f)
     d[j, 3, 3] += xx
     d[j, 3, 4] += xy
     d[j, 3, 5] += zx
@@ -141,14 +141,14 @@ def begin_node(j, nodes, blocks, frames, h):
 
 @kernel(fastmath=STEADY)
 def start_node(
-    j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, motions: Motions, h: np.float64
+    j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, solver_frames: SolverFrames, h: np.float64
 ):
-    """Start a node with its mass and inertia, and with what is missing of its free motion."""
-    home = nodes.component[j]
-    if components.unfinished[home] == 0 or components.factored[home] != 0:
+    """Start a node with its mass and inertia, and the force of its displacement from the free motion."""
+    component = nodes.component[j]
+    if components.solution[component] == SOLVED or components.factored[component] != 0:
         return
     mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
-    m = motions.moved[nodes.frame[j]]
+    m = solver_frames.displacement[nodes.frame[j]]
     nodes.vector[j] = (
         -mass * m[0],
         -mass * m[1],
@@ -162,14 +162,14 @@ def start_node(
 @kernel(fastmath=STEADY)
 def start_impact_node(j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, h: np.float64):
     """Start a node with its mass and inertia."""
-    if components.unfinished[nodes.component[j]] != 0:
+    if components.solution[nodes.component[j]] != SOLVED:
         begin_node(j, nodes, blocks, frames, h)
         nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @steady
-def is_apart(stiffness, e):
-    """Whether an element of a point is without a force: one that acts resists along its normal."""
+def is_inactive(stiffness, e):
+    """Whether the element of a contact point is inactive: an active one has a stiffness along its normal."""
     return stiffness[e, 0] + stiffness[e, 1] + stiffness[e, 2] == 0.0
 
 
@@ -222,22 +222,22 @@ def assemble(
     jacobian_rows: JacobianRows,
     values: JointValues,
 ):
-    """Add the elements of a component to its blocks and right hand side; joints also as the arms of their loads."""
-    if components.unfinished[c] == 0 or components.factored[c] != 0:
+    """Add the elements of a component to its blocks and right hand side; joints also with their geometric stiffness."""
+    if components.solution[c] == SOLVED or components.factored[c] != 0:
         return
     joints = len(values)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if joints <= e < joints + len(jacobian_rows):
             add_jacobian_row(e, e - joints, elements, jacobian_rows, nodes, blocks)
-        elif e < joints or not is_apart(elements.stiffness, e):
+        elif e < joints or not is_inactive(elements.stiffness, e):
             if e < joints:
                 f, arms = values.applied[e], elements.arms[e]
                 if elements.nodes[e, 0] >= 0:
-                    add_swing(nodes.matrix, elements.nodes[e, 0], (arms[0], arms[1], arms[2]), f)
+                    add_geometric_stiffness(nodes.matrix, elements.nodes[e, 0], (arms[0], arms[1], arms[2]), f)
                 if elements.nodes[e, 1] >= 0:
                     back = -f[0], -f[1], -f[2]
-                    add_swing(nodes.matrix, elements.nodes[e, 1], (arms[3], arms[4], arms[5]), back)
+                    add_geometric_stiffness(nodes.matrix, elements.nodes[e, 1], (arms[3], arms[4], arms[5]), back)
             add_element(e, elements, nodes, blocks)
 
 
@@ -252,7 +252,7 @@ def assemble_impact(
     joints: np.int64,
 ):
     """Add the elements of a component to its blocks and right hand side."""
-    if components.unfinished[c] == 0:
+    if components.solution[c] == SOLVED:
         return
     components.factored[c] = 0
     for s in range(components.element[c], components.element[c + 1]):
@@ -267,7 +267,7 @@ def assemble_impact(
 def factor_and_solve(
     c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets, keep: np.float64, failures: np.int64
 ):
-    """Factor the blocks of a component and solve for the motions, in place.
+    """Factor the blocks of a component and solve for the displacements, in place.
 
     Args:
         c: The component.
@@ -275,10 +275,10 @@ def factor_and_solve(
         nodes: Their nodes.
         blocks: Blocks beside the diagonal.
         targets: Where products of blocks are subtracted.
-        keep: Products of blocks per body from which on the factor is used again.
-        failures: Failures in the step after which it is not.
+        keep: Products of blocks per body above which the factor is used again.
+        failures: Failures in the step after which it is not used again.
     """
-    if components.unfinished[c] == 0 or components.factored[c] != 0:
+    if components.solution[c] == SOLVED or components.factored[c] != 0:
         return
     first, last = components.node[c], components.node[c + 1]
     calm = components.failures[c] < failures
@@ -305,57 +305,59 @@ def factor_and_solve(
 
 
 @steady
-def relative_motion(e, elements, x):
-    """The motion d and phi of an element, by the motions x of the nodes."""
+def relative_displacement(e, elements, x):
+    """The relative displacement d and phi of an element, for the displacements x of the nodes."""
     a, b = elements.nodes[e, 0], elements.nodes[e, 1]
     arms = elements.arms[e]
     d, phi = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if a >= 0:
         g = x[a]
-        turn = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
-        d, phi = (g[0] + turn[0], g[1] + turn[1], g[2] + turn[2]), (g[3], g[4], g[5])
+        rotation = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
+        d, phi = (g[0] + rotation[0], g[1] + rotation[1], g[2] + rotation[2]), (g[3], g[4], g[5])
     if b >= 0:
         g = x[b]
-        turn = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
-        d = d[0] - (g[0] + turn[0]), d[1] - (g[1] + turn[1]), d[2] - (g[2] + turn[2])
+        rotation = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
+        d = d[0] - (g[0] + rotation[0]), d[1] - (g[1] + rotation[1]), d[2] - (g[2] + rotation[2])
         phi = phi[0] - g[3], phi[1] - g[4], phi[2] - g[5]
     return d[0], d[1], d[2], phi[0], phi[1], phi[2]
 
 
 @steady
-def motion_of_jacobian_row(e, b, elements, jacobian_rows, x):
-    """J times the motions x of both nodes."""
+def jacobian_row_displacement(e, b, elements, jacobian_rows, x):
+    """J times the displacements x of both nodes."""
     i, j = elements.nodes[e, 0], elements.nodes[e, 1]
-    motion = 0.0
+    displacement = 0.0
     for r in range(6):
         if i >= 0:
-            motion += jacobian_rows.jacobian[b, r] * x[i, r]
+            displacement += jacobian_rows.jacobian[b, r] * x[i, r]
         if j >= 0:
-            motion += jacobian_rows.jacobian[b, 6 + r] * x[j, r]
-    return motion
+            displacement += jacobian_rows.jacobian[b, 6 + r] * x[j, r]
+    return displacement
 
 
 @kernel(fastmath=STEADY)
-def write_motion(
+def write_displacement(
     e, elements: Elements, components: Components, nodes: Nodes, jacobian_rows: JacobianRows, joints: np.int64
 ):
-    """Write the motion of an element."""
-    home = elements.component[e]
-    if home < 0 or components.unfinished[home] == 0:
+    """Write the displacement of an element."""
+    component = elements.component[e]
+    if component < 0 or components.solution[component] == SOLVED:
         return
     if joints <= e < joints + len(jacobian_rows):
-        jacobian_rows.motion[e - joints] = motion_of_jacobian_row(e, e - joints, elements, jacobian_rows, nodes.vector)
+        jacobian_rows.displacement[e - joints] = jacobian_row_displacement(
+            e, e - joints, elements, jacobian_rows, nodes.vector
+        )
     else:
-        elements.motion[e] = relative_motion(e, elements, nodes.vector)
+        elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
 
 
 @kernel(fastmath=STEADY)
 def update_load(j, values: JointValues, elements: Elements, components: Components):
-    """Write f - K d of a joint."""
-    home = elements.component[j]
-    if home < 0 or components.unfinished[home] == 0:
+    """Write the force f - K d of a joint."""
+    component = elements.component[j]
+    if component < 0 or components.solution[component] == SOLVED:
         return
-    d = vector(elements.motion, j)
+    d = vector(elements.displacement, j)
     stiffness = elements.stiffness
     k0, k1, k2 = row_of(stiffness, j, 0, 0), row_of(stiffness, j, 1, 0), row_of(stiffness, j, 2, 0)
     held = dot(k0, d), dot(k1, d), dot(k2, d)
@@ -363,51 +365,51 @@ def update_load(j, values: JointValues, elements: Elements, components: Componen
 
 
 @kernel(fastmath=STEADY)
-def take_step(
+def apply_step(
     c,
     components: Components,
     nodes: Nodes,
     elements: Elements,
     jacobian_rows: JacobianRows,
     frames: Frames,
-    motions: Motions,
+    solver_frames: SolverFrames,
     joints: np.int64,
 ):
     """Move a component by its part of the step."""
-    if components.unfinished[c] == 0:
+    if components.solution[c] == SOLVED:
         return
     t = components.part[c]
     if t < 1.0:
         for s in range(components.element[c], components.element[c + 1]):
             e = elements.order[s]
             if joints <= e < joints + len(jacobian_rows):
-                jacobian_rows.motion[e - joints] *= t
+                jacobian_rows.displacement[e - joints] *= t
             else:
                 for k in range(6):
-                    elements.motion[e, k] *= t
+                    elements.displacement[e, k] *= t
     largest = 0.0
     for j in range(components.node[c], components.node[c + 1]):
         for k in range(6):
             nodes.vector[j, k] *= t
-        move(j, nodes, frames, motions)
-        turn = nodes.vector[j]
-        largest = max(largest, turn[3] * turn[3] + turn[4] * turn[4] + turn[5] * turn[5])
-    components.turn[c] = largest if t == 1.0 else math.inf
+        move(j, nodes, frames, solver_frames)
+        rotation = nodes.vector[j]
+        largest = max(largest, rotation[3] * rotation[3] + rotation[4] * rotation[4] + rotation[5] * rotation[5])
+    components.largest_rotation_squared[c] = largest if t == 1.0 else math.inf
 
 
 @steady
-def move(j, nodes, frames, motions):
-    """Move a frame by the motion of its node."""
+def move(j, nodes, frames, solver_frames):
+    """Move a frame by the displacement of its node."""
     i, g = nodes.frame[j], nodes.vector[j]
     frames.x[i] = add(frames.x[i], g)
     for c in range(6):
-        motions.moved[i, c] += nodes.vector[j, c]
+        solver_frames.displacement[i, c] += nodes.vector[j, c]
     frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
 
 
 @kernel
-def take_impact(j, nodes: Nodes, components: Components, motions: Motions):
+def store_impact(j, nodes: Nodes, components: Components, solver_frames: SolverFrames):
     """Write the change of velocity of a frame, times the substep."""
-    chosen = components.unfinished[nodes.component[j]] != 0
+    chosen = components.solution[nodes.component[j]] != SOLVED
     g = nodes.vector[j]
-    motions.bounced[nodes.frame[j]] = g if chosen else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    solver_frames.bounced[nodes.frame[j]] = g if chosen else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

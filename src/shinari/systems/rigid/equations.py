@@ -1,46 +1,41 @@
-"""The joints and contacts of the bodies as one system: its elements, its graph, and its solution in a substep."""
+"""Joints and contacts of the bodies as one system of equations: elements, graph, and solution in a substep."""
 
 import numpy as np
 
+from shinari.collision.law import RESTITUTION
 from shinari.compute import Program
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.shapes.registry import type_of
-from shinari.systems.rigid.contact.collision_shapes import RESTITUTION
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork
-from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
-from shinari.systems.rigid.joints.table import DRIVE, FIRST, NO_DRIVE, SECOND
-from shinari.systems.rigid.line_search import (
-    check_point,
-    mark_limits,
-    search,
-    slope_at_ends,
-    start_search,
-    take_limits,
-)
+from shinari.systems.rigid.joints.table import FIRST, MOTOR_KIND, NO_MOTOR, SECOND
+from shinari.systems.rigid.line_search import check_point, clear_crossing, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
+    check_step,
     choose_solver,
     conclude_component,
     conclude_step,
     start_component,
     start_solution,
-    weigh_component,
 )
 from shinari.systems.rigid.points import (
     begin_point,
     classify_point,
     count_elements,
-    keep_force,
+    mark_limits,
     measure_point,
+    renew_limits,
     renew_point,
     start_point,
+    store_force,
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
@@ -48,14 +43,14 @@ from shinari.systems.rigid.sweeps import solve_by_sweeps
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
 MOST_STEPS = 30
-# How close limits of friction have to be.
+# Relative tolerance of the limits of friction.
 CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
 HALF_KEY = 1 << 32
 
 
 class BodyEquations:
-    """What acts between frames.
+    """Joints and contacts between frames.
 
     Attributes:
         joints: The joints.
@@ -63,7 +58,7 @@ class BodyEquations:
         log: Their impulses in the last step.
         counts: Numbers of rows in use.
         flags: Decisions of the kernels.
-        motions: What the solver keeps of each frame.
+        solver_frames: Work values of the solver for each frame.
     """
 
     def __init__(self, rigid: RigidModel, frames: Frames, model: Model, state: State, settings: Settings) -> None:
@@ -72,7 +67,7 @@ class BodyEquations:
         self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
         self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
-        # nothing is compiled for bounces where no surface has a restitution
+        # kernels of bounces are compiled only where a surface has a restitution
         self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
             rigid.collision_shapes, frames, settings.dt, settings.substep, weight, settings.contact_detection
@@ -82,27 +77,27 @@ class BodyEquations:
         )
         self._jacobian_rows = self.joints.jacobian_rows()
         self._first_point = len(self.joints) + len(self._jacobian_rows)
-        self.counts, self.flags, self.motions = Counts.zeros(1), Flags.zeros(1), Motions.zeros(len(frames))
+        self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
-        self._graph = Graph(frames, self.motions, self.counts, self.flags, settings.rigid_solver)
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, settings.rigid_solver)
         self._direct = DirectSolver(
             self._graph,
             self._elements,
             self._jacobian_rows,
             frames,
-            self.motions,
+            self.solver_frames,
             self.counts,
             self.flags,
             len(self.joints),
         )
         self._impacts = BodyImpacts(
-            self._graph, self._elements, self._points, self._work, frames, self.motions, self.counts, self.flags
+            self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags
         )
         self.log = PointLog(self._points, self._work, self.counts, self.contacts.detection, self.flags)
 
     def record_begin(self, p: Program) -> None:
-        """A step begins: what joints keep of it."""
+        """Record the begin of a step."""
         self.joints.record_begin(p, self._elements, self._frames)
         self._direct.record_begin(p)
 
@@ -110,35 +105,35 @@ class BodyEquations:
         """A step begins."""
         self.contacts.begin()
         self.log.begin()
-        self.flags.fresh[0] = 1
+        self.flags.first_of_step[0] = 1
 
     @property
-    def driven(self) -> np.ndarray:
+    def motorised_frames(self) -> np.ndarray:
         """Frames on which a motor acts."""
         codes = self._rigid.table.codes
-        return codes[codes[:, DRIVE] != NO_DRIVE, FIRST : SECOND + 1].ravel()
+        return codes[codes[:, MOTOR_KIND] != NO_MOTOR, FIRST : SECOND + 1].ravel()
 
-    def let_move(self, free: np.ndarray) -> None:
-        """From now on these frames can move, (F,)."""
+    def set_free_frames(self, free: np.ndarray) -> None:
+        """Set the frames that can move, (F,)."""
         if not np.array_equal(free, self._free):
-            self._free, self.flags.stale[0] = free, 1
+            self._free, self.flags.free_changed[0] = free, 1
 
     def end(self) -> None:
         """A step is over."""
-        self.log.place(self._frames)
+        self.log.update_positions(self._frames)
 
-    def remembered(self) -> np.ndarray:
-        """What `recall` goes on from: the halves of the key of each point of contact, and what it carries, (P, 8)."""
-        keys, rows = self.contacts.carried()
+    def warm_start(self) -> np.ndarray:
+        """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8)."""
+        keys, rows = self.contacts.warm_start()
         return np.concatenate([(keys // HALF_KEY)[:, None], (keys % HALF_KEY)[:, None], rows], axis=1)
 
-    def recall(self, remembered: np.ndarray) -> None:
-        """Go on with the forces of points of contact that were remembered."""
-        high, low = remembered[:, 0].astype(np.int64), remembered[:, 1].astype(np.int64)
-        self.contacts.recall(high * HALF_KEY + low, remembered[:, 2:])
+    def set_warm_start(self, warm_start: np.ndarray) -> None:
+        """Set the forces of the contact points from `warm_start`."""
+        high, low = warm_start[:, 0].astype(np.int64), warm_start[:, 1].astype(np.int64)
+        self.contacts.set_warm_start(high * HALF_KEY + low, warm_start[:, 2:])
 
     def active_pairs(self) -> np.ndarray:
-        """Frames that a joint or a pushing contact connects, (P, 2)."""
+        """Frames that a joint or a contact with a force connects, (P, 2)."""
         points, codes = self.contacts.table, self._rigid.table.codes
         on = points.force[: points.count].any(axis=1)
         return np.concatenate([codes[:, FIRST : SECOND + 1], points.frames[: points.count][on]])
@@ -149,9 +144,9 @@ class BodyEquations:
         self.record_points(p, slow)
 
     def record_points(self, p: Program, slow: float) -> None:
-        """Start the substep at the points of contact there are; `slow` is the speed below which nothing bounces."""
+        """Start the substep at the contact points; `slow` is the speed below which nothing bounces [m/s]."""
         counts, points, h = self.counts, self._points, self._settings.substep
-        p.copy((points.counts.points, 0), (counts.points, 0))
+        p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
@@ -159,23 +154,23 @@ class BodyEquations:
         p.launch(start_point, points, self._work, self._frames, self.flags, *scalars, count=(counts.points, 0))
 
     def record_solve(self, p: Program) -> None:
-        """Solve the positions, again without the leaps of bounces where these contradict each other."""
+        """Solve the positions. Where the bounce offsets are inconsistent, solve again without them."""
         if not self._bouncing:
             self._record_positions(p)
             return
         impacts, flags = self._impacts, self.flags
-        with p.when((flags.leaping, 0)):
-            impacts.record_keep(p)
+        with p.when((flags.has_bounce_offset, 0)):
+            impacts.record_store(p)
         self._record_positions(p)
         p.copy(0, (flags.wrong, 0))
-        with p.when((flags.leaping, 0)):
+        with p.when((flags.has_bounce_offset, 0)):
             impacts.record_check(p, self.joints.data, self._first_point, self._settings.substep)
         with p.when((flags.wrong, 0)):
             impacts.record_drop(p, self._first_point)
             self._record_positions(p)
 
     def _record_positions(self, p: Program) -> None:
-        """Newton steps until the states of the contacts stay."""
+        """Newton steps until the states of the contacts do not change."""
         points, work, elements, first = self._points, self._work, self._elements, self._first_point
         counts, flags, graph = self.counts, self.flags, self._graph
         every, each = (counts.points, 0), (counts.components, 0)
@@ -186,7 +181,7 @@ class BodyEquations:
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
             p.copy(0, (flags.sweeping, 0))
-            records = graph.components, graph.nodes, self.motions, flags
+            records = graph.components, graph.nodes, self.solver_frames, flags
             p.launch(choose_solver, *records, graph.light, self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.sweeping, 0)):
@@ -197,31 +192,40 @@ class BodyEquations:
                 self._record_step(p)
 
     def _record_sweeps(self, p: Program) -> None:
-        """Solve the components that are too costly to factor."""
-        g, frames, motions = self._graph, self._frames, self.motions
-        records = g.components, g.nodes, self._elements, self._jacobian_rows, self._points, self._work, frames, motions
+        """Solve by sweeps the components that are too costly to factor."""
+        g, frames, solver_frames = self._graph, self._frames, self.solver_frames
+        records = (
+            g.components,
+            g.nodes,
+            self._elements,
+            self._jacobian_rows,
+            self._points,
+            self._work,
+            frames,
+            solver_frames,
+        )
         each, h = (self.counts.components, 0), self._settings.substep
         p.launch(solve_by_sweeps, *records, len(self.joints), h, count=each, grain=1)
 
     def _record_step(self, p: Program) -> None:
-        """A Newton step of unfinished components, and what is left of them after it."""
+        """A Newton step of the components that are not solved, and their states after it."""
         points, work, elements, jacobian_rows = self._points, self._work, self._elements, self._jacobian_rows
         frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         every, each = (self.counts.points, 0), (self.counts.components, 0)
-        self._direct.record_motions(p, self.joints.values, h)
-        p.launch(start_search, components, count=each)
+        self._direct.record_displacements(p, self.joints.values, h)
+        p.launch(clear_crossing, components, count=each)
         p.launch(check_point, points, work, elements, components, first, count=every)
-        lines = components, nodes, elements, jacobian_rows, frames, self.motions
+        lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
-        p.launch(search, components, elements, points, work, first, count=each, grain=16)
+        p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
         p.launch(classify_point, points, work, elements, components, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded else 0)
-        p.launch(weigh_component, components, flags, joints, count=each)
+        p.launch(check_step, components, flags, joints, count=each)
         with p.when((flags.renewing, 0)):
             p.launch(mark_limits, points, work, elements, components, flags, first, CLOSE, count=every)
-            p.launch(take_limits, points, work, elements, components, first, count=every)
+            p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints:
             with p.when((flags.reconsidering, 0)):
                 self.joints.record_evaluate_again(p, elements, jacobian_rows, frames, components, h)
@@ -230,18 +234,18 @@ class BodyEquations:
             p.launch(renew_point, points, work, elements, components, first, count=every)
 
     def record_finish(self, p: Program) -> None:
-        """The substep is over: carry its forces on to the next."""
+        """Store the forces at the end of a substep, for the next one."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
         every, h = (self.counts.points, 0), self._settings.substep
-        p.launch(keep_force, points, work, elements, components, self._first_point, count=every)
+        p.launch(store_force, points, work, elements, components, self._first_point, count=every)
         self.log.record_add(p, self._frames, h)
         self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
 
     def record_bounce(self, p: Program) -> None:
-        """The velocities of the substep are known: apply restitution to points that came too fast."""
+        """Apply restitution to the velocities of the substep."""
         if not self._bouncing:
             return
-        with p.when((self.flags.fast, 0)), p.when((self.counts.nodes, 0)):
+        with p.when((self.flags.may_bounce, 0)), p.when((self.counts.nodes, 0)):
             self._impacts.record_bounce(
                 p, self._direct, self._jacobian_rows, self.joints.data, self._first_point, self._settings.substep
             )

@@ -1,9 +1,9 @@
-"""Frames: the poses of everything rigid, as the kernels see them.
+"""Frames: poses, velocities and masses of bodies, the world and colliders.
 
 A frame is a body (0 to B - 1 in the order in which they were added), the world (B), or a collider (B + 1 on). The axes
-of a body's frame are its principal axes and its origin is its centre of mass, so that its inertia is diagonal and at
-rest in it. All of it is float64, whatever the precision of the particles: there are few bodies, and what they rest on
-each other with is the difference of large numbers.
+of a body's frame are its principal axes and its origin is its centre of mass, so that its inertia is diagonal and
+constant in them. All values are float64 for any precision of the particles: contact forces at rest follow from small
+differences of large positions.
 """
 
 from typing import Any
@@ -31,50 +31,50 @@ class Frames(Record):
         np.float64,
         6,
         unit="N s, N m s",
-        doc="impulses and moments of impulses about the centre of mass by others than the bodies' own solver, such as "
-        "particles in contact, summed over the step",
+        doc="external impulses and their moments about the centre of mass, from outside the solver of the bodies, such "
+        "as those of particles in contact; summed over the step",
     )
-    asleep = Field(np.bool_, doc="whether it stands still until something comes")
+    asleep = Field(np.bool_, doc="whether it sleeps")
 
     @classmethod
     def zeros(cls, rows: int, precision: Any = np.float64) -> Any:
-        """Frames at rest at the origin that nothing pushes."""
+        """Frames at rest at the origin, without impulses."""
         frames = super().zeros(rows, precision)
         frames.q[:, 0], frames.q0[:, 0], frames.moments[...] = 1.0, 1.0, 1.0
         return frames
 
 
-class Motions(Record):
-    """What the solver of the bodies keeps of each frame during a substep, F rows."""
+class SolverFrames(Record):
+    """Work values of the solver for each frame in a substep, F rows."""
 
-    moved = Field(np.float64, 6, unit="m, rad", doc="motion since the prediction")
+    displacement = Field(np.float64, 6, unit="m, rad", doc="displacement since the prediction")
     start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
     start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
     predicted_x = Field(np.float64, 3, unit="m", doc="origin of the prediction")
     predicted_q = Field(np.float64, 4, doc="quaternion of the prediction")
     free_v = Field(np.float64, 3, unit="m/s", doc="velocity of the prediction")
     free_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity of the prediction")
-    free_q = Field(np.float64, 4, doc="quaternion of the prediction, before others than the bodies' solver push")
+    free_q = Field(np.float64, 4, doc="quaternion of the prediction, before external impulses")
     momentum = Field(np.float64, 3, unit="kg m^2/s", doc="angular momentum of the prediction")
-    kept_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
-    kept_q = Field(np.float64, 4, doc="quaternion before the solution")
-    kept_moved = Field(np.float64, 6, unit="m, rad", doc="motion before the solution")
-    later_v = Field(np.float64, 3, unit="m/s", doc="velocity that the solution leads to")
-    later_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that the solution leads to")
+    stored_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
+    stored_q = Field(np.float64, 4, doc="quaternion before the solution")
+    stored_displacement = Field(np.float64, 6, unit="m, rad", doc="displacement before the solution")
+    final_v = Field(np.float64, 3, unit="m/s", doc="velocity that follows from the solution")
+    final_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that follows from the solution")
     bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
     inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
-    node = Field(np.int64, doc="node of the graph; -1 where it cannot move or nothing acts on it")
+    node = Field(np.int64, doc="node of the graph; -1 where it is immovable or no element acts on it")
     root = Field(np.int64, doc="least frame of its component; -1 as above")
 
 
-class Driven(Record):
-    """Frames that go where a function of time puts them, D rows."""
+class KinematicFrames(Record):
+    """Frames whose pose is a function of time, D rows."""
 
     frame = Field(np.int64)
 
 
 class Path(Record):
-    """Poses of the driven frames at the ends of the substeps, substep after substep, S D rows."""
+    """Poses of the kinematic frames at the ends of the substeps, substep after substep, S D rows."""
 
     x = Field(np.float64, 3, unit="m", doc="origin")
     q = Field(np.float64, 4, doc="unit quaternion w x y z")

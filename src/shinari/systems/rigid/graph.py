@@ -1,12 +1,13 @@
-"""Which frames elements tie together, in which order to eliminate them, and what fills in.
+"""Connectivity of the bodies, elimination order and fill-in of the factor.
 
-The nodes are the bodies that can move and that an element acts on. Those that elements connect, directly or over
-others, are a component; it is eliminated by itself, in the order of least degree (Markowitz 1957; George and Liu 1989,
-The Evolution of the Minimum Degree Ordering Algorithm). A chain or a tree fills nothing in; a component whose factor
-would cost too much is left to sweeps.
+The nodes are the free bodies that an element acts on. A component is a set of free bodies that elements connect. Unlike
+a sleeping island it also counts contact points without force and leaves sleeping bodies out. Each component is
+eliminated by itself, in the order of least degree (Markowitz 1957; George and Liu 1989,
+The Evolution of the Minimum Degree Ordering Algorithm). A chain or a tree has no fill-in; a component whose factor
+would cost too much is solved by sweeps.
 
-The graph is made of edges: the elements that there were when it was made. In a step it grows by the pairs that come
-into contact; each step begins anew from the elements that it finds, so that it depends on the state alone.
+The graph is built from edges: the elements at that time. In a step it grows by the pairs that come into contact; each
+step starts from its own elements, so that it depends on the state alone.
 """
 
 import numpy as np
@@ -14,19 +15,22 @@ import numpy as np
 from shinari.compute import Field, Program, Record, kernel
 from shinari.maths.function import steady
 from shinari.systems.rigid.elements import Elements
-from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.motion import is_free
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.progress import Counts, Flags
 
-# A component is solved directly while its factor takes at most so many products of blocks for each of its bodies:
-# always, and while it rests.
+# Largest cost of a factor, in products of blocks for each body, up to which a component is solved directly: always, and
+# at rest.
 LIGHT, HEAVY = 60.0, 1000.0
-# Beyond so many bodies in a component even its order would take too long to find.
-MOST = 2048
+# Most bodies of a component for which an order is sought.
+MOST_BODIES = 2048
 # Bits that are used of a word, so that none is negative.
 BITS = 63
-# Home of an element that the graph has no place for.
+# Component of an element that is not in the graph.
 MISSING = -2
+# Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
+# needed; 3 another step is needed because limits of friction were renewed.
+SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
 
 
 class Nodes(Record):
@@ -37,17 +41,19 @@ class Nodes(Record):
     column = Field(np.int64, doc="where its blocks below the diagonal start")
     target = Field(np.int64, doc="where the targets of the products of its blocks start")
     matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
-    vector = Field(np.float64, 6, doc="right hand side, then motion")
+    vector = Field(np.float64, 6, doc="right hand side, then displacement")
     residual = Field(np.float64, 6, doc="of the conjugate gradients, as the following")
     correction = Field(np.float64, 6, doc="residual divided by the factor")
     direction = Field(np.float64, 6, doc="direction of the iteration")
     image = Field(np.float64, 6, doc="the matrix times the direction")
-    # while the order is found nodes are numbered by frame in each component
+    # work arrays of the ordering, by local index in each component
     member = Field(np.int64, doc="frame")
-    order = Field(np.int64, doc="which one, from the first of its component, is eliminated here")
-    place = Field(np.int64, doc="when it is eliminated")
-    size = Field(np.int64, doc="blocks in the column that is eliminated here")
-    degree = Field(np.int64, doc="neighbours; -1 when it is eliminated")
+    order = Field(np.int64, doc="local index of the node with this elimination rank")
+    rank = Field(np.int64, doc="elimination rank of the node")
+    size = Field(np.int64, doc="blocks in the column with this elimination rank")
+    next = Field(np.int64, doc="next node of the component, by its least frame, while nodes are numbered")
+    number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
+    degree = Field(np.int64, doc="neighbours that are not eliminated; -1 once it is eliminated")
 
 
 class Components(Record):
@@ -60,20 +66,22 @@ class Components(Record):
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
-    factorings = Field(np.int64, doc="how often it was factored in the step")
-    failures = Field(np.int64, doc="how often these were in vain")
-    iterations = Field(np.int64, doc="iterations with a factor from before in the step")
-    unfinished = Field(np.int64, doc="0 solved, 1 to be solved; in a step 2 not yet solved, 3 friction renewed")
+    factorings = Field(np.int64, doc="number of factorings in the step")
+    failures = Field(np.int64, doc="number of conjugate gradient solutions that did not converge")
+    iterations = Field(np.int64, doc="iterations with an earlier factor in the step")
+    solution = Field(np.int64, doc="SOLVED, PENDING, UNSETTLED or RENEWED")
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
     slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
-    turn = Field(np.float64, unit="rad^2", doc="square of the largest turn of a full step")
+    largest_rotation_squared = Field(
+        np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
+    )
     renewed = Field(np.int64, doc="whether limits of friction were renewed")
-    bounces = Field(np.int64, doc="1: points came fast enough to bounce, 2: and have bounced")
+    bounces = Field(np.int64, doc="1: points approach fast enough to bounce, 2: and have bounced")
     state = Field(np.int64, doc="FREE, HELD or UNLIMITED")
     reference = Field(np.float64, 3, unit="m/s", doc="velocity of the immovable frames in contact")
     limit = Field(np.float64, unit="J", doc="largest kinetic energy after impacts")
-    wrong = Field(np.int64, doc="whether the leaps of bounces contradict each other")
+    wrong = Field(np.int64, doc="whether the bounce offsets are inconsistent")
 
 
 class Blocks(Record):
@@ -96,7 +104,7 @@ class Neighbours(Record):
 
 
 class Edges(Record):
-    """The elements that the graph was made of."""
+    """The elements that the graph was built from."""
 
     frames = Field(np.int64, 2)
 
@@ -105,30 +113,30 @@ class Edges(Record):
 
 
 @kernel
-def check_places(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
-    """Decide whether elements have changed since they got their places, and whether the graph is that of the step."""
+def check_assignment(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
+    """Decide whether elements have changed since they were assigned, and whether the graph is that of the step."""
     count = counts.elements[0]
-    moved_on = count != counts.placed[0]
-    if not moved_on:
+    elements_changed = count != counts.placed[0]
+    if not elements_changed:
         for e in range(count):
-            moved_on = moved_on or elements.frames[e] != elements.placed[e]
-    other = flags.stale[0] != 0
-    if flags.fresh[0] != 0 and not other:
+            elements_changed = elements_changed or elements.frames[e] != elements.placed_frames[e]
+    other = flags.free_changed[0] != 0
+    if flags.first_of_step[0] != 0 and not other:
         other = counts.edges[0] != count
         if not other:
             for e in range(count):
                 other = other or elements.frames[e] != edges.frames[e]
     if other:
-        flags.stale[0] = 1
+        flags.free_changed[0] = 1
     flags.rebuild[0] = 1 if other else 0
-    flags.moved_on[0] = 1 if moved_on or other else 0
-    flags.searching[0] = 1 if moved_on and not other else 0
+    flags.elements_changed[0] = 1 if elements_changed or other else 0
+    flags.assign[0] = 1 if elements_changed and not other else 0
 
 
 @kernel
 def count_edges(_, elements: Elements, counts: Counts, flags: Flags):
-    """Edges of the new graph: all elements, or those that the old one has no place for beside its own."""
-    if flags.stale[0] != 0:
+    """Count the edges of the new graph: all elements, or the old edges and the elements that are not in the graph."""
+    if flags.free_changed[0] != 0:
         counts.edges[0] = 0
         counts.edges_needed[0] = counts.elements[0]
         return
@@ -143,19 +151,19 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
     """Write the edges of the new graph."""
     at = counts.edges[0]
     for e in range(counts.elements[0]):
-        if flags.stale[0] != 0 or elements.component[e] == MISSING:
+        if flags.free_changed[0] != 0 or elements.component[e] == MISSING:
             edges.frames[at] = elements.frames[e]
             at += 1
     counts.edges[0] = at
-    flags.stale[0], flags.moved_on[0] = 0, 1
+    flags.free_changed[0], flags.elements_changed[0] = 0, 1
 
 
 # ---- components ----
 
 
 @steady
-def tie(root, a, b):
-    """Let the trees of two frames be one."""
+def unite(root, a, b):
+    """Unite the trees of two frames (union-find)."""
     while root[a] != a:
         root[a] = root[root[a]]
         a = root[a]
@@ -166,49 +174,51 @@ def tie(root, a, b):
 
 
 @kernel
-def find_roots(_, edges: Edges, frames: Frames, motions: Motions, counts: Counts):
+def find_roots(_, edges: Edges, frames: Frames, solver_frames: SolverFrames, counts: Counts):
     """Least frame of the component of each frame; -1 where it cannot move or no edge ends in it."""
-    for i in range(len(motions)):
-        motions.root[i] = -1
+    for i in range(len(solver_frames)):
+        solver_frames.root[i] = -1
     for e in range(counts.edges[0]):
         a, b = edges.frames[e]
         a_free, b_free = is_free(frames, a), is_free(frames, b)
-        if a_free and motions.root[a] < 0:
-            motions.root[a] = a
-        if b_free and motions.root[b] < 0:
-            motions.root[b] = b
+        if a_free and solver_frames.root[a] < 0:
+            solver_frames.root[a] = a
+        if b_free and solver_frames.root[b] < 0:
+            solver_frames.root[b] = b
         if a_free and b_free:
-            tie(motions.root, a, b)
-    for i in range(len(motions)):
-        if motions.root[i] >= 0:
-            motions.root[i] = motions.root[motions.root[i]]
+            unite(solver_frames.root, a, b)
+    for i in range(len(solver_frames)):
+        if solver_frames.root[i] >= 0:
+            solver_frames.root[i] = solver_frames.root[solver_frames.root[i]]
 
 
 @kernel
-def number_nodes(_, motions: Motions, nodes: Nodes, components: Components, counts: Counts, worth: np.float64):
-    """Number components by their least frames, and in each the frames; and the words of their neighbours."""
-    for i in range(len(motions)):
+def number_nodes(
+    _, solver_frames: SolverFrames, nodes: Nodes, components: Components, counts: Counts, cost_limit: np.float64
+):
+    """Number the components by their least frames and the frames in each; count the words of their neighbours."""
+    for i in range(len(solver_frames)):
         nodes.size[i] = 0
-    for i in range(len(motions)):
-        if motions.root[i] >= 0:
-            nodes.size[motions.root[i]] += 1
+    for i in range(len(solver_frames)):
+        if solver_frames.root[i] >= 0:
+            nodes.size[solver_frames.root[i]] += 1
     count = parts = words = 0
-    for i in range(len(motions)):
-        if motions.root[i] == i:
+    for i in range(len(solver_frames)):
+        if solver_frames.root[i] == i:
             n = nodes.size[i]
             components.node[parts], components.word[parts] = count, words
-            nodes.order[i], nodes.place[i] = count, parts
+            nodes.next[i], nodes.number[i] = count, parts
             count, parts = count + n, parts + 1
-            words += n * ((n + BITS - 1) // BITS) if n <= MOST and worth >= 0.0 else 0
+            words += n * ((n + BITS - 1) // BITS) if n <= MOST_BODIES and cost_limit >= 0.0 else 0
     components.node[parts], components.word[parts] = count, words
-    for i in range(len(motions)):
-        r = motions.root[i]
-        motions.node[i] = -1
+    for i in range(len(solver_frames)):
+        r = solver_frames.root[i]
+        solver_frames.node[i] = -1
         if r >= 0:
-            k = nodes.order[r]
-            nodes.order[r] = k + 1
-            nodes.member[k], nodes.component[k] = i, nodes.place[r]
-            motions.node[i] = k
+            k = nodes.next[r]
+            nodes.next[r] = k + 1
+            nodes.member[k], nodes.component[k] = i, nodes.number[r]
+            solver_frames.node[i] = k
     counts.nodes[0], counts.components[0], counts.words[0] = count, parts, words
 
 
@@ -217,17 +227,19 @@ def number_nodes(_, motions: Motions, nodes: Nodes, components: Components, coun
 
 @kernel
 def clear_word(w, neighbours: Neighbours):
-    """No neighbours."""
+    """Clear a word."""
     neighbours.word[w] = 0
 
 
 @kernel
-def set_neighbours(_, edges: Edges, motions: Motions, nodes: Nodes, components: Components, neighbours: Neighbours,
-                   counts: Counts):  # fmt: skip
+def set_neighbours(
+    _, edges: Edges, solver_frames: SolverFrames, nodes: Nodes, components: Components, neighbours: Neighbours,
+    counts: Counts
+):  # fmt: skip
     """Neighbours of each node, by the edges."""
     for e in range(counts.edges[0]):
         a, b = edges.frames[e]
-        i, j = motions.node[a], motions.node[b]
+        i, j = solver_frames.node[a], solver_frames.node[b]
         if i >= 0 and j >= 0 and i != j:
             c = nodes.component[i]
             first, start = components.node[c], components.word[c]
@@ -239,19 +251,19 @@ def set_neighbours(_, edges: Edges, motions: Motions, nodes: Nodes, components: 
 
 
 @steady
-def zeros_below(bit):
-    """Number of zeros below the only bit that is set."""
-    place = 0
+def trailing_zeros(bit):
+    """Number of trailing zeros of a word with one bit set."""
+    zeros = 0
     while bit >> 8 != 0:
-        bit, place = bit >> 8, place + 8
+        bit, zeros = bit >> 8, zeros + 8
     while bit > 1:
-        bit, place = bit >> 1, place + 1
-    return place
+        bit, zeros = bit >> 1, zeros + 1
+    return zeros
 
 
 @steady
-def ones(word, at, width):
-    """Bits that are set in so many words."""
+def count_bits(word, at, width):
+    """Number of bits that are set in `width` words."""
     count = 0
     for w in range(at, at + width):
         rest = word[w]
@@ -262,16 +274,16 @@ def ones(word, at, width):
 
 
 @kernel
-def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbours, worth: np.float64):
-    """Eliminate the node of least degree, again and again; leave the component to sweeps when that costs too much."""
+def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbours, cost_limit: np.float64):
+    """Order the nodes by least degree; a component whose factor costs too much is solved by sweeps."""
     first, start, word = components.node[c], components.word[c], neighbours.word
     n = components.node[c + 1] - first
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
     for i in range(n):
-        nodes.degree[first + i] = ones(word, start + i * width, width) if wanted else 0
+        nodes.degree[first + i] = count_bits(word, start + i * width, width) if wanted else 0
     k, cost = 0, 0.0
-    while wanted and k < n and cost <= worth * n:
+    while wanted and k < n and cost <= cost_limit * n:
         best = -1
         for i in range(n):
             degree = nodes.degree[first + i]
@@ -287,15 +299,15 @@ def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbo
             while rest != 0:
                 low = rest & -rest
                 rest ^= low
-                i = at * BITS + zeros_below(low)
+                i = at * BITS + trailing_zeros(low)
                 row = start + i * width
                 for w in range(width):
                     word[row + w] |= word[mine + w]
                 word[row + best // BITS] &= ~(1 << (best % BITS))
                 word[row + i // BITS] &= ~(1 << (i % BITS))
-                nodes.degree[first + i] = ones(word, row, width)
+                nodes.degree[first + i] = count_bits(word, row, width)
         k += 1
-    components.ordered[c] = 1 if wanted and cost <= worth * n else 0
+    components.ordered[c] = 1 if wanted and cost <= cost_limit * n else 0
     components.cost[c], components.factored[c] = cost, 0
     if components.ordered[c] == 0:
         for i in range(n):
@@ -304,7 +316,7 @@ def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbo
 
 @kernel
 def find_columns(_, nodes: Nodes, counts: Counts):
-    """Where the blocks of each node and their targets start."""
+    """Find the first block and the first target of each node."""
     blocks = targets = 0
     count = counts.nodes[0]
     for j in range(count):
@@ -316,7 +328,9 @@ def find_columns(_, nodes: Nodes, counts: Counts):
 
 
 @kernel
-def fill_columns(c, components: Components, nodes: Nodes, neighbours: Neighbours, blocks: Blocks, motions: Motions):
+def fill_columns(
+    c, components: Components, nodes: Nodes, neighbours: Neighbours, blocks: Blocks, solver_frames: SolverFrames
+):
     """Frames in order of elimination, and the rows of the blocks: neighbours that are eliminated later."""
     first, start = components.node[c], components.word[c]
     n = components.node[c + 1] - first
@@ -324,8 +338,8 @@ def fill_columns(c, components: Components, nodes: Nodes, neighbours: Neighbours
     for k in range(n):
         local = nodes.order[first + k]
         frame = nodes.member[first + local]
-        nodes.place[first + local] = first + k
-        nodes.frame[first + k], motions.node[frame] = frame, first + k
+        nodes.rank[first + local] = first + k
+        nodes.frame[first + k], solver_frames.node[frame] = frame, first + k
     if components.ordered[c] == 0:
         return
     for k in range(n):
@@ -336,7 +350,7 @@ def fill_columns(c, components: Components, nodes: Nodes, neighbours: Neighbours
             while rest != 0:
                 low = rest & -rest
                 rest ^= low
-                later = nodes.place[first + w * BITS + zeros_below(low)]
+                later = nodes.rank[first + w * BITS + trailing_zeros(low)]
                 s = at
                 while s > begin and blocks.row[s - 1] > later:
                     blocks.row[s] = blocks.row[s - 1]
@@ -358,35 +372,35 @@ def find_targets(j, nodes: Nodes, blocks: Blocks, targets: Targets):
             at += 1
 
 
-# ---- places of elements ----
+# ---- assignment of elements ----
 
 
 @kernel
-def place_element(
-    e, elements: Elements, frames: Frames, motions: Motions, nodes: Nodes, components: Components, blocks: Blocks,
-    flags: Flags
+def assign_element(
+    e, elements: Elements, frames: Frames, solver_frames: SolverFrames, nodes: Nodes, components: Components,
+    blocks: Blocks, flags: Flags
 ):  # fmt: skip
-    """Nodes, block and component of an element; one for which there is no place asks for another graph."""
+    """Assign nodes, block and component to an element. Request a rebuild if the graph has none for it."""
     a, b = elements.frames[e]
-    i, j = motions.node[a], motions.node[b]
-    elements.placed[e] = a, b
-    block, home = -1, -1
+    i, j = solver_frames.node[a], solver_frames.node[b]
+    elements.placed_frames[e] = a, b
+    block, component = -1, -1
     missing = (i < 0 and is_free(frames, a)) or (j < 0 and is_free(frames, b))
     if i >= 0:
-        home = nodes.component[i]
+        component = nodes.component[i]
     elif j >= 0:
-        home = nodes.component[j]
+        component = nodes.component[j]
     if i >= 0 and j >= 0 and i != j:
         low, high = min(i, j), max(i, j)
         for s in range(nodes.column[low], nodes.column[low + 1]):
             block = s if blocks.row[s] == high else block
-        missing = missing or nodes.component[j] != home or (block < 0 and components.ordered[home] != 0)
+        missing = missing or nodes.component[j] != component or (block < 0 and components.ordered[component] != 0)
     elements.nodes[e] = i, j, block
-    elements.component[e] = MISSING if missing else home
+    elements.component[e] = MISSING if missing else component
     if missing:
         flags.rebuild[0] = 1
-    if home < 0:
-        elements.motion[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if component < 0:
+        elements.displacement[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel
@@ -413,73 +427,75 @@ def sort_elements(_, elements: Elements, components: Components, counts: Counts)
 
 
 class Graph:
-    """The order in which bodies are eliminated, the blocks of the factor, and the places of the elements.
+    """The elimination order of the bodies, the blocks of the factor, and the assignment of the elements.
 
     Args:
         frames: The frames.
-        motions: Receives the node of each.
+        solver_frames: Receives the node of each.
         counts: Numbers of elements, nodes, components and blocks.
-        flags: Receives whether a component is left to sweeps.
+        flags: Receives whether a component is solved by sweeps.
         solver: `"direct"`, `"sweeps"` or `"auto"`.
     """
 
-    def __init__(self, frames: Frames, motions: Motions, counts: Counts, flags: Flags, solver: str) -> None:
+    def __init__(self, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, solver: str) -> None:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
-        self._frames, self._motions, self._counts, self._flags = frames, motions, counts, flags
-        self.light, self._worth = {"direct": (np.inf, np.inf), "sweeps": (-1.0, -1.0), "auto": (LIGHT, HEAVY)}[solver]
-        flags.stale[0] = 1
+        self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
+        self.light, self._cost_limit = {"direct": (np.inf, np.inf), "sweeps": (-1.0, -1.0), "auto": (LIGHT, HEAVY)}[
+            solver
+        ]
+        flags.free_changed[0] = 1
 
     @property
     def may_sweep(self) -> bool:
-        """Whether a component can be left to sweeps: too many bodies, or too costly if all are neighbours."""
+        """Whether a component can need sweeps: too many bodies, or too costly if all are neighbours."""
         n = len(self._frames)
-        return n > MOST or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self.light
+        return n > MOST_BODIES or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self.light
 
     def record_arrange(self, p: Program, elements: Elements) -> None:
-        """Give every element its place; the graph is made anew when it has none for one of them."""
+        """Assign all elements; rebuild the graph when one of them is not in it."""
         edges, counts, flags = self._edges, self._counts, self._flags
-        p.serial(check_places, elements, edges, counts, flags)
-        with p.when((flags.searching, 0)):
-            self._record_places(p, elements)
+        p.serial(check_assignment, elements, edges, counts, flags)
+        with p.when((flags.assign, 0)):
+            self._record_assignment(p, elements)
         with p.when((flags.rebuild, 0)):
             p.serial(count_edges, elements, counts, flags)
             p.require(edges, (counts.edges_needed, 0))
             p.serial(gather_edges, elements, edges, counts, flags)
             self._record_graph(p)
-            self._record_places(p, elements)
-        with p.when((flags.moved_on, 0)):
+            self._record_assignment(p, elements)
+        with p.when((flags.elements_changed, 0)):
             p.serial(sort_elements, elements, self.components, counts)
-        p.copy(0, (flags.fresh, 0))
+        p.copy(0, (flags.first_of_step, 0))
 
-    def _record_places(self, p: Program, elements: Elements) -> None:
-        records = elements, self._frames, self._motions, self.nodes, self.components, self.blocks, self._flags
-        p.launch(place_element, *records, count=(self._counts.elements, 0))
+    def _record_assignment(self, p: Program, elements: Elements) -> None:
+        records = elements, self._frames, self._solver_frames, self.nodes, self.components, self.blocks, self._flags
+        p.launch(assign_element, *records, count=(self._counts.elements, 0))
 
     def _record_graph(self, p: Program) -> None:
-        edges, counts, motions = self._edges, self._counts, self._motions
+        edges, counts, solver_frames = self._edges, self._counts, self._solver_frames
         nodes, components, neighbours, blocks = self.nodes, self.components, self._neighbours, self.blocks
         each, every = (counts.components, 0), (counts.nodes, 0)
-        p.serial(find_roots, edges, self._frames, motions, counts)
-        p.serial(number_nodes, motions, nodes, components, counts, self._worth)
+        p.serial(find_roots, edges, self._frames, solver_frames, counts)
+        p.serial(number_nodes, solver_frames, nodes, components, counts, self._cost_limit)
         p.require(neighbours, (counts.words, 0))
         p.launch(clear_word, neighbours, count=(counts.words, 0))
-        p.serial(set_neighbours, edges, motions, nodes, components, neighbours, counts)
-        p.launch(order_component, components, nodes, neighbours, self._worth, count=each, grain=1)
+        p.serial(set_neighbours, edges, solver_frames, nodes, components, neighbours, counts)
+        p.launch(order_component, components, nodes, neighbours, self._cost_limit, count=each, grain=1)
         p.serial(find_columns, nodes, counts)
         p.require(blocks, (counts.blocks, 0))
         p.require(self.targets, (counts.targets, 0))
-        p.launch(fill_columns, components, nodes, neighbours, blocks, motions, count=each, grain=8)
+        p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)
 
 
 def roots_of(pairs: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Least frame of all that pairs of frames (P, 2) connect, (F,); -1 where it cannot move or has no pair."""
-    frames, motions, counts = Frames.zeros(len(free)), Motions.zeros(len(free)), Counts.zeros(1)
+    frames, solver_frames, counts = Frames.zeros(len(free)), SolverFrames.zeros(len(free)), Counts.zeros(1)
     frames.inverse_mass[...], counts.edges[0] = free, len(pairs)
     p = Program()
-    p.serial(find_roots, Edges(frames=np.ascontiguousarray(pairs, np.int64)), frames, motions, counts)
+    p.serial(find_roots, Edges(frames=np.ascontiguousarray(pairs, np.int64)), frames, solver_frames, counts)
     p.run()
-    return motions.root
+    return solver_frames.root

@@ -1,37 +1,37 @@
-"""Records the launches of impacts: bounces, and their limits of energy. See `bounce` and `impact_energy`."""
+"""Launches of impacts: bounces, and their limits of energy. See `bounce` and `impact_energy`."""
 
 from shinari.compute import Program
 from shinari.systems.rigid.bounce import (
+    apply_bounce,
     apply_friction,
     choose_bounced,
     clear_bounce,
     clear_jacobian_row,
     clear_joint,
-    drop_pull,
     find_bounced,
     find_bouncing,
     find_inertia,
-    speed_up,
+    release_pulling_point,
     write_bounce,
 )
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
-from shinari.systems.rigid.frames import Frames, Motions
+from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impact_energy import (
     check_gain,
     classify_component,
     drop_bounce_offset,
-    foresee_velocities,
-    keep_limit,
-    keep_poses,
     limit_bounce,
     limit_energy,
     limit_velocities,
     mark_missed,
+    predict_final_velocities,
     restore_poses,
     scale_impulse,
+    store_limit,
+    store_poses,
 )
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
@@ -48,40 +48,40 @@ class BodyImpacts:
         points: Points,
         work: PointWork,
         frames: Frames,
-        motions: Motions,
+        solver_frames: SolverFrames,
         counts: Counts,
         flags: Flags,
     ) -> None:
         self._graph, self._elements, self._points, self._work = graph, elements, points, work
-        self._frames, self._motions, self._flags, self._counts = frames, motions, flags, counts
+        self._frames, self._solver_frames, self._flags, self._counts = frames, solver_frames, flags, counts
         self._all, self._each = (counts.points, 0), (counts.components, 0)
 
-    def record_keep(self, p: Program) -> None:
-        """Keep poses and limits of friction before the positions are solved."""
-        p.launch(keep_poses, self._frames, self._motions, count=len(self._frames))
-        p.launch(keep_limit, self._work, count=self._all)
+    def record_store(self, p: Program) -> None:
+        """Store poses and limits of friction before the positions are solved."""
+        p.launch(store_poses, self._frames, self._solver_frames, count=len(self._frames))
+        p.launch(store_limit, self._work, count=self._all)
 
     def record_check(self, p: Program, joints: JointData, first_point: int, h: float) -> None:
-        """Find components in which the leaps of bounces were missed or gained energy."""
+        """Find components whose bounce offsets were missed or increased the energy."""
         components, nodes = self._graph.components, self._graph.nodes
-        frames, motions, flags = self._frames, self._motions, self._flags
+        frames, solver_frames, flags = self._frames, self._solver_frames, self._flags
         self._record_limits(p, joints, first_point)
-        p.launch(foresee_velocities, frames, motions, h, count=len(frames))
-        p.launch(check_gain, components, nodes, frames, motions, flags, count=self._each, grain=16)
+        p.launch(predict_final_velocities, frames, solver_frames, h, count=len(frames))
+        p.launch(check_gain, components, nodes, frames, solver_frames, flags, count=self._each, grain=16)
         p.launch(mark_missed, self._work, self._elements, components, flags, first_point, count=self._all)
 
     def record_drop(self, p: Program, first_point: int) -> None:
-        """Go back to before the solution, and drop the leaps of the components that were found."""
+        """Restore the values before the solution, and drop the bounce offsets of inconsistent components."""
         components = self._graph.components
-        p.launch(restore_poses, self._frames, self._motions, count=len(self._frames))
+        p.launch(restore_poses, self._frames, self._solver_frames, count=len(self._frames))
         p.launch(drop_bounce_offset, self._work, self._elements, components, first_point, count=self._all)
 
     def _record_limits(self, p: Program, joints: JointData, first_point: int) -> None:
         """State, reference velocity and kinetic energy before the impacts of each component."""
-        components, frames, motions = self._graph.components, self._frames, self._motions
-        records = components, self._elements, joints, self._points, self._work, frames, motions
+        components, frames, solver_frames = self._graph.components, self._frames, self._solver_frames
+        records = components, self._elements, joints, self._points, self._work, frames, solver_frames
         p.launch(classify_component, *records, first_point, count=self._each, grain=16)
-        p.launch(limit_energy, components, self._graph.nodes, frames, motions, count=self._each, grain=16)
+        p.launch(limit_energy, components, self._graph.nodes, frames, solver_frames, count=self._each, grain=16)
 
     def record_bounce(
         self,
@@ -92,10 +92,10 @@ class BodyImpacts:
         first_point: int,
         h: float,
     ) -> None:
-        """Apply restitution to points that came too fast."""
+        """Apply restitution to points that approach fast enough."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
         work, elements, flags = self._work, self._elements, self._flags
-        swept = components, nodes, elements, jacobian_rows, self._points, frames, self._motions
+        swept = components, nodes, elements, jacobian_rows, self._points, frames, self._solver_frames
         p.copy(0, (flags.bouncing, 0))
         p.launch(clear_bounce, components, count=self._each)
         p.launch(find_bouncing, work, elements, components, first_point, count=self._all)
@@ -112,15 +112,15 @@ class BodyImpacts:
                 if self._graph.may_sweep:
                     p.launch(bounce_by_sweeps, *swept, len(joints), h, count=self._each, grain=1)
                 p.copy(1, (flags.settled, 0))
-                p.launch(drop_pull, self._points, elements, flags, first_point, count=self._all)
+                p.launch(release_pulling_point, self._points, elements, flags, first_point, count=self._all)
             self._record_velocities(p, first_point, h)
 
     def _record_velocities(self, p: Program, first_point: int, h: float) -> None:
         components, nodes, elements = self._graph.components, self._graph.nodes, self._elements
-        frames, motions, every = self._frames, self._motions, (self._counts.nodes, 0)
-        p.launch(limit_bounce, components, nodes, frames, motions, h, count=self._each, grain=16)
+        frames, solver_frames, every = self._frames, self._solver_frames, (self._counts.nodes, 0)
+        p.launch(limit_bounce, components, nodes, frames, solver_frames, h, count=self._each, grain=16)
         p.launch(scale_impulse, elements, components, first_point, count=self._all)
-        p.launch(speed_up, nodes, frames, motions, h, count=every)
-        p.launch(find_inertia, frames, motions, count=len(frames))
-        records = components, self._points, self._work, elements, frames, motions
+        p.launch(apply_bounce, nodes, frames, solver_frames, h, count=every)
+        p.launch(find_inertia, frames, solver_frames, count=len(frames))
+        records = components, self._points, self._work, elements, frames, solver_frames
         p.launch(apply_friction, *records, first_point, h, count=self._each, grain=16)

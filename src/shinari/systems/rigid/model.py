@@ -1,4 +1,4 @@
-"""What of the rigid bodies of a scene never changes, and what they have for energy and momentum."""
+"""Constant data of the rigid bodies of a scene; their energy and momentum."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,10 +13,10 @@ from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.integration import as_frame
 from shinari.systems.rigid.joints.energy import elastic_energy
 from shinari.systems.rigid.joints.joints import start_joints
 from shinari.systems.rigid.joints.table import JointTable
-from shinari.systems.rigid.motion import as_frame
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -35,13 +35,13 @@ conjugate, multiply, rotate = (
 
 @dataclass(frozen=True)
 class RigidModel(SystemModel):
-    """The rigid bodies of a scene, its joints, and its colliders as far as bodies touch them.
+    """The rigid bodies, joints and colliders of a scene, as constant data of the system.
 
     Attributes:
         bodies: The bodies.
         joints: The joints.
         colliders: The colliders.
-        masses: Masses [kg], (B,); 0 for what is not pushed.
+        masses: Masses [kg], (B,); 0 for immovable ones.
         collision_shapes: Shapes of bodies and colliders.
         table: The joints as the kernels read them.
     """
@@ -99,7 +99,7 @@ class RigidModel(SystemModel):
             "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
-            # what the points of contact carry from the last substep
+            # warm start of the contact points
             CONTACTS: np.zeros((0, 8)),
         } | start_joints(self.joints)
 

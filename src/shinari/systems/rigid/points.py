@@ -1,18 +1,18 @@
-"""What a point of contact asks of two bodies: to stay apart, Coulomb friction, restitution.
+"""Contact points: non-penetration, Coulomb friction and restitution.
 
             a                    gap    C = n . (p_a - p_b) - r_a - r_b        n: from b to a
-      ------+------  ^ n         slip   s = how far a's surface has gone past b's in the substep, across n
+      ------+------  ^ n         slip   s = tangential displacement of a's surface past b's in the substep
       ------+------  |
             b                    f_n = -k (C - C*)  >= 0,    f_t = f_t,0 - k_t s,    |f_t| <= mu f_n
 
-The way of a substep is small, so arms and normal are those at its start, and the gap and the slip follow the motions
-that the solver finds to first order. C* is where the gap is to be: 0; for what overlaps at the start, a part of
-the way out, no faster than the limit on such speeds; for what bounces, where the speed of restitution leads to.
+Displacements in a substep are small. Arms and normal are therefore those at its start, and gap and slip are linear in
+the displacement. C* is the target gap: 0; for an overlap at the start, the part of it that remains after bounded
+recovery; for a bounce, the gap at which the rebound ends the substep.
 
-A point is apart, sticks or slides, and a Newton step is taken with the forces and stiffnesses of the states as they are
-(semi-smooth Newton; Alart and Curnier 1991). The limit of friction is held at a normal force while the states are found
-(Tresca's friction, which has a convex energy), and then taken anew from the normal force that came out; at rest, and in
-even sliding, that of the last substep is right at once.
+A point is apart, sticks or slides, and a Newton step uses the forces and stiffnesses of the present states (semi-smooth
+Newton; Alart and Curnier 1991). While the states are found, the limit of friction follows from a fixed normal force
+(Tresca friction, which has a convex energy). It is then updated from the solved normal force; at rest, and in steady
+sliding, that of the last substep is right at once.
 """
 
 import math
@@ -21,9 +21,13 @@ import numpy as np
 
 from shinari.collision.law import (
     APART,
+    COMPLIANCE,
     GRIP,
     RECOVERY,
+    RESTITUTION,
+    ROLLING,
     SLIDING,
+    TORSION,
     bounce_distance,
     friction_coefficient,
     recovery,
@@ -38,20 +42,19 @@ from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import STIFF, Curved, Elements, PointWork
+from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import Components
-from shinari.systems.rigid.line_search import UNSETTLED
-from shinari.systems.rigid.motion import rotation_vector_between, symmetric_times, velocity_at
+from shinari.systems.rigid.graph import PENDING, RENEWED, SOLVED, UNSETTLED, Components
+from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
-# Cosine of the angle by which the direction of sliding may change in a step without another.
+# Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
 STRAIGHT = 0.9999
 
 
 @steady
 def pair_inverse_mass(a, b, ra, rb, n, inverse_mass, inverse_inertia):
-    """Inverse mass that two frames show along n at arms r_a and r_b."""
+    """Inverse effective mass of two frames along n at arms r_a and r_b."""
     ta, tb = cross(ra, n), cross(rb, n)
     w = inverse_mass[a] + inverse_mass[b]
     if inverse_mass[a] > 0.0:
@@ -69,9 +72,9 @@ def halves(v):
 
 @kernel
 def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
-    """Elements that there are with the points; none is known yet to bounce."""
+    """Count the elements with the contact points; clear the flags of bounces."""
     counts.elements[0] = first_point + counts.points[0]
-    flags.leaping[0], flags.fast[0] = 0, 0
+    flags.has_bounce_offset[0], flags.may_bounce[0] = 0, 0
 
 
 @steady
@@ -81,8 +84,8 @@ def surface_points(p, points, frames):
     n, radius = points.normal[p], points.radius[p]
     core_a, core_b = halves(points.core[p])
     ca, cb = rotate(frames.q[a], core_a), rotate(frames.q[b], core_b)
-    apart = sub(add(frames.x[a], ca), add(frames.x[b], cb))
-    gap = dot(n, apart) - radius[0] - radius[1]
+    separation = sub(add(frames.x[a], ca), add(frames.x[b], cb))
+    gap = dot(n, separation) - radius[0] - radius[1]
     return sub(ca, scale(n, radius[0])), add(cb, scale(n, radius[1])), gap
 
 
@@ -91,31 +94,36 @@ def start_point(
     p, points: Points, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
     gz: np.float64, h: np.float64, escape: np.float64, slow: np.float64
 ):  # fmt: skip
-    """Begin a substep, at its start pose: arms, and where the gap is to be; (gx, gy, gz) is gravity."""
+    """Begin a substep at its start pose: arms and target gap; (gx, gy, gz) is gravity."""
     a, b = points.frames[p]
     n, law, last = points.normal[p], points.law[p], points.force[p]
     ra, rb, gap = surface_points(p, points, frames)
     work.arms[p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
-    work.stiff[p] = STIFF / (h * h * weight) if weight > 0.0 else 0.0
-    apart = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
-    speed = dot(n, apart)
-    across = tangential(apart, n)
-    work.mu[p] = friction_coefficient(across, law)
+    work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
+    relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
+    speed = dot(n, relative_velocity)
+    across = tangential(relative_velocity, n)
+    work.friction_coefficient[p] = friction_coefficient(across, law)
     work.limit[p] = max(dot(n, last), 0.0)
     target = 0.0
-    if law[3] == 0.0 and gap < 0.0:
+    if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, escape * h)
-    fast, leap = 0.0, 0.0
-    if law[2] > 0.0 and speed < -slow:
-        # the speed with which the substep will go: with it a perfect bounce goes back on the way on which it came
-        pull = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
-        fast = speed + pull * dot(n, (gx, gy, gz))
-        leap = bounce_distance(law[2], fast, gap, h)
-        flags.fast[0] = 1
-        if leap != 0.0:
-            flags.leaping[0] = 1
-    work.fast[p], work.bounce_offset[p], work.wanted[p], work.load[p] = fast, leap, target + leap, last
+    approach, bounce_offset = 0.0, 0.0
+    if law[RESTITUTION] > 0.0 and speed < -slow:
+        # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
+        fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
+        approach = speed + fall * dot(n, (gx, gy, gz))
+        bounce_offset = bounce_distance(law[RESTITUTION], approach, gap, h)
+        flags.may_bounce[0] = 1
+        if bounce_offset != 0.0:
+            flags.has_bounce_offset[0] = 1
+    work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
+        approach,
+        bounce_offset,
+        target + bounce_offset,
+        last,
+    )
 
 
 @kernel(fastmath=STEADY)
@@ -127,10 +135,10 @@ def measure_point(
     n, radius, law = points.normal[p], points.radius[p], points.law[p]
     qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
     ra, rb, gap = surface_points(p, points, frames)
-    gap -= work.wanted[p]
+    gap -= work.target_gap[p]
     arms = work.arms[p]
     old_a, old_b = halves(arms)
-    # the same points of the matter, where they have turned to
+    # the same material points after the rotation
     new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
     new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
     slip_a = add(sub(frames.x[a], frames.x0[a]), sub(new_a, old_a))
@@ -138,31 +146,31 @@ def measure_point(
     slip = sub(slip_a, slip_b)
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or law[4] > 0.0 or law[5] > 0.0:
-        turn_a, turn_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
-        # a round side without a core rolls away under its point, which stays where it was
+    if rolls_a or rolls_b or law[ROLLING] > 0.0 or law[TORSION] > 0.0:
+        rotation_a, rotation_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
+        # a round side without a core rolls under its contact point, which stays in place
         if rolls_a:
-            gap += dot(n, sub(add(old_a, cross(turn_a, old_a)), ra))
+            gap += dot(n, sub(add(old_a, cross(rotation_a, old_a)), ra))
         if rolls_b:
-            gap -= dot(n, sub(add(old_b, cross(turn_b, old_b)), rb))
-        work.turn[p] = sub(turn_a, turn_b)
+            gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
+        work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
     elements.frames[first_point + p] = a, b
-    # the arms at the start of the substep: forces at one point of the world then turn the whole by nothing
+    # the arms at the start of the substep: opposite forces at one point in space then have no total moment
     elements.arms[first_point + p] = arms
 
 
 @kernel(fastmath=STEADY)
 def begin_point(p, points: Points, work: PointWork, elements: Elements, first_point: np.int64):
-    """Decide the state of a point for the first time in a solution, and write its force and stiffness."""
+    """Classify a point for the first time in a solution, and write its force and stiffness."""
     classify_point_contact(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)
 def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
-    """Decide the state of a point anew where limits of friction were renewed."""
-    home = elements.component[first_point + p]
-    if home >= 0 and components.renewed[home] != 0:
+    """Classify a point again where limits of friction were renewed."""
+    component = elements.component[first_point + p]
+    if component >= 0 and components.renewed[component] != 0:
         classify_point_contact(p, first_point + p, points, work, elements)
 
 
@@ -170,39 +178,39 @@ def renew_point(p, points: Points, work: PointWork, elements: Elements, componen
 def classify_point(
     p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64
 ):
-    """Follow the motion that was found and decide the state of a point; mark its component when it has changed."""
+    """Advance a point by the solved displacement and classify it; mark its component when its state has changed."""
     e = first_point + p
-    home = elements.component[e]
-    if home < 0 or components.unfinished[home] == 0:
+    component = elements.component[e]
+    if component < 0 or components.solution[component] == SOLVED:
         return
-    old, way = work.status[p], work.sliding_direction[p]
-    follow(p, e, points, work, elements)
+    old, direction = work.status[p], work.sliding_direction[p]
+    advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
-    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(way, work.sliding_direction[p]) < STRAIGHT
+    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(direction, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
-        components.unfinished[home] = UNSETTLED
+        components.solution[component] = UNSETTLED
 
 
 @steady
-def follow(p, e, points, work, elements):
-    """Let gap and slip of a point follow the motion of its element."""
+def advance_point(p, e, points, work, elements):
+    """Advance gap, slip and rotation of a point by the displacement of its element."""
     n = points.normal[p]
-    d, phi = halves(elements.motion[e])
+    d, phi = halves(elements.displacement[e])
     along = dot(n, d)
     work.gap[p] += along
     work.slip[p] = add(work.slip[p], sub(d, scale(n, along)))
-    work.turn[p] = add(work.turn[p], phi)
+    work.rotation[p] = add(work.rotation[p], phi)
 
 
 @steady
 def classify_point_contact(p, e, points, work, elements):
-    """Decide the state of a point, and write its force and stiffness."""
-    n, k = points.normal[p], work.stiff[p]
-    stiffness = regularised_stiffness(k, points.law[p, 3])
-    most = work.mu[p] * work.limit[p]
-    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.load[p], most)
+    """Classify a point, and write its force and stiffness."""
+    n, k = points.normal[p], work.stiffness[p]
+    stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
+    most = work.friction_coefficient[p] * work.limit[p]
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.last_force[p], most)
     total = add(scale(n, normal), hold)
-    work.status[p], work.push[p] = status, total
+    work.status[p], work.force[p] = status, total
     if status == APART:
         clear_point(e, elements)
         return
@@ -216,7 +224,7 @@ def classify_point_contact(p, e, points, work, elements):
 
 @steady
 def clear_point(e, elements):
-    """An element that does nothing."""
+    """Clear force and stiffness of an element."""
     elements.force[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     elements.stiffness[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
@@ -239,14 +247,14 @@ def write_point(e, n, stiff, across, along, total, elements):
 
 @steady
 def resist(p, e, n, k, points, work, elements):
-    """Moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    rolling, torsional = points.law[p, 4], points.law[p, 5]
+    """Add moments against rolling and against spinning about the normal, both bounded by the normal force."""
+    rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
     if rolling > 0.0 or torsional > 0.0:
-        turn, bound = work.turn[p], work.limit[p]
-        about = dot(n, turn)
-        rolled = sub(turn, scale(n, about))
+        rotation, bound = work.rotation[p], work.limit[p]
+        about = dot(n, rotation)
+        rolled = sub(rotation, scale(n, about))
         size = math.sqrt(dot(rolled, rolled))
-        # a moment that gives way by as much as the point does at an arm of its own bound
+        # a moment yields like the point does at an arm of its own bound
         spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
         spin = -spin_k * about
         most = torsional * bound
@@ -263,8 +271,34 @@ def resist(p, e, n, k, points, work, elements):
 
 
 @kernel
-def keep_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
-    """Carry the force of a point on to the next substep; one that was not found is no guess for it."""
-    home = elements.component[first_point + p]
-    found = home < 0 or components.unfinished[home] == 0
-    points.force[p] = work.push[p] if found else (0.0, 0.0, 0.0)
+def store_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Store the force of a point for the next substep; 0 where its component is not solved."""
+    component = elements.component[first_point + p]
+    found = component < 0 or components.solution[component] == SOLVED
+    points.force[p] = work.force[p] if found else (0.0, 0.0, 0.0)
+
+
+@kernel(fastmath=STEADY)
+def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
+                first_point: np.int64, close: np.float64):  # fmt: skip
+    """Mark the component, whose points keep their states, when a limit of friction has to be renewed."""
+    component = elements.component[first_point + p]
+    if component < 0 or work.status[p] == APART or work.friction_coefficient[p] == 0.0:
+        return
+    if components.solution[component] != PENDING and components.solution[component] != RENEWED:
+        return
+    n, f = points.normal[p], work.force[p]
+    normal = dot(n, f)
+    across = sub(f, scale(n, normal))
+    over = math.sqrt(dot(across, across)) > work.friction_coefficient[p] * normal * (1.0 + close)
+    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > close * normal):
+        components.solution[component], flags.reconsidering[0] = RENEWED, 1
+
+
+@kernel(fastmath=STEADY)
+def renew_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
+                first_point: np.int64):  # fmt: skip
+    """Renew the limits of friction of a marked component from the normal forces."""
+    component = elements.component[first_point + p]
+    if component >= 0 and components.solution[component] == RENEWED:
+        work.limit[p] = max(dot(points.normal[p], work.force[p]), 0.0)

@@ -1,13 +1,12 @@
-"""Newton steps with a factor from earlier in the step: conjugate gradients that are preconditioned with it.
+"""Newton steps with an earlier factor of the step: preconditioned conjugate gradients.
 
-    A x = b,    z = (U^T U)^-1 r,    U^T U: the matrix when it was factored last
+    A x = b,    z = (U^T U)^-1 r,    U^T U: the matrix of the last factoring
 
-In a heap at rest the matrix changes by parts in a million from substep to substep, and one or two iterations take the
-place of assembling and factoring it (Hestenes and Stiefel 1952, Methods of Conjugate Gradients for Solving Linear
-Systems). A x is the sum over the elements of J^T K J x, without a matrix. A component whose contacts have changed too
-much for that is factored again.
+In a heap at rest the matrix changes by parts in a million from substep to substep, and one or two iterations replace
+its assembly and factoring (Hestenes and Stiefel 1952, Methods of Conjugate Gradients for Solving Linear Systems).
+A x is summed over the elements, J^T K J x, without a matrix. A component that does not converge is factored again.
 
-A factor is never carried from one step to the next: a step depends on the state alone.
+No factor is kept from one step to the next: a step depends on the state alone.
 """
 
 import numpy as np
@@ -17,33 +16,39 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
 from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper, subtract_times, subtract_transposed
-from shinari.systems.rigid.direct import add_force_to, is_apart, motion_of_jacobian_row, relative_motion, row_of
+from shinari.systems.rigid.direct import (
+    add_force_to,
+    is_inactive,
+    jacobian_row_displacement,
+    relative_displacement,
+    row_of,
+)
 from shinari.systems.rigid.elements import Elements, JacobianRows
-from shinari.systems.rigid.frames import Frames, Motions
-from shinari.systems.rigid.graph import Blocks, Components, Nodes
-from shinari.systems.rigid.joints.measures import arm_stiffness
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.graph import SOLVED, Blocks, Components, Nodes
+from shinari.systems.rigid.integration import momentum_of
+from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.motion import momentum_of
 from shinari.systems.rigid.progress import Flags
 
-# Products of blocks per body from which on a factor is worth keeping, and failures in a step after which it is not.
+# Products of blocks per body above which a factor is kept, and failures in a step after which it is not.
 KEEP, FAILURES = 12.0, 2
-# Products of blocks per body that take as long as one iteration.
+# Cost of one iteration, in products of blocks per body.
 ITERATION = 6.0
-# Square of the relative residual at the end, in the norm of the inverse mass: a bound of the error of the momentum.
+# Square of the largest relative residual, in the norm of the inverse mass: a bound of the error of the momentum.
 CLOSE = 1e-20
 
 
 @kernel
-def forget_factor(c, components: Components):
-    """A step begins without a factor."""
+def drop_factor(c, components: Components):
+    """Drop the factor of a component at the begin of a step."""
     components.factored[c], components.factorings[c] = 0, 0
     components.iterations[c], components.failures[c] = 0, 0
 
 
 @steady
 def divide_by_factor(c, components, nodes, blocks, g):
-    """G becomes (U^T U)^-1 g with the factor of a component."""
+    """Replace g by (U^T U)^-1 g, with the factor of a component."""
     first, last = components.node[c], components.node[c + 1]
     for j in range(first, last):
         solve_lower(nodes.matrix, j, g)
@@ -57,7 +62,7 @@ def divide_by_factor(c, components, nodes, blocks, g):
 
 @steady
 def inertia_times(j, nodes, frames, inverse_h2, m):
-    """Mass and inertia of a node over h^2, times a motion."""
+    """Mass and inertia of a node over h^2, times a displacement."""
     i = nodes.frame[j]
     mass = inverse_h2 / frames.inverse_mass[i]
     spin = momentum_of(frames.q[i], frames.moments, i, (inverse_h2 * m[3], inverse_h2 * m[4], inverse_h2 * m[5]))
@@ -66,15 +71,15 @@ def inertia_times(j, nodes, frames, inverse_h2, m):
 
 @steady
 def symmetric_row_times(stiffness, e, at, v):
-    """Product of a symmetric matrix of an element, from a column on, and a vector."""
+    """Product of a symmetric matrix of an element, which starts at a column, and a vector."""
     k0, k1, k2 = row_of(stiffness, e, 0, at), row_of(stiffness, e, 1, at), row_of(stiffness, e, 2, at)
     return dot(k0, v), dot(k1, v), dot(k2, v)
 
 
 @steady
-def add_swing_product(y, j, r, f, x):
-    """Add the product of the stiffness of an arm against turning and a motion."""
-    xx, yy, zz, yz, zx, xy = arm_stiffness(r, f)
+def add_geometric_stiffness_product(y, j, r, f, x):
+    """Add the product of the geometric stiffness of a force f at an arm r and a displacement."""
+    xx, yy, zz, yz, zx, xy = geometric_stiffness(r, f)
     t = x[j, 3], x[j, 4], x[j, 5]
     y[j, 3] += dot((xx, xy, zx), t)
     y[j, 4] += dot((xy, yy, yz), t)
@@ -83,7 +88,7 @@ def add_swing_product(y, j, r, f, x):
 
 @steady
 def add_jacobian_row_force(e, b, f, elements, jacobian_rows, y):
-    """Add J^T f of a row to the forces on its nodes."""
+    """Add J^T f of a Jacobian row to the forces on its nodes."""
     for side in range(2):
         j, at = elements.nodes[e, side], 6 * side
         if j >= 0:
@@ -93,7 +98,7 @@ def add_jacobian_row_force(e, b, f, elements, jacobian_rows, y):
 
 @steady
 def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, x, y):
-    """Y = A x of a component."""
+    """Write y = A x of a component."""
     for j in range(components.node[c], components.node[c + 1]):
         y[j] = inertia_times(j, nodes, frames, inverse_h2, x[j])
     joints = len(values)
@@ -102,12 +107,17 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
         e = elements.order[s]
         if joints <= e < first_point:
             b = e - joints
-            f = jacobian_rows.stiffness[b] * motion_of_jacobian_row(e, b, elements, jacobian_rows, x)
+            f = jacobian_rows.stiffness[b] * jacobian_row_displacement(e, b, elements, jacobian_rows, x)
             add_jacobian_row_force(e, b, f, elements, jacobian_rows, y)
             continue
-        if e >= first_point and is_apart(elements.stiffness, e):
+        if e >= first_point and is_inactive(elements.stiffness, e):
             continue
-        i, j, arms, m = elements.nodes[e, 0], elements.nodes[e, 1], elements.arms[e], relative_motion(e, elements, x)
+        i, j, arms, m = (
+            elements.nodes[e, 0],
+            elements.nodes[e, 1],
+            elements.arms[e],
+            relative_displacement(e, elements, x),
+        )
         ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
         f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
         t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
@@ -118,16 +128,16 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
         if e < joints:
             load = values.applied[e]
             if i >= 0:
-                add_swing_product(y, i, ra, load, x)
+                add_geometric_stiffness_product(y, i, ra, load, x)
             if j >= 0:
-                add_swing_product(y, j, rb, (-load[0], -load[1], -load[2]), x)
+                add_geometric_stiffness_product(y, j, rb, (-load[0], -load[1], -load[2]), x)
 
 
 @steady
-def load_forces(c, components, nodes, elements, jacobian_rows, frames, motions, joints, inverse_h2, b):
-    """B = sum J^T f - M (X - X_free) / h^2 of a component."""
+def load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, joints, inverse_h2, b):
+    """Write the right hand side, b = sum J^T f - M (X - X_free) / h^2, of a component."""
     for j in range(components.node[c], components.node[c + 1]):
-        m = inertia_times(j, nodes, frames, inverse_h2, motions.moved[nodes.frame[j]])
+        m = inertia_times(j, nodes, frames, inverse_h2, solver_frames.displacement[nodes.frame[j]])
         b[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
@@ -135,7 +145,7 @@ def load_forces(c, components, nodes, elements, jacobian_rows, frames, motions, 
             row = e - joints
             add_jacobian_row_force(e, row, jacobian_rows.force[row], elements, jacobian_rows, b)
             continue
-        if e >= joints and is_apart(elements.stiffness, e):
+        if e >= joints and is_inactive(elements.stiffness, e):
             continue
         force, arms = elements.force[e], elements.arms[e]
         f, t = (force[0], force[1], force[2]), (force[3], force[4], force[5])
@@ -169,10 +179,10 @@ def inner(c, components, a, b):
 @kernel(fastmath=STEADY)
 def solve_again(
     c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
-    values: JointValues, frames: Frames, motions: Motions, flags: Flags, h: np.float64
+    values: JointValues, frames: Frames, solver_frames: SolverFrames, flags: Flags, h: np.float64
 ):  # fmt: skip
-    """Solve for the motions of a component with the factor that it has, or ask for another factor."""
-    if components.unfinished[c] == 0:
+    """Solve for the displacements of a component with an earlier factor, or request a new factor."""
+    if components.solution[c] == SOLVED:
         return
     if components.factored[c] == 0:
         flags.factoring[0] = 1
@@ -180,7 +190,7 @@ def solve_again(
     inverse_h2 = 1.0 / (h * h)
     first, last = components.node[c], components.node[c + 1]
     x, r, z, d, y = nodes.vector, nodes.residual, nodes.correction, nodes.direction, nodes.image
-    load_forces(c, components, nodes, elements, jacobian_rows, frames, motions, len(values), inverse_h2, r)
+    load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, len(values), inverse_h2, r)
     for j in range(first, last):
         z[j], x[j] = r[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     enough = CLOSE * square_over_mass(c, components, nodes, frames, r)

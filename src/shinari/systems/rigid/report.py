@@ -1,4 +1,4 @@
-"""Contacts between bodies as the user sees them: the impulses of a step, point by point."""
+"""Report of contacts between bodies: the impulses of a step, point by point."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from shinari.systems.rigid.progress import Counts, Flags
 
 
 class Log(Record):
-    """Points of contact of a step: runs of points, each of some substeps in a row that had the same points."""
+    """Contact points of a step, in runs: a run covers consecutive substeps with the same points."""
 
     key = Field(np.int64)
     frames = Field(np.int64, 2, doc="frames a and b")
@@ -25,10 +25,10 @@ class Log(Record):
 
 @kernel
 def compare_points(_, points: Points, log: Log, counts: Counts, detection: Detection, flags: Flags):
-    """Decide whether the points are those of the last run; a new run will need room."""
+    """Decide whether the points are those of the last run, and count the rows of a new run."""
     count, first = counts.points[0], counts.log_start[0]
     other = flags.logging[0] == 0 or counts.logged[0] - first != count
-    if not other and detection.write[0] != 0:
+    if not other and detection.rebuild_table[0] != 0:
         for k in range(count):
             other = other or points.key[k] != log.key[first + k]
     flags.other_points[0] = 1 if other else 0
@@ -37,7 +37,7 @@ def compare_points(_, points: Points, log: Log, counts: Counts, detection: Detec
 
 @kernel
 def start_run(_, log: Log, counts: Counts, flags: Flags):
-    """Begin a run of points; of the last one only those that pushed matter."""
+    """Begin a run; the last one keeps only points with an impulse."""
     flags.logging[0] = 1
     at = counts.log_start[0]
     for k in range(at, counts.logged[0]):
@@ -63,7 +63,7 @@ def write_point(p, points: Points, work: PointWork, log: Log, frames: Frames, co
 def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
     """Add the impulse of a point in a substep."""
     k = counts.log_start[0] + p
-    log.impulse[k] = add(log.impulse[k], scale(work.push[p], h))
+    log.impulse[k] = add(log.impulse[k], scale(work.force[p], h))
 
 
 class PointLog:
@@ -89,8 +89,8 @@ class PointLog:
             p.launch(write_point, points, self._work, log, frames, counts, count=count)
         p.launch(add_impulse, self._work, log, counts, h, count=count)
 
-    def place(self, frames: Frames) -> None:
-        """Write down where the points of the last substep are."""
+    def update_positions(self, frames: Frames) -> None:
+        """Update position and normal of the points of the last substep."""
         first, end = self._counts.log_start[0], self._counts.logged[0]
         if self._flags.logging[0]:
             at = self._log.frames[first:end, 0]
@@ -98,17 +98,17 @@ class PointLog:
             self._log.normal[first:end] = self._points.normal[: end - first]
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
-        """The contacts that pushed, with the mean force over the step; `names` are those of the frames, (F,)."""
+        """Contacts with a force, its mean over the step; `names` are those of the frames, (F,)."""
         end = self._counts.logged[0]
         log = self._log
         keys, frames, positions = log.key[:end], log.frames[:end], log.position[:end]
         normals, impulses = log.normal[:end], log.impulse[:end]
-        # a point that came and went is where it was last
+        # a point that was inactive in between has its last position
         found, back = np.unique(keys, return_inverse=True)
-        total, place = np.zeros((len(found), 3)), np.zeros(len(found), np.int64)
+        total, last = np.zeros((len(found), 3)), np.zeros(len(found), np.int64)
         np.add.at(total, back, impulses)
-        place[back] = np.arange(len(keys))
+        last[back] = np.arange(len(keys))
         on = (total != 0.0).any(axis=1)
-        chosen = place[on]
+        chosen = last[on]
         one, other = names[frames[chosen, 0]], names[frames[chosen, 1]]
         return Contacts(positions[chosen], normals[chosen], total[on] / dt, one, other, np.zeros((0, 3)))

@@ -1,8 +1,8 @@
-"""Sleep: bodies that have come to rest stop, with all that they hang together with, until something comes.
+"""Sleep: islands at rest are not simulated until they are disturbed.
 
-A body is idle while it is slower than a limit. An island, all bodies that joints or pushing contacts connect, falls
-asleep when each of its bodies has been idle for long enough; what moves and touches it wakes it, as does what a user
-writes or a particle that pushes. The long wait against the instant wake keeps islands from flickering.
+A body is idle while it is slower than a limit. An island is a set of bodies that joints or contacts with a force
+connect. An island sleeps when all its bodies have been idle for WAIT. A moving frame that touches it, a user edit or an
+external impulse wakes it at once. The long wait and the immediate wake keep islands from flickering.
 """
 
 import numpy as np
@@ -15,33 +15,39 @@ WAIT = 0.5
 
 
 def asleep(idle: np.ndarray) -> np.ndarray:
-    """Which bodies sleep, (B,), by the times for which they have been idle."""
+    """Whether each body sleeps, (B,), by its idle time [s]."""
     return idle >= WAIT
 
 
-def follow(
-    idle: np.ndarray, v: np.ndarray, w: np.ndarray, pairs: np.ndarray, free: np.ndarray, stirred: np.ndarray, dt: float
+def update_idle_times(
+    idle: np.ndarray,
+    v: np.ndarray,
+    w: np.ndarray,
+    pairs: np.ndarray,
+    free: np.ndarray,
+    disturbed: np.ndarray,
+    dt: float,
 ) -> None:
-    """Bring the times for which bodies have been idle to the end of a step.
+    """Update the idle times of bodies at the end of a step.
 
     Args:
         idle: Times [s], (B,), in place.
         v: Velocities, (B, 3).
         w: Angular velocities, (B, 3).
-        pairs: Frames that joints and pushing contacts connect, (P, 2).
+        pairs: Frames that joints and contacts with a force connect, (P, 2).
         free: Frames that can move, asleep or not, (F,).
-        stirred: Frames that something else keeps awake: they move without being pushed, or were pushed, (F,).
+        disturbed: Frames that stay awake: immovable ones that move, others with a motor or an external impulse, (F,).
         dt: Step [s].
     """
     count = len(idle)
-    still = (np.linalg.norm(v, axis=1) < SLOW) & (np.linalg.norm(w, axis=1) < SLOW_TURN) & ~stirred[:count]
+    still = (np.linalg.norm(v, axis=1) < SLOW) & (np.linalg.norm(w, axis=1) < SLOW_TURN) & ~disturbed[:count]
     idle[...] = np.where(still, idle + dt, 0.0)
     roots = roots_of(pairs, free)[:count]
     roots = np.where(roots >= 0, roots, np.arange(count))
     least = np.full(len(free), np.inf)
     np.minimum.at(least, roots, idle)
-    # a frame that is not pushed and moves keeps awake what touches it
-    moved = stirred & ~free
+    # an immovable frame that moves keeps the bodies in contact with it awake
+    moved = disturbed & ~free
     for a, b in ((0, 1), (1, 0)):
         touched = pairs[moved[pairs[:, a]], b]
         touched = touched[touched < count]

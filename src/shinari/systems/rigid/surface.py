@@ -1,4 +1,4 @@
-"""The surface of a rigid body, to draw it; the solver knows the shapes exactly and needs none of this."""
+"""The surface of a rigid body, for drawing; the solver uses the exact shapes."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from shinari.shapes.base import shape_mesh
 
 
 def body_surface(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles of a body: what was given to be seen in place of its shapes, else its shapes one after the other.
+    """Triangles of a body: its visual mesh if it has one, else its shapes one after the other.
 
     Args:
         body: The body.

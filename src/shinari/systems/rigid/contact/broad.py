@@ -1,10 +1,10 @@
 """Broad phase of the bodies: candidate pairs of collision shapes, found once a step and when a frame leaves its margin.
 
 The boxes around the shapes are wider by the margins of their frames (`shinari.systems.rigid.contact.margins`). A frame
-that is swept has a path, and a pair counts when the two boxes meet on their paths. What solutions have thrown off its
-path by more than its margin is noticed after the solution, and its pairs are sought along the path that it took.
+that is swept has a path, and a pair counts when the two boxes overlap along their paths. After a solution, a frame that
+is farther from its path than its margin gets a new path, and its pairs are found again.
 
-Each shape searches the tree for shapes of larger numbers. So the pairs are counted and listed shape by shape, sorted.
+Each shape searches the tree for shapes of larger numbers, so that pairs are counted and listed shape by shape, sorted.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ from shinari.systems.rigid.contact.margins import (
     PLENTY,
     SLACK,
     Detection,
-    Motion,
-    check_margin,
+    FrameMargins,
+    check_margin_left,
     check_path,
     count_detection,
     decide,
@@ -38,32 +38,32 @@ from shinari.systems.rigid.contact.pair_lists import (
     OldPairs,
     begin_pair,
     count_pairs,
-    keep_pair,
     list_pairs,
-    note_pair,
     number_kept,
+    store_pair,
+    store_pair_key,
 )
 from shinari.systems.rigid.contact.pairs import Kept, Pairs
 from shinari.systems.rigid.frames import Frames
 
 ENDLESS = 1e9
-# Detections for which a tree serves before its boxes are put in a new order.
+# Searches after which the boxes of the tree are sorted again.
 TREE_AGE = 16
 # The size of a flat collision shape, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
-PAIRS = "rigid bodies: contacts: {count} pairs that may touch"
+PAIRS = "rigid bodies: contacts: {count} candidate pairs"
 
 
-class Reaches(Record):
-    """Boxes around collision shapes that have an end, wider by the margins, at the beginnings of their paths."""
+class StartBoxes(Record):
+    """Bounding boxes of bounded shapes at the start of the substep, enlarged by the margins."""
 
     collision_shape = Field(np.int64)
     low = Field(np.float64, 3, unit="m", doc="low corner")
     high = Field(np.float64, 3, unit="m", doc="high corner")
 
 
-class Walls(Record):
-    """Collision shapes without an end: half spaces."""
+class HalfSpaces(Record):
+    """Half spaces: the unbounded collision shapes."""
 
     collision_shape = Field(np.int64)
     local = Field(np.float64, 4, unit="1, m", doc="outward normal and offset in the axes of its frame")
@@ -73,34 +73,34 @@ class Walls(Record):
 
 
 @steady
-def may_collide(f, e, frames, apart):
-    """Whether two frames may touch each other."""
+def may_collide(f, e, frames, ignored):
+    """Whether two frames may collide."""
     free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
-    return free and not contains(apart, min(f, e) * len(frames) + max(f, e))
+    return free and not contains(ignored, min(f, e) * len(frames) + max(f, e))
 
 
 @kernel(fastmath=STEADY)
 def set_box(
     k,
-    reaches: Reaches,
+    start_boxes: StartBoxes,
     boxes: Boxes,
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
-    motion: Motion,
+    margins: FrameMargins,
     poses: Poses,
 ):
-    """Box around a collision shape, wider by the margin of its frame and by the slack; and that around it on its path.
+    """Write the box of a collision shape, enlarged by its margin and the slack; and the box of its path.
 
-    Turning makes a box wider by `spin`, but never wider than the ball around the origin of the frame.
+    Rotation enlarges a box by `spin`, bounded by the ball around the origin of the frame.
     """
-    g = reaches.collision_shape[k]
+    g = start_boxes.collision_shape[k]
     f = collision_shapes.frame[g]
     pose, low, high, x = poses.pose[g], collision_shapes.low[g], collision_shapes.high[g], frames.x0[f]
     middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
     s = sub(high, middle)
     c = rotate_vector(pose, middle)
-    wide = motion.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
-    spin, radius = motion.spin[f], collision_shapes.radius[g]
+    wide = margins.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
+    spin, radius = margins.spin[f], collision_shapes.radius[g]
     for i in range(3):
         ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
         ci += poses.pose[g, 9 + i]
@@ -110,111 +110,116 @@ def set_box(
         first, last = ci - si, ci + si
         if spin > ZERO:
             first, last = max(first - spin, xi - radius), min(last + spin, xi + radius)
-        reaches.low[k, i], reaches.high[k, i] = first - wide, last + wide
-        boxes.low[k, i] = first - wide + min(motion.path[f, i], 0.0)
-        boxes.high[k, i] = last + wide + max(motion.path[f, i], 0.0)
+        start_boxes.low[k, i], start_boxes.high[k, i] = first - wide, last + wide
+        boxes.low[k, i] = first - wide + min(margins.path[f, i], 0.0)
+        boxes.high[k, i] = last + wide + max(margins.path[f, i], 0.0)
 
 
 @steady
-def swept_boxes_overlap(one, other, reaches, path, other_path):
-    """Whether two boxes that move by their paths share a point at some time on their way."""
-    begin, end, apart = 0.0, 1.0, False
+def swept_boxes_overlap(one, other, start_boxes, path, other_path):
+    """Whether two boxes overlap at some time along their paths."""
+    begin, end, separated = 0.0, 1.0, False
     for i in range(3):
         relative_displacement = (
             path[0] - other_path[0] if i == 0 else (path[1] - other_path[1] if i == 1 else path[2] - other_path[2])
         )
-        # the gap on one side closes and that on the other opens: 0 <= ahead + way t and 0 <= behind - way t
-        ahead, behind = reaches.high[one, i] - reaches.low[other, i], reaches.high[other, i] - reaches.low[one, i]
+        # with displacement d of one relative to the other they overlap while ahead + d t >= 0 and behind - d t >= 0
+        ahead, behind = (
+            start_boxes.high[one, i] - start_boxes.low[other, i],
+            start_boxes.high[other, i] - start_boxes.low[one, i],
+        )
         if relative_displacement == ZERO:
-            apart |= (ahead < ZERO) | (behind < ZERO)
+            separated |= (ahead < ZERO) | (behind < ZERO)
         else:
             a, b = -ahead / relative_displacement, behind / relative_displacement
             begin, end = max(begin, min(a, b)), min(end, max(a, b))
-    return not apart and begin <= end
+    return not separated and begin <= end
 
 
 @kernel(fastmath=STEADY)
-def set_wall(e, walls: Walls, collision_shapes: CollisionShapeArrays, frames: Frames, poses: Poses):
-    """Where a half space is."""
+def set_half_space(e, half_spaces: HalfSpaces, collision_shapes: CollisionShapeArrays, frames: Frames, poses: Poses):
+    """Write normal and offset of a half space in the world."""
     f, pose, local = (
-        collision_shapes.frame[walls.collision_shape[e]],
-        poses.pose[walls.collision_shape[e]],
-        walls.local[e],
+        collision_shapes.frame[half_spaces.collision_shape[e]],
+        poses.pose[half_spaces.collision_shape[e]],
+        half_spaces.local[e],
     )
     n = rotate_vector(pose, (local[0], local[1], local[2]))
-    walls.normal[e], walls.height[e] = n, local[3] + dot(n, origin(pose))
+    half_spaces.normal[e], half_spaces.height[e] = n, local[3] + dot(n, origin(pose))
     v, w = frames.v[f], frames.w[f]
-    walls.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (w[0] != ZERO or w[1] != ZERO or w[2] != ZERO)
+    half_spaces.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (
+        w[0] != ZERO or w[1] != ZERO or w[2] != ZERO
+    )
 
 
 @shared(fastmath=STEADY)
-def beside_walls(
+def find_half_spaces(
     g: int,
     at: int,
     found: Found,
-    reaches: Reaches,
+    start_boxes: StartBoxes,
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
-    motion: Motion,
-    apart: Keys,
-    walls: Walls,
+    margins: FrameMargins,
+    ignored: Keys,
+    half_spaces: HalfSpaces,
 ) -> int:
-    """List the half spaces that the box of a collision shape reaches, wider by what its frame may go; all that move.
+    """List the half spaces within reach of a shape until the end of the step. Moving half spaces are always listed.
 
-    Arguments and result as of `search`; only colliders have no end, and they have the largest numbers.
+    Arguments and result as of `find_box_overlaps`; only colliders are unbounded, and they have the largest numbers.
     """
     k, f = collision_shapes.box[g], collision_shapes.frame[g]
-    low, high = reaches.low[k], reaches.high[k]
+    low, high = start_boxes.low[k], start_boxes.high[k]
     c = scale(add(low, high), 0.5)
     s = sub(high, c)
-    more, n = motion.wider[f], 0
-    for i in range(len(walls)):
-        normal = walls.normal[i]
-        height = dot(normal, c) - walls.height[i]
+    more, n = margins.wider[f], 0
+    for i in range(len(half_spaces)):
+        normal = half_spaces.normal[i]
+        height = dot(normal, c) - half_spaces.height[i]
         wide = abs(normal[0]) * (s[0] + more) + abs(normal[1]) * (s[1] + more) + abs(normal[2]) * (s[2] + more)
-        if (walls.moving[i] or height <= wide) and may_collide(
-            f, collision_shapes.frame[walls.collision_shape[i]], frames, apart
+        if (half_spaces.moving[i] or height <= wide) and may_collide(
+            f, collision_shapes.frame[half_spaces.collision_shape[i]], frames, ignored
         ):
             if at >= 0:
-                found.collision_shape[at + n] = walls.collision_shape[i]
+                found.collision_shape[at + n] = half_spaces.collision_shape[i]
             n += 1
     return n
 
 
 @shared(fastmath=STEADY)
-def search(
+def find_box_overlaps(
     g: int,
     at: int,
     found: Found,
-    reaches: Reaches,
+    start_boxes: StartBoxes,
     places: Places,
     leaves: Leaves,
     nodes: Nodes,
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
-    motion: Motion,
-    apart: Keys,
+    margins: FrameMargins,
+    ignored: Keys,
 ) -> int:
-    """List the collision shapes of larger numbers whose boxes meet that of a collision shape on their paths.
+    """List the collision shapes of larger numbers whose boxes overlap that of a collision shape along their paths.
 
     Args:
         g: The collision shape.
         at: Row of the first; -1 to count only.
         found: Receives the collision shapes.
-        reaches: Boxes at the beginnings of the paths.
-        places: The boxes around those on their paths, in the order of the tree.
+        start_boxes: Boxes at the starts of the paths.
+        places: The boxes of the paths, in the order of the tree.
         leaves: Leaves of the tree.
         nodes: Nodes of the tree.
         collision_shapes: The collision shapes.
         frames: The frames.
-        motion: Their paths.
-        apart: Keys first * frames + second of frames that never touch.
+        margins: Their paths.
+        ignored: Keys first * frames + second of frames that never collide.
 
     Returns:
-        How many there are.
+        Their number.
     """
     k, f = collision_shapes.box[g], collision_shapes.frame[g]
-    path, low, high = motion.path[f], reaches.low[k], reaches.high[k]
+    path, low, high = margins.path[f], start_boxes.low[k], start_boxes.high[k]
     box = (
         low[0] + min(path[0], 0.0),
         low[1] + min(path[1], 0.0),
@@ -236,12 +241,12 @@ def search(
             continue
         for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
             other = np.int64(places.box[p])
-            to = reaches.collision_shape[other]
+            to = start_boxes.collision_shape[other]
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
             if to > g and boxes_overlap(box, there):
                 e = collision_shapes.frame[to]
-                met = swept_boxes_overlap(k, other, reaches, path, motion.path[e])
-                if met and may_collide(f, e, frames, apart):
+                met = swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
+                if met and may_collide(f, e, frames, ignored):
                     if at >= 0:
                         found.collision_shape[at + n] = to
                     n += 1
@@ -249,28 +254,34 @@ def search(
 
 
 @kernel(fastmath=STEADY)
-def count_near(
-    g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
+def count_candidates(
+    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    half_spaces: HalfSpaces
 ):  # fmt: skip
-    """Count the collision shapes near a collision shape."""
+    """Count the candidates of a collision shape."""
     n = 0
     if collision_shapes.box[g] >= 0:
-        n = search(g, -1, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
-        n += beside_walls(g, -1, found, reaches, collision_shapes, frames, motion, apart, walls)
+        n = find_box_overlaps(
+            g, -1, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+        )
+        n += find_half_spaces(g, -1, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces)
     offsets.start[g] = n
 
 
 @kernel(fastmath=STEADY)
-def list_near(
-    g, offsets: Offsets, found: Found, reaches: Reaches, places: Places, leaves: Leaves, nodes: Nodes,
-    collision_shapes: CollisionShapeArrays, frames: Frames, motion: Motion, apart: Keys, walls: Walls
+def list_candidates(
+    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    half_spaces: HalfSpaces
 ):  # fmt: skip
-    """List the collision shapes near a collision shape, sorted."""
+    """List the candidates of a collision shape, sorted."""
     begin, end = offsets.start[g], offsets.start[g + 1]
     if end > begin:
-        at = begin + search(g, begin, found, reaches, places, leaves, nodes, collision_shapes, frames, motion, apart)
-        beside_walls(g, at, found, reaches, collision_shapes, frames, motion, apart, walls)
+        at = begin + find_box_overlaps(
+            g, begin, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+        )
+        find_half_spaces(g, at, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces)
         sort(found.collision_shape, begin, end)
 
 
@@ -291,15 +302,15 @@ def sort(values, begin, end):
 
 
 @kernel
-def check_margins(_, detection: Detection, reaches: Reaches):
-    """Whether the margins are good: they are bounded where they give too many pairs."""
-    few = detection.near[0] <= PLENTY * len(reaches)
-    detection.done[0] = 1 if detection.tight[0] != 0 or detection.bounded[0] == 0 or few else 0
+def check_pair_count(_, detection: Detection, start_boxes: StartBoxes):
+    """Accept the margins unless they give too many pairs; then bound them by TIGHT."""
+    few = detection.found_pairs[0] <= PLENTY * len(start_boxes)
+    detection.done[0] = 1 if detection.tight[0] != 0 or detection.above_tight[0] == 0 or few else 0
     detection.tight[0] = 1
 
 
 class BroadPhase:
-    """Finds the pairs of collision shapes that may touch.
+    """Finds the candidate pairs of collision shapes.
 
     Args:
         collision_shapes: The collision shapes.
@@ -307,11 +318,11 @@ class BroadPhase:
         poses: Poses of the collision shapes at the start of the substep.
         dt: Step [s].
         h: Substep [s].
-        weight: Size of gravity [m/s^2].
+        weight: Magnitude of gravity [m/s^2].
 
     Attributes:
-        detection: What it decides by.
-        motion: How the frames move between detections.
+        detection: State of contact detection.
+        margins: Margins and paths of the frames.
         pairs: The pairs; `detection.pairs[0]` rows count.
     """
 
@@ -328,104 +339,110 @@ class BroadPhase:
         )
         arrays = collision_shapes.arrays
         endless = np.isinf(arrays.size)
-        bounded, walls = np.flatnonzero(~endless), np.flatnonzero(endless)
+        bounded, half_spaces = np.flatnonzero(~endless), np.flatnonzero(endless)
         self.detection: Detection = Detection.zeros(1)
-        self.motion: Motion = Motion.zeros(len(frames.x))
-        # of an endless frame any turn counts as leaving its margin
-        np.maximum.at(self.motion.radius, arrays.frame, np.where(endless, ENDLESS, arrays.radius))
-        self.motion.size[...] = frame_sizes(arrays, len(frames.x))
+        self.margins: FrameMargins = FrameMargins.zeros(len(frames.x))
+        # any rotation of an unbounded frame leaves its margin
+        np.maximum.at(self.margins.radius, arrays.frame, np.where(endless, ENDLESS, arrays.radius))
+        self.margins.size[...] = frame_sizes(arrays, len(frames.x))
         self.pairs: Pairs = Pairs.zeros(0, np.float64)
-        self._reaches: Reaches = Reaches.zeros(len(bounded), np.float64)
-        self._reaches.collision_shape[...] = bounded
-        self._walls: Walls = Walls.zeros(len(walls), np.float64)
-        self._walls.collision_shape[...], self._walls.local[...] = walls, collision_shapes.shapes.size[walls]
-        self._apart = Keys(np.float64, key=collision_shapes.apart)
+        self._start_boxes: StartBoxes = StartBoxes.zeros(len(bounded), np.float64)
+        self._start_boxes.collision_shape[...] = bounded
+        self._half_spaces: HalfSpaces = HalfSpaces.zeros(len(half_spaces), np.float64)
+        self._half_spaces.collision_shape[...], self._half_spaces.local[...] = (
+            half_spaces,
+            collision_shapes.shapes.size[half_spaces],
+        )
+        self._ignored = Keys(np.float64, key=collision_shapes.ignored_keys)
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
-        self._near, self._merged = Offsets.zeros(len(collision_shapes) + 1), Offsets.zeros(len(collision_shapes) + 1)
-        self._scans = Scan(self._near), Scan(self._merged)
+        self._candidates, self._merged = (
+            Offsets.zeros(len(collision_shapes) + 1),
+            Offsets.zeros(len(collision_shapes) + 1),
+        )
+        self._scans = Scan(self._candidates), Scan(self._merged)
         self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
         self._age = TREE_AGE
 
     def begin(self) -> None:
-        """A step begins: put the boxes into a new order where the old one has served for long; it decides of speed."""
+        """Begin a step; sort the boxes of the tree again after `TREE_AGE` searches, which affects speed alone."""
         d = self.detection
         self._age += int(d.detections[0])
-        d.found[0], d.factor[0], d.detections[0] = 0, 1.0, 0
-        if self._age >= TREE_AGE and len(self._reaches) > 1:
+        d.searched[0], d.factor[0], d.detections[0] = 0, 1.0, 0
+        if self._age >= TREE_AGE and len(self._start_boxes) > 1:
             self._age = 0
-            frame = self._collision_shapes.arrays.frame[self._reaches.collision_shape]
+            frame = self._collision_shapes.arrays.frame[self._start_boxes.collision_shape]
             self._tree.places.box[...] = hilbert_order(self._frames.x[frame])
 
     def record_decide(self, p: Program) -> None:
-        """Record whether the pairs have to be found now, into `detection.renew`."""
-        frames, motion = self._frames, self.motion
-        p.launch(check_margin, frames, motion, self._weight * self._h, self._h, count=len(motion))
-        p.serial(decide, self.detection, motion)
+        """Record the decision whether pairs are found in this substep, `detection.renew`."""
+        frames, margins = self._frames, self.margins
+        p.launch(check_margin_left, frames, margins, self._weight * self._h, self._h, count=len(margins))
+        p.serial(decide, self.detection, margins)
 
     def record_find(self, p: Program) -> None:
-        """Record that the pairs are found; of those that stay what is known is kept if `detection.known`."""
-        frames, motion, d = self._frames, self.motion, self.detection
+        """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""
+        frames, margins, d = self._frames, self.margins, self.detection
         with p.repeat(2, until=(d.done, 0)):
-            p.launch(set_margin, frames, motion, d, self._weight, self._dt, self._h, count=len(motion))
-            p.serial(sum_margins, d, motion)
+            p.launch(set_margin, frames, margins, d, self._weight, self._dt, self._h, count=len(margins))
+            p.serial(sum_margins, d, margins)
             self._record_search(p)
-            p.serial(check_margins, d, self._reaches)
+            p.serial(check_pair_count, d, self._start_boxes)
         self._record_list(p)
         p.serial(count_detection, d)
 
     def record_extend(self, p: Program) -> None:
-        """Record that pairs are added along the paths that frames took instead of those which were known.
+        """Record the search along the new paths of frames that left theirs; does nothing without such frames.
 
-        `detection.thrown` tells whether there are such frames; nothing else is done where not.
+        `detection.left_path` tells whether there are such frames.
         """
         d = self.detection
-        p.launch(check_path, self._frames, self.motion, count=len(self.motion))
-        p.serial(extend_paths, d, self._frames, self.motion, self._h)
-        with p.when((d.thrown, 0)):
+        p.launch(check_path, self._frames, self.margins, count=len(self.margins))
+        p.serial(extend_paths, d, self._frames, self.margins, self._h)
+        with p.when((d.left_path, 0)):
             self._record_search(p)
             self._record_list(p)
 
     def _record_search(self, p: Program) -> None:
-        arrays, reaches, tree = self._collision_shapes.arrays, self._reaches, self._tree
+        arrays, start_boxes, tree = self._collision_shapes.arrays, self._start_boxes, self._tree
         frames, poses, scan = self._frames, self._poses, self._scans[0]
-        p.launch(set_box, reaches, tree.boxes, arrays, frames, self.motion, poses, count=len(reaches))
-        p.launch(set_wall, self._walls, arrays, frames, poses, count=len(self._walls))
+        p.launch(set_box, start_boxes, tree.boxes, arrays, frames, self.margins, poses, count=len(start_boxes))
+        p.launch(set_half_space, self._half_spaces, arrays, frames, poses, count=len(self._half_spaces))
         tree.record_refit(p)
-        p.launch(count_near, *self._search, count=len(self._collision_shapes), grain=32)
+        p.launch(count_candidates, *self._search, count=len(self._collision_shapes), grain=32)
         scan.record(p, len(self._collision_shapes))
-        p.copy(scan.total, (self.detection.near, 0))
+        p.copy(scan.total, (self.detection.found_pairs, 0))
 
     @property
     def _search(self) -> tuple[Record, ...]:
         tree = self._tree
         return (
-            self._near,
+            self._candidates,
             self._found,
-            self._reaches,
+            self._start_boxes,
             tree.places,
             tree.leaves,
             tree.nodes,
             self._collision_shapes.arrays,
             self._frames,
-            self.motion,
-            self._apart,
-            self._walls,
+            self.margins,
+            self._ignored,
+            self._half_spaces,
         )
 
     def _record_list(self, p: Program) -> None:
         arrays, pairs, old, kept, d = self._collision_shapes.arrays, self.pairs, self._old, self._kept, self.detection
         count, scan = len(self._collision_shapes), self._scans[1]
-        p.require(self._found, (d.near, 0))
-        p.launch(list_near, *self._search, count=count, grain=32)
+        p.require(self._found, (d.found_pairs, 0))
+        p.launch(list_candidates, *self._search, count=count, grain=32)
         p.copy(0, (d.old_pairs, 0))
-        with p.when((d.known, 0)):
+        with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))
             p.require(old, (d.pairs, 0))
-            p.launch(note_pair, pairs, old, arrays, self.motion, count=(d.pairs, 0))
+            p.launch(store_pair_key, pairs, old, arrays, self.margins, count=(d.pairs, 0))
             p.serial(number_kept, d, old)
             p.require(kept, (d.kept, 0), PAIRS)
-            p.launch(keep_pair, pairs, old, kept, count=(d.pairs, 0))
-        lists = self._merged, self._near, self._found, old, d, pairs, arrays
+            p.launch(store_pair, pairs, old, kept, count=(d.pairs, 0))
+        lists = self._merged, self._candidates, self._found, old, d, pairs, arrays
         p.launch(count_pairs, *lists, count=count)
         scan.record(p, count)
         p.require(pairs, scan.total, PAIRS)
@@ -437,7 +454,7 @@ class BroadPhase:
 def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:
     """Size of each frame [m], (F,): the edge of the cube with the volume of the box of its largest collision shape.
 
-    Infinite without collision shapes, and where one has no end.
+    Infinite without collision shapes, and where one is unbounded.
     """
     edges = arrays.high - arrays.low
     with np.errstate(invalid="ignore"):

@@ -1,8 +1,8 @@
 """Collision shapes: every shape of the bodies and colliders of a scene, as the arrays of contact detection.
 
 A collision shape is convex or a mesh, and fixed to a frame; the shapes of a compound share one frame. Those of the
-bodies come first, in the order in which they were added, then those of the colliders. A container is not convex: its
-six walls are half spaces, each with pairs and points of its own, however many of them a body is near.
+bodies come first, in the order in which they were added, then those of the colliders. A container is not convex: it is
+replaced by six half spaces, each with its own pairs and points.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,9 @@ from shinari.shapes.box import Box
 from shinari.shapes.kernels.mesh_field import build_field, join_fields
 from shinari.shapes.mesh import Mesh
 
-# Column of the surface of a collision shape.
-RESTITUTION = 2
-
 
 class CollisionShapeArrays(Record):
-    """What kernels read of the collision shapes, G rows."""
+    """Collision shapes as kernels read them, G rows."""
 
     frame = Field(np.int64, doc="frame that it is fixed to")
     local = Field(np.float64, 12, doc="pose in the axes of its frame: matrix in rows, then position [m]")
@@ -48,14 +45,15 @@ class CollisionShapes(NamedTuple):
     """The collision shapes of a scene.
 
     Attributes:
-        arrays: What kernels read of them.
+        arrays: The collision shapes as kernels read them.
         shapes: The convex ones; the first number of a mesh is that of its field.
         fields: Distance fields of the meshes.
-        solids: The shapes as a user gave them; the walls of containers.
+        solids: The shapes as the user gave them; a container is replaced by its six half spaces.
         meshes: The meshes, in the order of their fields.
         frame_count: Number of frames: bodies, the world, colliders.
         body_count: Number of bodies, whose frames come first.
-        apart: Sorted keys first * frame_count + second (first < second) of frames that never touch, (A,) int64.
+        ignored_keys: Sorted keys first * frame_count + second, first < second, of frames that never collide, (A,)
+            int64.
     """
 
     arrays: CollisionShapeArrays
@@ -65,14 +63,17 @@ class CollisionShapes(NamedTuple):
     meshes: list[Mesh]
     frame_count: int
     body_count: int
-    apart: np.ndarray
+    ignored_keys: np.ndarray
 
     def __len__(self) -> int:
         return len(self.solids)
 
 
 def collision_shapes_of(scene: Contents) -> CollisionShapes:
-    """The collision shapes of a scene, and which frames never touch: ignored pairs, and bodies whose joint says so."""
+    """The collision shapes of a scene, and the pairs of frames that never collide.
+
+    These are ignored pairs, and bodies whose joint excludes them.
+    """
     frames, solids, poses, surfaces = [], [], [], []
     for frame, shape, pose, surface in _placed(scene):
         frames.append(frame)
@@ -104,7 +105,9 @@ def collision_shapes_of(scene: Contents) -> CollisionShapes:
     arrays.box[bounded] = np.arange(len(bounded))
     fields = body_fields(join_fields([build_field(mesh) for mesh in meshes], np.float64))
     count = len(scene.bodies) + 1 + len(scene.colliders)
-    return CollisionShapes(arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _apart(scene, count))
+    return CollisionShapes(
+        arrays, shapes, fields, solids, meshes, count, len(scene.bodies), _ignored_keys(scene, count)
+    )
 
 
 def _placed(scene: Contents) -> Iterator[tuple[int, Shape, np.ndarray, tuple[float, ...]]]:
@@ -135,8 +138,8 @@ def _radii(corners: np.ndarray, local: np.ndarray) -> np.ndarray:
     return radii
 
 
-def _apart(scene: Contents, count: int) -> np.ndarray:
-    """Sorted keys of the frames that never touch."""
+def _ignored_keys(scene: Contents, count: int) -> np.ndarray:
+    """Sorted keys of the pairs of frames that never collide."""
     names = {body.name: frame for frame, body in enumerate(scene.bodies)}
     names |= {collider.name: len(scene.bodies) + 1 + k for k, collider in enumerate(scene.colliders)}
     pairs = [(names[one], names[other]) for one, other in scene.ignored if one in names and other in names]

@@ -6,10 +6,11 @@ from shinari.collision.narrow.field_points import POOL, mesh_points
 from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import choose
+from shinari.collision.narrow.rows import WIDTH
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.pairs import FEATURE, MESHES, SLOTS, Pairs, keep_all
+from shinari.systems.rigid.contact.pairs import MESHES, SLOT_FEATURE, SLOTS, Pairs, write_slots
 
 
 @kernel(fastmath=STEADY)
@@ -27,11 +28,11 @@ def find_mesh_points(
     if pairs.renew[p] and pairs.kind[p] == MESHES:
         a, b = pairs.collision_shapes[p]
         margin = pairs.margin[p]
-        pool, found, before = scratch((POOL, 14), margin), scratch((SLOTS, 14), margin), scratch(SLOTS, margin)
+        pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
         count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
-            before[k] = pairs.slots[p, k, FEATURE] if k < pairs.count[p] else -1.0
+            before[k] = pairs.slots[p, k, SLOT_FEATURE] if k < pairs.count[p] else -1.0
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )
-        keep_all(p, count, pairs, collision_shapes, frame_poses, found)
+        write_slots(p, count, pairs, collision_shapes, frame_poses, found)

@@ -6,9 +6,9 @@ import numpy as np
 
 from shinari.compute.program import run_recorded
 from shinari.errors import ContactWarning, warn
-from shinari.systems.rigid.contact.pairs import GAP
+from shinari.systems.rigid.contact.pairs import SLOT_GAP
 from shinari.systems.rigid.contact.table import BodyContacts
-from shinari.systems.rigid.motion import as_frame
+from shinari.systems.rigid.integration import as_frame
 
 if TYPE_CHECKING:
     from shinari.systems.rigid.model import RigidModel
@@ -50,7 +50,7 @@ def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int]
     depths: dict[tuple[int, int], float] = {}
     for p in np.flatnonzero(pairs.count[: contacts.pair_count]):
         a, b = pairs.collision_shapes[p]
-        depth = -float(pairs.slots[p, : pairs.count[p], GAP].min())
+        depth = -float(pairs.slots[p, : pairs.count[p], SLOT_GAP].min())
         if depth > ALLOWED * min(arrays.size[a], arrays.size[b]):
             two = (int(arrays.frame[a]), int(arrays.frame[b]))
             depths[two] = max(depth, depths.get(two, 0.0))

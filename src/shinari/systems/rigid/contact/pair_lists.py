@@ -1,4 +1,4 @@
-"""Lists of candidate pairs, rebuilt by a detection; the points of pairs that stay are kept."""
+"""Lists of candidate pairs, rebuilt by a search; the points of pairs that remain are kept."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from shinari.compute import Field, Record, kernel
 from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.margins import Detection, Motion
-from shinari.systems.rigid.contact.pairs import COLUMNS, Kept, Pairs, kind_of_pair
+from shinari.systems.rigid.contact.margins import Detection, FrameMargins
+from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, kind_of_pair
 
 
 class Found(Record):
@@ -19,18 +19,18 @@ class Found(Record):
 
 
 class OldPairs(Record):
-    """The pairs before a detection."""
+    """The pairs before a search."""
 
     key = Field(np.int64, doc="a * collision shapes + b, ascending")
-    row = Field(np.int64, doc="row of what is kept of it; -1: nothing")
+    row = Field(np.int64, doc="row of its points in `Kept`; -1: none")
 
 
 @kernel
-def note_pair(p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, motion: Motion):
-    """Note a pair before the list is made anew, and whether its points are kept: not those of swept frames."""
+def store_pair_key(p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, margins: FrameMargins):
+    """Store the key of an old pair, and whether its points are kept: not those of swept frames."""
     a, b = pairs.collision_shapes[p]
     old.key[p] = a * len(collision_shapes) + b
-    old.row[p] = 0 if motion.swept[collision_shapes.frame[a]] or motion.swept[collision_shapes.frame[b]] else 1
+    old.row[p] = 0 if margins.swept[collision_shapes.frame[a]] or margins.swept[collision_shapes.frame[b]] else 1
 
 
 @kernel
@@ -45,22 +45,22 @@ def number_kept(_, detection: Detection, old: OldPairs):
 
 
 @kernel
-def keep_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
-    """Keep the points of a pair."""
+def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
+    """Store the points of a pair."""
     row = old.row[p]
     if row >= 0:
         kept.valid[row], kept.count[row], kept.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
-        kept.margin[row], kept.place[row] = pairs.margin[p], pairs.place[p]
+        kept.margin[row], kept.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
         for k in range(pairs.count[p]):
-            for c in range(COLUMNS):
+            for c in range(SLOT_COLUMNS):
                 kept.slots[row, k, c] = pairs.slots[p, k, c]
 
 
 @steady
 def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
-    """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if they stay."""
+    """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if kept."""
     i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
-    if detection.extend[0] != 0:
+    if detection.keep_pairs[0] != 0:
         k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
         last = first_from((g + 1) * len(collision_shapes), old.key, detection.old_pairs[0])
     n = 0
@@ -98,7 +98,7 @@ def begin_pair(
     p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, collision_shapes: CollisionShapeArrays,
     shapes: Shapes
 ):  # fmt: skip
-    """A pair that was in the list has its points, another one has none."""
+    """Start a pair of the new list: one that was in the old list gets its points."""
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
@@ -108,7 +108,7 @@ def begin_pair(
         row = old.row[at] if at < detection.old_pairs[0] and old.key[at] == key else -1
         if row >= 0:
             pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
-            pairs.margin[p], pairs.place[p] = kept.margin[row], kept.place[row]
+            pairs.margin[p], pairs.found_pose[p] = kept.margin[row], kept.found_pose[row]
             for k in range(kept.count[row]):
-                for c in range(COLUMNS):
+                for c in range(SLOT_COLUMNS):
                     pairs.slots[p, k, c] = kept.slots[row, k, c]

@@ -1,9 +1,9 @@
-"""The points of a pair of collision shapes: found anew, or moved along with the frames since they were found.
+"""The points of a pair of collision shapes: found by the narrow phase, or updated from the last substep.
 
-What a pair keeps of a point is fixed to the frames: the core point of each side and the normal, which turns with the
-frame whose face it belongs to. While the frames have hardly moved against each other the points of two polytopes are
-only carried along; beyond `MOST_TURN` and `MOST_SLIDE` they are found anew. Each kind of pair has a kernel of its own,
-and only the kinds that occur in a scene are compiled.
+A pair stores its points in the axes of the frames: the core point of each side, and the normal in the axes of the frame
+whose face it belongs to. While the relative pose of the frames changes little, the points of two polytopes are updated;
+beyond `MOST_TURN` and `MOST_SLIDE` they are found again. Each kind of pair has its own kernel, and only the kinds that
+occur in a scene are compiled.
 """
 
 from typing import Any
@@ -17,7 +17,19 @@ from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import Rows, mirror
+from shinari.collision.narrow.rows import (
+    CORE_A,
+    CORE_B,
+    FEATURE,
+    GAP,
+    NORMAL,
+    OF_A,
+    RADIUS_A,
+    RADIUS_B,
+    WIDTH,
+    Rows,
+    mirror,
+)
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -30,17 +42,29 @@ from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.plane import PLANE
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.margins import SLACK, TWO, Motion
+from shinari.systems.rigid.contact.margins import SLACK, TWO, FrameMargins
 from shinari.systems.rigid.frames import Frames
 
-# Turn [rad] and slide [of the smaller size] after which the points of a pair are found anew.
+# Relative rotation [rad] and displacement [sizes of the smaller shape] beyond which points are found again.
 MOST_TURN = np.float32(0.01)
 MOST_SLIDE = np.float32(0.01)
-# The same for pairs with a mesh, which is not even.
+# The same for pairs with a mesh, whose faces are not flat.
 MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
 
 # Columns of a slot.
-CORE_A, CORE_B, NORMAL, RADIUS_A, RADIUS_B, SIDE, GAP, FEATURE, NOW_A, NOW_B, NOW_NORMAL = (
+(
+    SLOT_CORE_A,
+    SLOT_CORE_B,
+    SLOT_NORMAL,
+    SLOT_RADIUS_A,
+    SLOT_RADIUS_B,
+    SLOT_SIDE,
+    SLOT_GAP,
+    SLOT_FEATURE,
+    SLOT_NOW_A,
+    SLOT_NOW_B,
+    SLOT_NOW_NORMAL,
+) = (
     0,
     3,
     6,
@@ -53,47 +77,51 @@ CORE_A, CORE_B, NORMAL, RADIUS_A, RADIUS_B, SIDE, GAP, FEATURE, NOW_A, NOW_B, NO
     17,
     20,
 )
-COLUMNS = 23
+SLOT_COLUMNS = 23
 
 # Kinds of pairs, by the shapes of the two.
 PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 
 
 class Pairs(Record):
-    """Pairs of collision shapes that may touch, K rows: what is kept from substep to substep."""
+    """Candidate pairs of collision shapes with their points, K rows."""
 
     collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
-    valid = Field(np.bool_, doc="whether the points may be carried along")
-    renew = Field(np.bool_, doc="whether the points are found anew in this substep")
-    changed = Field(np.bool_, doc="whether other points are near than in the last substep, or they were found anew")
+    valid = Field(np.bool_, doc="whether the points may be updated")
+    renew = Field(np.bool_, doc="whether the points are found again in this substep")
+    changed = Field(
+        np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
+    )
     count = Field(np.int64, doc="points found")
-    mask = Field(np.int64, doc="bits of those that are near enough now")
+    mask = Field(np.int64, doc="bits of the active points: those whose gap is below the reach")
     start = Field(np.int64, doc="first row in the table of points")
     rows = Field(np.int64, doc="rows in it")
     old_start = Field(np.int64, doc="first row in the table before")
     old_rows = Field(np.int64, doc="rows in it")
-    place = Field(np.float64, 7, doc="where a was in the axes of b, and its turn, when the points were found")
-    now = Field(np.float64, 7, doc="the same now")
-    margin = Field(np.float64, unit="m", doc="up to which gap the points were found")
-    reach = Field(np.float64, unit="m", doc="up to which gap points matter now")
+    found_pose = Field(
+        np.float64, 7, doc="pose of a in the axes of b when the points were found: position [m], quaternion"
+    )
+    pose = Field(np.float64, 7, doc="present pose of a in the axes of b")
+    margin = Field(np.float64, unit="m", doc="largest gap up to which points were found")
+    reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
     slots = Field(
         np.float64,
-        (SLOTS, COLUMNS),
+        (SLOTS, SLOT_COLUMNS),
         doc="points: core points in the axes of both frames; normal in the axes of the frame it turns with; radii; 1 "
         "where that is a, 0 where it is b; gap; feature; core points and normal (world) now",
     )
 
 
 class Kept(Record):
-    """What is kept of pairs while the list is made anew; fields as of `Pairs`."""
+    """Points of the pairs that remain while the list is rebuilt; fields as of `Pairs`."""
 
     valid = Field(np.bool_)
     count = Field(np.int64)
     mask = Field(np.int64)
     margin = Field(np.float64, unit="m")
-    place = Field(np.float64, 7)
-    slots = Field(np.float64, (SLOTS, COLUMNS))
+    found_pose = Field(np.float64, 7)
+    slots = Field(np.float64, (SLOTS, SLOT_COLUMNS))
 
 
 @steady
@@ -113,7 +141,7 @@ def kind_of_pair(one, other):
 
 @steady
 def multiplied(pose, local):
-    """Pose in the world of what has a local pose in a frame."""
+    """Product of the pose of a frame and a local pose."""
     x = rotate_vector(pose, (local[0], local[3], local[6]))
     y = rotate_vector(pose, (local[1], local[4], local[7]))
     z = rotate_vector(pose, (local[2], local[5], local[8]))
@@ -136,33 +164,39 @@ def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses
 
 
 @steady
-def reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h):
+def reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h):
     """Largest gap [m] of points of shapes a and b, of frames f and e: a little more than twice their approach."""
-    apart = norm(sub(frames.x0[f], frames.x0[e]))
+    distance = norm(sub(frames.x0[f], frames.x0[e]))
     radius_a, radius_b = collision_shapes.radius[a], collision_shapes.radius[b]
-    spin = norm(frames.w[f]) * min(radius_a, apart + radius_b)
-    spin += norm(frames.w[e]) * min(radius_b, apart + radius_a)
-    approach = norm(sub(motion.velocity[f], motion.velocity[e])) + spin + fall
+    spin = norm(frames.w[f]) * min(radius_a, distance + radius_b)
+    spin += norm(frames.w[e]) * min(radius_b, distance + radius_a)
+    approach = norm(sub(margins.velocity[f], margins.velocity[e])) + spin + fall
     return TWO * h * approach + SLACK * min(collision_shapes.size[a], collision_shapes.size[b])
 
 
 @steady
-def place_of(f, e, poses, frames):
-    """Where frame f is in the axes of frame e, and how it is turned against it."""
+def relative_pose(f, e, poses, frames):
+    """Pose of frame f in the axes of frame e: position and quaternion."""
     at = rotate_vector_back(poses.pose[e], sub(origin(poses.pose[f]), origin(poses.pose[e])))
     against = multiply(conjugate(frames.q0[e]), frames.q0[f])
     return at[0], at[1], at[2], against[0], against[1], against[2], against[3]
 
 
 @steady
-def moved_since(now, place):
-    """How far a frame has moved against another since the points of a pair were found, and turned [rad]."""
+def pose_change(now, place):
+    """Relative displacement [m] and rotation [rad] of two frames since the points of a pair were found."""
     travelled = norm((now[0] - place[0], now[1] - place[1], now[2] - place[2]))
     along = now[3] * place[3] + now[4] * place[4] + now[5] * place[5] + now[6] * place[6]
     sign = 1.0 if along >= ZERO else -1.0
     w, x = now[3] - sign * place[3], now[4] - sign * place[4]
     y, z = now[5] - sign * place[5], now[6] - sign * place[6]
     return travelled, TWO * np.sqrt(w * w + x * x + y * y + z * z)
+
+
+@steady
+def vector_at(rows, i, column):
+    """Three numbers of a row."""
+    return rows[i, column], rows[i, column + 1], rows[i, column + 2]
 
 
 @steady
@@ -178,49 +212,50 @@ def vector_of(slots, p, k, column):
 
 
 @steady
-def carry_along(p, f, e, poses, slots, k):
-    """Move point k of pair p to where its frames are now.
+def update_point(p, f, e, poses, slots, k):
+    """Update point k of pair p to the present poses of its frames.
 
-    The point of the frame that has the face follows the other on the face: both stay opposite to each other.
+    The core point on the face is the projection of the other one, so that both stay opposite.
     """
     pose_f, pose_e = poses.pose[f], poses.pose[e]
-    side = slots[p, k, SIDE] > ZERO
-    n = rotate_vector(poses.pose[f if side else e], vector_of(slots, p, k, NORMAL))
-    radii = slots[p, k, RADIUS_A] + slots[p, k, RADIUS_B]
+    side = slots[p, k, SLOT_SIDE] > ZERO
+    n = rotate_vector(poses.pose[f if side else e], vector_of(slots, p, k, SLOT_NORMAL))
+    radii = slots[p, k, SLOT_RADIUS_A] + slots[p, k, SLOT_RADIUS_B]
     xf, xe = origin(pose_f), origin(pose_e)
-    a = add(rotate_vector(pose_f, vector_of(slots, p, k, CORE_A)), xf)
-    b = add(rotate_vector(pose_e, vector_of(slots, p, k, CORE_B)), xe)
+    a = add(rotate_vector(pose_f, vector_of(slots, p, k, SLOT_CORE_A)), xf)
+    b = add(rotate_vector(pose_e, vector_of(slots, p, k, SLOT_CORE_B)), xe)
     height = dot(n, sub(a, b))
     a_now = add(b, scale(n, height)) if side else a
     b_now = b if side else sub(a, scale(n, height))
-    slots[p, k, GAP] = height - radii
-    put_vector(slots, p, k, NOW_A, rotate_vector_back(pose_f, sub(a_now, xf)))
-    put_vector(slots, p, k, NOW_B, rotate_vector_back(pose_e, sub(b_now, xe)))
-    put_vector(slots, p, k, NOW_NORMAL, n)
+    slots[p, k, SLOT_GAP] = height - radii
+    put_vector(slots, p, k, SLOT_NOW_A, rotate_vector_back(pose_f, sub(a_now, xf)))
+    put_vector(slots, p, k, SLOT_NOW_B, rotate_vector_back(pose_e, sub(b_now, xe)))
+    put_vector(slots, p, k, SLOT_NOW_NORMAL, n)
 
 
 @steady
-def keep(p, k, f, e, poses, slots, rows, i):
-    """Write row i of what was found as slot k of pair p."""
+def write_slot(p, k, f, e, poses, slots, rows, i):
+    """Store row i of a manifold as slot k of pair p."""
     pose_f, pose_e = poses.pose[f], poses.pose[e]
-    n = (rows[i, 8], rows[i, 9], rows[i, 10])
-    core_a = rotate_vector_back(pose_f, sub((rows[i, 0], rows[i, 1], rows[i, 2]), origin(pose_f)))
-    core_b = rotate_vector_back(pose_e, sub((rows[i, 4], rows[i, 5], rows[i, 6]), origin(pose_e)))
-    put_vector(slots, p, k, CORE_A, core_a)
-    put_vector(slots, p, k, CORE_B, core_b)
-    put_vector(slots, p, k, NORMAL, rotate_vector_back(poses.pose[f if rows[i, 13] > ZERO else e], n))
-    slots[p, k, RADIUS_A], slots[p, k, RADIUS_B], slots[p, k, SIDE] = rows[i, 3], rows[i, 7], rows[i, 13]
-    slots[p, k, GAP], slots[p, k, FEATURE] = rows[i, 11], rows[i, 12]
-    put_vector(slots, p, k, NOW_A, core_a)
-    put_vector(slots, p, k, NOW_B, core_b)
-    put_vector(slots, p, k, NOW_NORMAL, n)
+    n = vector_at(rows, i, NORMAL)
+    core_a = rotate_vector_back(pose_f, sub(vector_at(rows, i, CORE_A), origin(pose_f)))
+    core_b = rotate_vector_back(pose_e, sub(vector_at(rows, i, CORE_B), origin(pose_e)))
+    put_vector(slots, p, k, SLOT_CORE_A, core_a)
+    put_vector(slots, p, k, SLOT_CORE_B, core_b)
+    put_vector(slots, p, k, SLOT_NORMAL, rotate_vector_back(poses.pose[f if rows[i, OF_A] > ZERO else e], n))
+    slots[p, k, SLOT_RADIUS_A], slots[p, k, SLOT_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
+    slots[p, k, SLOT_SIDE] = rows[i, OF_A]
+    slots[p, k, SLOT_GAP], slots[p, k, SLOT_FEATURE] = rows[i, GAP], rows[i, FEATURE]
+    put_vector(slots, p, k, SLOT_NOW_A, core_a)
+    put_vector(slots, p, k, SLOT_NOW_B, core_b)
+    put_vector(slots, p, k, SLOT_NOW_NORMAL, n)
 
 
 @shared(fastmath=STEADY)
-def keep_all(
+def write_slots(
     p: int, count: int, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, rows: Rows
 ) -> None:
-    """Write the points that were found as slots of pair p, sorted by feature.
+    """Store the rows of a manifold as slots of pair p, sorted by feature.
 
     Args:
         p: The pair.
@@ -234,24 +269,25 @@ def keep_all(
     for i in range(count):
         rank = 0
         for j in range(count):
-            rank += 1 if rows[j, 12] < rows[i, 12] or (rows[j, 12] == rows[i, 12] and j < i) else 0
-        keep(p, rank, f, e, poses, pairs.slots, rows, i)
+            mine, other = rows[i, FEATURE], rows[j, FEATURE]
+            rank += 1 if other < mine or (other == mine and j < i) else 0
+        write_slot(p, rank, f, e, poses, pairs.slots, rows, i)
     pairs.count[p] = count
-    pairs.place[p] = pairs.now[p]
+    pairs.found_pose[p] = pairs.pose[p]
 
 
 @kernel(fastmath=STEADY)
-def examine(
+def update_pair(
     p,
     pairs: Pairs,
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
     poses: Poses,
-    motion: Motion,
+    margins: FrameMargins,
     fall: float,
     h: float,
 ):
-    """Carry the points of a pair along where that is good enough, else mark it to be found anew.
+    """Update the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
 
     Args:
         p: The pair.
@@ -259,36 +295,36 @@ def examine(
         collision_shapes: The collision shapes.
         frames: The frames.
         poses: Poses of the frames.
-        motion: Velocities of the frames.
+        margins: Velocities of the frames.
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
-    reach = reach_of(a, b, f, e, collision_shapes, frames, motion, fall, h)
-    now = place_of(f, e, poses, frames)
+    reach = reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h)
+    now = relative_pose(f, e, poses, frames)
     mesh = pairs.kind[p] == MESHES
     most_turn = MOST_MESH_TURN if mesh else np.float64(MOST_TURN)
     bound = (MOST_MESH_SLIDE if mesh else np.float64(MOST_SLIDE)) * min(
         collision_shapes.size[a], collision_shapes.size[b]
     )
-    travelled, angle = moved_since(now, pairs.place[p])
+    travelled, angle = pose_change(now, pairs.found_pose[p])
     travelled += angle * collision_shapes.radius[a]
     good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
-    pairs.renew[p], pairs.reach[p], pairs.now[p] = not good, reach, now
+    pairs.renew[p], pairs.reach[p], pairs.pose[p] = not good, reach, now
     if good:
         for k in range(pairs.count[p]):
-            carry_along(p, f, e, poses, pairs.slots, k)
+            update_point(p, f, e, poses, pairs.slots, k)
     else:
         pairs.margin[p] = reach + bound
 
 
 @kernel(fastmath=STEADY)
-def find_near(p, pairs: Pairs, shapes: Shapes):
-    """Which points of a pair are near enough."""
+def mark_active_points(p, pairs: Pairs, shapes: Shapes):
+    """Mark the points whose gap is below the reach."""
     mask = 0
     for k in range(pairs.count[p]):
-        mask |= (1 if pairs.slots[p, k, GAP] < pairs.reach[p] else 0) << k
+        mask |= (1 if pairs.slots[p, k, SLOT_GAP] < pairs.reach[p] else 0) << k
     pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
     pairs.mask[p] = mask
     if pairs.renew[p]:
@@ -296,7 +332,7 @@ def find_near(p, pairs: Pairs, shapes: Shapes):
         if pairs.kind[p] == MESHES:
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
-            # a single point may be where two edges cross: its normal turns with neither
+            # a single point may lie on two crossing edges: its normal is fixed to neither frame
             pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
 
 
@@ -307,13 +343,13 @@ def _finder(wanted: int, manifold: Any, name: str) -> Any:
         """Points of a pair of the kind."""
         if pairs.renew[p] and pairs.kind[p] == wanted:
             a, b = pairs.collision_shapes[p]
-            rows = scratch((ROOM, 14), pairs.margin[p])
+            rows = scratch((ROOM, WIDTH), pairs.margin[p])
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
             if swapped:
                 mirror(rows, count)
-            keep_all(p, count, pairs, collision_shapes, frame_poses, rows)
+            write_slots(p, count, pairs, collision_shapes, frame_poses, rows)
 
     find.__name__ = name
     return kernel(find, fastmath=STEADY)

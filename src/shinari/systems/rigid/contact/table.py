@@ -1,7 +1,7 @@
 """The table of contact points between bodies, and with colliders, that the solver of the bodies reads.
 
-The points of a substep are those at its start, up to a gap that the substep may close. They are sorted by key, so that
-the table does not depend on the threads; the force that a point carries from the last substep finds it by its key.
+The points of a substep are those at its start, up to a gap that the substep may close. Points are sorted by key, so the
+table does not depend on the threads. The force of the last substep is matched by key (warm starting).
 """
 
 import itertools
@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 
 from shinari.collision.broad.pairs import first_from
-from shinari.collision.law import combined_surface
+from shinari.collision.law import ROLLING, TORSION, combined_surface
 from shinari.collision.narrow.features import features_of
 from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Program, Record, kernel
@@ -20,46 +20,40 @@ from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import (
-    FEATURE,
     FINDERS,
     MESHES,
-    NOW_A,
-    NOW_B,
-    NOW_NORMAL,
-    RADIUS_A,
-    RADIUS_B,
+    SLOT_FEATURE,
+    SLOT_NOW_A,
+    SLOT_NOW_B,
+    SLOT_NOW_NORMAL,
+    SLOT_RADIUS_A,
+    SLOT_RADIUS_B,
     SLOTS,
     Pairs,
-    examine,
-    find_near,
     kind_of_pair,
+    mark_active_points,
     set_frame_pose,
     set_shape_pose,
+    update_pair,
 )
 from shinari.systems.rigid.frames import Frames
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
-# Part of the size of the smaller collision shape within which a point with another key counts as the same.
+# Largest distance, in sizes of the smaller collision shape, at which a point takes the force of one with another key.
 CLOSE = 0.1
-# Pairs for which it is worth waking one more thread.
+# Pairs for each thread.
 SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1500
 POINTS = "rigid bodies: contacts: {count} points"
 
 
-class Counts(Record):
-    """One row: cells of the detection of contacts."""
-
-    points = Field(np.int64, doc="points of contact in the table")
-
-
 class Points(Record):
-    """Points of contact between frames a and b; the first `counts.points[0]` rows count, the record has room for more.
+    """Contact points between frames a and b; the first `detection.points[0]` rows are in use.
 
     Attributes:
-        counts: Where the number of points stands.
+        detection: State of contact detection, with the number of points.
     """
 
     frames = Field(np.int64, 2, doc="frames a and b")
@@ -73,17 +67,17 @@ class Points(Record):
         doc="friction, static friction, restitution, compliance, rolling and torsional friction",
     )
     key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
-    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes; the solver writes it")
+    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
     collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
 
     def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
         super().__init__(precision, **arrays)
-        self.counts: Counts = Counts.zeros(1)
+        self.detection: Detection = Detection.zeros(1)
 
     @property
     def count(self) -> int:
         """Points, P."""
-        return int(self.counts.points[0])
+        return int(self.detection.points[0])
 
 
 class OldPoints(Record):
@@ -102,13 +96,13 @@ class BodyContacts:
         frames: The frames: poses at the start of the substep and velocities are read.
         dt: Step [s].
         h: Substep [s].
-        weight: Size of gravity [m/s^2].
-        detection: When pairs are found: `"frame"`, once a step and when something leaves its margin, or `"substep"`.
+        weight: Magnitude of gravity [m/s^2].
+        detection: When pairs are found: `"frame"`, once a step and when a frame leaves its margin, or `"substep"`.
 
     Attributes:
         table: The points.
-        pairs: The pairs of collision shapes that may touch in this step, and what is kept of them.
-        detection: How far the detection is.
+        pairs: The candidate pairs of collision shapes, with their points.
+        detection: State of contact detection.
     """
 
     def __init__(
@@ -124,14 +118,15 @@ class BodyContacts:
         self.poses, self._shape_poses = Poses.zeros(collision_shapes.frame_count), Poses.zeros(len(collision_shapes))
         self._broad = BroadPhase(collision_shapes, frames, self._shape_poses, dt, h, weight)
         self.pairs, self.detection = self._broad.pairs, self._broad.detection
-        self.detection.every[0] = detection == "substep"
+        self.detection.each_substep[0] = detection == "substep"
         self.table: Points = Points.zeros(0, np.float64)
+        self.table.detection = self.detection
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(collision_shapes)
 
     @property
     def detections(self) -> int:
-        """How often the pairs were found in the last step."""
+        """Searches for pairs in the last step."""
         return int(self.detection.detections[0])
 
     @property
@@ -140,40 +135,35 @@ class BodyContacts:
         return int(self.detection.pairs[0])
 
     @property
-    def fast(self) -> bool:
-        """Whether a frame moves farther in this substep than its size allows; then `find_left` has to be asked."""
-        return bool(self.detection.fast[0])
+    def swept_cell(self) -> tuple[np.ndarray, int]:
+        """Cell: whether a frame was swept in the last search."""
+        return self.detection.any_swept, 0
 
     @property
-    def fast_cell(self) -> tuple[np.ndarray, int]:
-        """Where `fast` stands."""
-        return self.detection.fast, 0
-
-    @property
-    def thrown_cell(self) -> tuple[np.ndarray, int]:
-        """Where the result of `record_find_left` stands."""
-        return self.detection.thrown, 0
+    def left_path_cell(self) -> tuple[np.ndarray, int]:
+        """Cell: whether the last solution has moved a frame off its path."""
+        return self.detection.left_path, 0
 
     def begin(self) -> None:
-        """A step begins: pairs and points will be found anew, so that they depend on the state alone."""
+        """Begin a step: pairs and points are found again, so that they depend on the state alone."""
         self._broad.begin()
 
-    def carried(self) -> tuple[np.ndarray, np.ndarray]:
-        """Keys (P,), and core points of a and forces (P, 6), of the last substep: what the next one starts from."""
+    def warm_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Warm start of the next substep: keys (P,), and core points of a and forces (P, 6) of the last one."""
         table, n = self.table, self.table.count
         return table.key[:n].copy(), np.concatenate([table.core[:n, :3], table.force[:n]], axis=1)
 
-    def recall(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        """Take what `carried` gave for the points of the last substep."""
+    def set_warm_start(self, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Set the points of the last substep from `warm_start`."""
         n, table = len(keys), self.table
         if n > len(table):
             table.grow(n)
-        table.counts.points[0] = n
+        self.detection.points[0] = n
         table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
-        self.detection.found[0] = 0
+        self.detection.searched[0] = 0
 
     def record_find(self, p: Program) -> None:
-        """Record that the table is filled with the points at the start of a substep."""
+        """Record the search for the points at the start of a substep."""
         if len(self._collision_shapes) == 0:
             return
         frames, arrays = self._frames, self._collision_shapes.arrays
@@ -185,11 +175,11 @@ class BodyContacts:
         self._record_points(p)
 
     def record_find_left(self, p: Program) -> None:
-        """Record that points are added of frames that the solution has thrown off their paths; see `thrown_cell`."""
+        """Record the search along the new paths of frames that left theirs; see `left_path_cell`."""
         if len(self._collision_shapes) == 0:
             return
         self._broad.record_extend(p)
-        with p.when((self.detection.thrown, 0)):
+        with p.when((self.detection.left_path, 0)):
             p.copy(1, (self.detection.renew, 0))
             self._record_points(p)
 
@@ -197,19 +187,17 @@ class BodyContacts:
         """Points of the pairs."""
         arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self.detection, self._old, self.table
         count, fall = (d.pairs, 0), self._weight * self._h
-        p.launch(examine, pairs, arrays, self._frames, self.poses, self._broad.motion, fall, self._h, count=count)
+        p.launch(update_pair, pairs, arrays, self._frames, self.poses, self._broad.margins, fall, self._h, count=count)
         for kind in self._kinds:
             self._record_finder(p, kind)
-        p.launch(find_near, pairs, self._collision_shapes.shapes, count=count)
+        p.launch(mark_active_points, pairs, self._collision_shapes.shapes, count=count)
         p.serial(number_points, pairs, d)
-        with p.when((d.write, 0)):
-            p.require(old, (table.counts.points, 0))
-            p.copy((table.counts.points, 0), (d.old_points, 0))
-            p.launch(keep_point, table, old, count=(d.old_points, 0))
+        with p.when((d.rebuild_table, 0)):
+            p.require(old, (d.old_points, 0))
+            p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES)
-            p.copy((d.points, 0), (table.counts.points, 0))
             p.launch(write_points, pairs, arrays, table, old, d, count=count, grain=SHARE)
-        with p.when((d.move, 0)):
+        with p.when((d.update_table, 0)):
             p.launch(move_points, pairs, table, count=count)
 
     def _record_finder(self, p: Program, kind: int) -> None:
@@ -238,7 +226,7 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
 
 @kernel
 def number_points(_, pairs: Pairs, detection: Detection):
-    """Where the points of each pair start in the table, and whether the table is written anew."""
+    """Find the first row of each pair in the table, and whether the table is rebuilt."""
     total = 0
     write = detection.renew[0] != 0
     for p in range(detection.pairs[0]):
@@ -249,13 +237,13 @@ def number_points(_, pairs: Pairs, detection: Detection):
         pairs.start[p], pairs.rows[p] = total, rows
         total += rows
         write |= pairs.changed[p]
-    detection.points[0] = total
-    detection.write[0], detection.move[0] = 1 if write else 0, 0 if write else 1
+    detection.old_points[0], detection.points[0] = detection.points[0], total
+    detection.rebuild_table[0], detection.update_table[0] = 1 if write else 0, 0 if write else 1
 
 
 @kernel
-def keep_point(i, points: Points, old: OldPoints):
-    """Keep key, place and force of a point."""
+def store_point(i, points: Points, old: OldPoints):
+    """Store key, core point and force of a point."""
     old.key[i], old.force[i] = points.key[i], points.force[i]
     core = points.core[i]
     old.core[i] = core[0], core[1], core[2]
@@ -263,34 +251,34 @@ def keep_point(i, points: Points, old: OldPoints):
 
 @kernel
 def move_points(p, pairs: Pairs, points: Points):
-    """Write where the points of a pair are now."""
+    """Update core points and normals of the points of a pair."""
     at = pairs.start[p]
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
-            write_place(pairs.slots, p, k, at, points)
+            write_geometry(pairs.slots, p, k, at, points)
             at += 1
 
 
 @steady
-def write_place(slots, p, k, at, points):
-    """Core points and normal of a point."""
+def write_geometry(slots, p, k, at, points):
+    """Write core points and normal of a point."""
     for c in range(3):
-        points.core[at, c], points.core[at, 3 + c] = slots[p, k, NOW_A + c], slots[p, k, NOW_B + c]
-        points.normal[at, c] = slots[p, k, NOW_NORMAL + c]
+        points.core[at, c], points.core[at, 3 + c] = slots[p, k, SLOT_NOW_A + c], slots[p, k, SLOT_NOW_B + c]
+        points.normal[at, c] = slots[p, k, SLOT_NOW_NORMAL + c]
 
 
 @steady
 def law_of(a, b, surface):
     """Friction, static friction, restitution, compliance, rolling and torsional friction of two collision shapes."""
     first, second = surface[a], surface[b]
-    return *combined_surface(first, second), max(first[4], second[4]), max(first[5], second[5])
+    return *combined_surface(first, second), max(first[ROLLING], second[ROLLING]), max(first[TORSION], second[TORSION])
 
 
 @steady
-def carry_forces(begin, end, first, last, close, points, old):
-    """Give the rows of a pair the forces of its old rows: those of the same key, then what is left by place.
+def match_forces(begin, end, first, last, close, points, old):
+    """Copy the forces of the old rows of a pair to its new rows: first by key, then to the nearest remaining point.
 
-    Where equal faces lie on each other, or a choice of points changes, a point has another feature than before.
+    Keys change where equal faces coincide or the reduction selects other points.
     """
     taken = given = 0
     for at in range(begin, end):
@@ -317,26 +305,26 @@ def carry_forces(begin, end, first, last, close, points, old):
 def write_points(
     p, pairs: Pairs, collision_shapes: CollisionShapeArrays, points: Points, old: OldPoints, detection: Detection
 ):
-    """The points of one pair, and the forces that they carry."""
+    """Write the points of a pair, with the forces of the last substep."""
     a, b = pairs.collision_shapes[p]
     base = (a * len(collision_shapes) + b) * FEATURES
     at = pairs.start[p]
     terms = law_of(a, b, collision_shapes.surface)
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
-            write_place(pairs.slots, p, k, at, points)
+            write_geometry(pairs.slots, p, k, at, points)
             points.frames[at], points.collision_shapes[at], points.law[at] = (
                 (collision_shapes.frame[a], collision_shapes.frame[b]),
                 (a, b),
                 terms,
             )
-            points.radius[at] = pairs.slots[p, k, RADIUS_A], pairs.slots[p, k, RADIUS_B]
-            points.key[at] = base + np.int64(pairs.slots[p, k, FEATURE])
+            points.radius[at] = pairs.slots[p, k, SLOT_RADIUS_A], pairs.slots[p, k, SLOT_RADIUS_B]
+            points.key[at] = base + np.int64(pairs.slots[p, k, SLOT_FEATURE])
             at += 1
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0:
         first = first_from(base, old.key, detection.old_points[0])
         last = first_from(base + FEATURES, old.key, detection.old_points[0])
-    carry_forces(
+    match_forces(
         pairs.start[p], at, first, last, CLOSE * min(collision_shapes.size[a], collision_shapes.size[b]), points, old
     )

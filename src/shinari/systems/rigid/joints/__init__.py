@@ -1,1 +1,1 @@
-"""Joints between bodies: what each kind holds, limits and drives."""
+"""Joints between bodies: constraints, limits and motors of each kind."""

@@ -1,8 +1,8 @@
-"""Energy of joints: what their springs store, and what their motors do.
+"""Energy of joints: energy of their springs, and work of their motors.
 
 A row with the force f = -s C, s = min(k, 1 / compliance), stores s C^2 / 2 = f^2 / (2 s); k is the stiffness of a rigid
-row of the solver, see `STIFF`, so that a spring stiffer than that stores what it really holds. Rigid rows store less
-than a millionth of what they carry and count as nothing.
+row of the solver, see `JOINT_STIFFNESS`, so that a stiffer spring stores the energy of that stiffness. Rigid rows
+store less than a millionth of that and are left out.
 
 A servo with a stiffness s and a largest force F is a spring from its target on, beyond C = F / s one of constant force:
 
@@ -18,22 +18,22 @@ from shinari.compute import Program
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.evaluate import evaluate_joint
-from shinari.systems.rigid.joints.results import find_places
+from shinari.systems.rigid.joints.results import find_coordinates
 from shinari.systems.rigid.joints.table import (
     ANGULAR_COMPLIANCE,
     COMPLIANCE,
-    DRIVE,
-    DRIVE_COMPLIANCE,
-    DRIVE_MOST,
     GEAR,
+    JOINT_STIFFNESS,
     KIND,
     LIMIT_COMPLIANCE,
-    MOTOR,
-    NO_DRIVE,
+    MOTOR_COMPLIANCE,
+    MOTOR_KIND,
+    MOTOR_MAX_FORCE,
+    MOTOR_ROW,
+    NO_MOTOR,
     POINT_MASS,
     POSITION,
     SLIDER,
-    STIFF,
     TURN_MASS,
     JointTable,
 )  # fmt: skip
@@ -41,22 +41,22 @@ from shinari.systems.rigid.joints.values import FORCE, STIFFNESS, JointData, Joi
 
 
 def joint_data(table: JointTable) -> JointData:
-    """The record of what never changes of joints."""
-    works = (table.codes[:, DRIVE] != NO_DRIVE) & ~springs_of_drives(table)
+    """The constants of joints."""
+    works = (table.codes[:, MOTOR_KIND] != NO_MOTOR) & ~springs_of_motors(table)
     columns = {"codes": table.codes, "numbers": table.numbers, "strengths": table.strengths}
     return JointData(**columns, active=table.active, works=works)
 
 
 def bind_values(arrays: dict[str, np.ndarray], count: int) -> JointValues:
-    """The record of what changes of joints, with the arrays of a state, see `start_joints`."""
+    """The variables of joints, with the arrays of a state, see `start_joints`."""
     values = JointValues.zeros(count)
     values.bind(**{name: arrays[f"joints/{name}"] for name in ("saturated", "angles", "broken", "targets", "loads")})
     return values
 
 
-def springs_of_drives(table: JointTable) -> np.ndarray:
+def springs_of_motors(table: JointTable) -> np.ndarray:
     """Joints whose motor is a spring from its target on, (J,) bool."""
-    return (table.codes[:, DRIVE] == POSITION) & (table.numbers[:, DRIVE_COMPLIANCE] > 0.0)
+    return (table.codes[:, MOTOR_KIND] == POSITION) & (table.numbers[:, MOTOR_COMPLIANCE] > 0.0)
 
 
 def elastic_energy(table: JointTable, arrays: dict[str, np.ndarray], x: np.ndarray, q: np.ndarray, h: float) -> float:
@@ -78,34 +78,34 @@ def elastic_energy(table: JointTable, arrays: dict[str, np.ndarray], x: np.ndarr
     phase.first[0] = 1
     p = Program()
     p.launch(evaluate_joint, data, values, elements, frames, phase, h, count=count)
-    p.launch(find_places, data, values, frames, count=count)
+    p.launch(find_coordinates, data, values, frames, count=count)
     p.run()
     rows = values.rows
     # three rows along, three about the axes, and the limits of travel, twist and swing
     columns = [COMPLIANCE] * 3 + [ANGULAR_COMPLIANCE] * 3 + [LIMIT_COMPLIANCE] * 3
-    force, stiffness = rows[:, FORCE : FORCE + MOTOR], rows[:, STIFFNESS : STIFFNESS + MOTOR]
+    force, stiffness = rows[:, FORCE : FORCE + MOTOR_ROW], rows[:, STIFFNESS : STIFFNESS + MOTOR_ROW]
     soft = (numbers[:, columns] > 0.0) & (stiffness > 0.0)
     stored = 0.5 * float(np.divide(force**2, stiffness, out=np.zeros_like(force), where=soft).sum())
-    return stored + _of_gears(table, arrays, h) + _of_servos(table, arrays, values.place, h)
+    return stored + _of_gears(table, arrays, h) + _of_servos(table, arrays, values.coordinate, h)
 
 
 def _of_gears(table: JointTable, arrays: dict[str, np.ndarray], h: float) -> float:
     """Energy of gears that yield; their C is kept in the angles [J]."""
     numbers = table.numbers
     soft = (table.codes[:, KIND] == GEAR) & (numbers[:, ANGULAR_COMPLIANCE] > 0.0) & ~arrays["joints/broken"]
-    compliance = np.maximum(numbers[soft, ANGULAR_COMPLIANCE], h * h / (STIFF * numbers[soft, TURN_MASS]))
+    compliance = np.maximum(numbers[soft, ANGULAR_COMPLIANCE], h * h / (JOINT_STIFFNESS * numbers[soft, TURN_MASS]))
     return 0.5 * float((arrays["joints/angles"][soft] ** 2 / compliance).sum())
 
 
 def _of_servos(table: JointTable, arrays: dict[str, np.ndarray], places: np.ndarray, h: float) -> float:
     """Energy of servos that have a stiffness [J]; `places` are the travels or angles of all joints, (J,)."""
     codes, numbers = table.codes, table.numbers
-    which = np.flatnonzero(springs_of_drives(table) & ~arrays["joints/broken"])
+    which = np.flatnonzero(springs_of_motors(table) & ~arrays["joints/broken"])
     if len(which) == 0:
         return 0.0
-    away, most = np.abs(places[which] - arrays["joints/targets"][which]), numbers[which, DRIVE_MOST]
+    away, most = np.abs(places[which] - arrays["joints/targets"][which]), numbers[which, MOTOR_MAX_FORCE]
     mass = numbers[which, np.where(codes[which, KIND] == SLIDER, POINT_MASS, TURN_MASS)]
-    s = np.minimum(STIFF / h**2 * mass, 1.0 / numbers[which, DRIVE_COMPLIANCE])
+    s = np.minimum(JOINT_STIFFNESS / h**2 * mass, 1.0 / numbers[which, MOTOR_COMPLIANCE])
     reach = np.minimum(away, most / s)
     beyond = np.where(away > reach, most, 0.0)
     return float((0.5 * s * reach**2 + beyond * (away - reach)).sum())

@@ -1,4 +1,4 @@
-"""Writes the elements of joints where the bodies are now, and again after a Newton step."""
+"""Elements of joints at the present poses, written before and after each Newton step."""
 
 import numpy as np
 
@@ -6,14 +6,13 @@ from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import Components
+from shinari.systems.rigid.graph import PENDING, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
 from shinari.systems.rigid.joints.rows import hold_joint
 from shinari.systems.rigid.joints.table import DISTANCE, FIRST, FLAGS, GEAR, HAS_LIMITS, HAS_PAST, KIND, SECOND
 from shinari.systems.rigid.joints.values import JointData, JointValues, Phase
-from shinari.systems.rigid.line_search import SETTLED, SOLVED, UNSETTLED
 
-# A joint whose stiffness has changed by more than this part has come to a limit or off it.
+# Relative change of the stiffness of a joint above which a limit has become active or inactive.
 OTHERWISE = 1e-2
 
 
@@ -21,7 +20,7 @@ OTHERWISE = 1e-2
 def write_element(
     j: int, joints: JointData, values: JointValues, elements: Elements, frames: Frames, first: int, h: np.float64
 ) -> None:
-    """Write the element of a joint; that of a gear or of a broken joint does nothing."""
+    """Write the element of a joint; that of a gear or of a broken joint is zero."""
     elements.frames[j] = joints.codes[j, FIRST], joints.codes[j, SECOND]
     kind, flags = joints.codes[j, KIND], joints.codes[j, FLAGS]
     if values.broken[j] or kind == GEAR:
@@ -31,7 +30,7 @@ def write_element(
     elif flags & (HAS_LIMITS | HAS_PAST) == 0:
         hold_joint(j, joints, values, elements, frames, h)
     else:
-        after = forces_after(j, joints.codes, values.rows, elements.motion)
+        after = forces_after(j, joints.codes, values.rows, elements.displacement)
         hold_joint(j, joints, values, elements, frames, h)
         if kind == DISTANCE:
             restrain_distance(j, joints, values, elements, frames, h, first != 0, after)
@@ -43,7 +42,7 @@ def write_element(
 def evaluate_joint(
     j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase, h: np.float64
 ):
-    """Write the element of a joint, and about what it exerts."""
+    """Write the element of a joint, and its approximate force."""
     write_element(j, joints, values, elements, frames, phase.first[0], h)
     load = values.loads[j]
     values.applied[j] = -load[0], -load[1], -load[2]
@@ -53,9 +52,9 @@ def evaluate_joint(
 def evaluate_again(
     j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components, h: np.float64
 ):
-    """Evaluate a joint where the bodies are now; mark its component when a limit or a motor has changed."""
-    home = elements.component[j]
-    if home < 0 or components.unfinished[home] == SOLVED:
+    """Evaluate a joint at the present poses; mark its component when a limit or a motor has changed."""
+    component = elements.component[j]
+    if component < 0 or components.solution[component] == SOLVED:
         return
     before = elements.stiffness[j]
     values.old_force[j], values.old_stiffness[j], values.old_rows[j] = elements.force[j], before, values.rows[j]
@@ -64,17 +63,17 @@ def evaluate_again(
     for k in range(12):
         old, new = values.old_stiffness[j, k], elements.stiffness[j, k]
         most, least, change = max(most, abs(new)), max(least, abs(old)), max(change, abs(new - old))
-    if change > OTHERWISE * (most + least) and components.unfinished[home] < UNSETTLED:
-        components.unfinished[home] = UNSETTLED
+    if change > OTHERWISE * (most + least) and components.solution[component] < UNSETTLED:
+        components.solution[component] = UNSETTLED
 
 
 @kernel
 def restore_joint(j, values: JointValues, elements: Elements, components: Components):
-    """Give a joint that is solved the forces that its motion was found with.
+    """Restore the forces of the last solution to a joint that is solved.
 
-    What is left of a turn at second order would else be taken for a force.
+    Otherwise the error of a rotation at second order would appear as a force.
     """
-    home = elements.component[j]
-    if home >= 0 and components.unfinished[home] == SETTLED:
+    component = elements.component[j]
+    if component >= 0 and components.solution[component] == PENDING:
         elements.force[j], elements.stiffness[j] = values.old_force[j], values.old_stiffness[j]
         values.rows[j] = values.old_rows[j]

@@ -1,9 +1,8 @@
-"""Gears: the turn of a about its axis is a ratio of that of b about its own.
+"""Gears: the rotation of a about its axis is a ratio of that of b about its own.
 
     C = phi_a - ratio phi_b,    J = (0, u_a, 0, -ratio u_b)
 
-phi counts the turns about the body's own axis against the world, substep after substep, so that nothing slips however
-many there are.
+phi sums the rotations about the body's own axis over the substeps, so that gears do not slip after any number of turns.
 """
 
 import numpy as np
@@ -14,7 +13,8 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import Components
+from shinari.systems.rigid.graph import PENDING, SOLVED, Components
+from shinari.systems.rigid.integration import rotation_vector_between
 from shinari.systems.rigid.joints.measures import axes_of, joint_frame
 from shinari.systems.rigid.joints.row_forces import held
 from shinari.systems.rigid.joints.table import (
@@ -22,39 +22,37 @@ from shinari.systems.rigid.joints.table import (
     FIRST,
     FRAME_A,
     FRAME_B,
+    JOINT_STIFFNESS,
     REST,
     SECOND,
-    STIFF,
     TURN_MASS,
 )
 from shinari.systems.rigid.joints.values import JointData, JointValues
-from shinari.systems.rigid.line_search import SETTLED, SOLVED
-from shinari.systems.rigid.motion import rotation_vector_between
 
 
 @steady
-def mesh(j, joints, angle, frames):
+def gear_constraint(j, joints, angle, frames):
     """C now and the axes of both wheels in the world; `angle` is C at the start of the substep."""
     a, b = joints.codes[j, FIRST], joints.codes[j, SECOND]
     ua, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_A, frames.q[a]))
     ub, _, _ = axes_of(joint_frame(joints.numbers, j, FRAME_B, frames.q[b]))
-    turn_a, turn_b = (
+    rotation_a, rotation_b = (
         rotation_vector_between(frames.q0[a], frames.q[a]),
         rotation_vector_between(frames.q0[b], frames.q[b]),
     )
-    return angle + dot(ua, turn_a) - joints.numbers[j, REST] * dot(ub, turn_b), ua, ub
+    return angle + dot(ua, rotation_a) - joints.numbers[j, REST] * dot(ub, rotation_b), ua, ub
 
 
 @steady
 def write_jacobian_row(g, jacobian_rows, joints, values, frames, h):
     """Write the Jacobian row of a gear, where the bodies are now."""
     j = jacobian_rows.joint[g]
-    c, ua, ub = mesh(j, joints, values.angles[j], frames)
+    c, ua, ub = gear_constraint(j, joints, values.angles[j], frames)
     ratio = joints.numbers[j, REST]
     jacobian_rows.jacobian[g] = (
         0.0, 0.0, 0.0, ua[0], ua[1], ua[2], 0.0, 0.0, 0.0, -ratio * ub[0], -ratio * ub[1], -ratio * ub[2]
     )  # fmt: skip
-    f, s = held(STIFF / (h * h) * joints.numbers[j, TURN_MASS], c, joints.numbers[j, ANGULAR_COMPLIANCE])
+    f, s = held(JOINT_STIFFNESS / (h * h) * joints.numbers[j, TURN_MASS], c, joints.numbers[j, ANGULAR_COMPLIANCE])
     gone = values.broken[j]
     jacobian_rows.force[g], jacobian_rows.stiffness[g] = 0.0 if gone else f, 0.0 if gone else s
 
@@ -89,8 +87,8 @@ def evaluate_gear_again(
     h: np.float64,
 ):
     """Write the Jacobian row of a gear whose component is not solved, where the bodies are now."""
-    home = elements.component[first_jacobian + g]
-    if home >= 0 and components.unfinished[home] != SOLVED:
+    component = elements.component[first_jacobian + g]
+    if component >= 0 and components.solution[component] != SOLVED:
         jacobian_rows.old_jacobian[g] = jacobian_rows.jacobian[g]
         jacobian_rows.old_force[g], jacobian_rows.old_stiffness[g] = jacobian_rows.force[g], jacobian_rows.stiffness[g]
         write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
@@ -98,18 +96,18 @@ def evaluate_gear_again(
 
 @kernel
 def restore_gear(g, jacobian_rows: JacobianRows, elements: Elements, components: Components, first_jacobian: np.int64):
-    """Give a gear that is solved the force that its motion was found with."""
-    home = elements.component[first_jacobian + g]
-    if home >= 0 and components.unfinished[home] == SETTLED:
+    """Restore the force of the last solution to a gear that is solved."""
+    component = elements.component[first_jacobian + g]
+    if component >= 0 and components.solution[component] == PENDING:
         jacobian_rows.jacobian[g] = jacobian_rows.old_jacobian[g]
         jacobian_rows.force[g], jacobian_rows.stiffness[g] = jacobian_rows.old_force[g], jacobian_rows.old_stiffness[g]
 
 
 @kernel(fastmath=STEADY)
 def settle_gear(g, jacobian_rows: JacobianRows, joints: JointData, values: JointValues, frames: Frames):
-    """After the last solution of a substep: moment, turns and load of a gear."""
-    j, f = jacobian_rows.joint[g], jacobian_rows.force[g] - jacobian_rows.stiffness[g] * jacobian_rows.motion[g]
-    c, _, _ = mesh(j, joints, values.angles[j], frames)
+    """Write the rotation and the load of a gear after a substep."""
+    j, f = jacobian_rows.joint[g], jacobian_rows.force[g] - jacobian_rows.stiffness[g] * jacobian_rows.displacement[g]
+    c, _, _ = gear_constraint(j, joints, values.angles[j], frames)
     values.angles[j] = c
     u = jacobian_rows.jacobian[g]
     values.loads[j] = 0.0, 0.0, 0.0, f * u[9], f * u[10], f * u[11]

@@ -1,4 +1,4 @@
-"""The joints of one simulation: what they ask of the solver, what they remember, what can be read from them."""
+"""Joints of one simulation: launches that write their elements, their state, and queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,6 @@ from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
     ANCHOR_B,
     DISTANCE,
-    DRIVE,
     FIRST,
     FLAGS,
     FRAME_A,
@@ -27,7 +26,8 @@ from shinari.systems.rigid.joints.table import (
     GEAR,
     HAS_LIMITS,
     KIND,
-    NO_DRIVE,
+    MOTOR_KIND,
+    NO_MOTOR,
     SECOND,
     JointTable,
 )  # fmt: skip
@@ -36,7 +36,7 @@ from shinari.systems.rigid.joints.values import Phase
 
 @dataclass(frozen=True)
 class JointLoad:
-    """What a joint pushes its second body with, in world axes; the first body with the opposite.
+    """Load of a joint on its second body, in world axes; the first body has the opposite.
 
     Attributes:
         force: Force [N], (3,).
@@ -49,14 +49,14 @@ class JointLoad:
 
 @dataclass(frozen=True)
 class JointState:
-    """How the first body of a joint is against the second.
+    """State of a joint: the first body relative to the second.
 
     Attributes:
-        angle: Angle about the axis, over several turns where nothing else can turn [rad].
+        angle: Angle about the axis, over several turns where it is the only rotation [rad].
         speed: Angular velocity about the axis [rad/s].
         travel: Travel along the axis; of a distance its length [m].
         travel_speed: Its rate of change [m/s].
-        broken: Whether it has let go.
+        broken: Whether it is broken.
     """
 
     angle: float
@@ -86,12 +86,12 @@ class Joints:
 
     Args:
         table: The joints.
-        arrays: What `start_joints` gave, or a state has kept of it.
+        arrays: Those of `start_joints`, or of a saved state.
 
     Attributes:
-        data: What never changes of them.
-        values: What changes of them.
-        phase: Where the substep is.
+        data: Their constants.
+        values: Their variables.
+        phase: Progress of the substep.
         bounded: Whether any has a limit or a motor.
     """
 
@@ -100,7 +100,9 @@ class Joints:
         self.data, self.values = joint_data(table), bind_values(arrays, len(table.codes))
         self.phase = Phase.zeros(1)
         self.phase.first[0] = 1
-        self.bounded = bool((table.codes[:, FLAGS] & HAS_LIMITS).any() or (table.codes[:, DRIVE] != NO_DRIVE).any())
+        self.bounded = bool(
+            (table.codes[:, FLAGS] & HAS_LIMITS).any() or (table.codes[:, MOTOR_KIND] != NO_MOTOR).any()
+        )
         self._breakable = bool(np.isfinite(table.strengths).any())
 
     def __len__(self) -> int:
@@ -108,7 +110,7 @@ class Joints:
 
     @property
     def work(self) -> float:
-        """Work that motors have done from outside since the step began [J]."""
+        """External work of motors since the step began [J]."""
         return float(self.values.work.sum())
 
     def jacobian_rows(self) -> JacobianRows:
@@ -147,7 +149,7 @@ class Joints:
         p.launch(restore_gear, jacobian_rows, elements, components, count, count=len(jacobian_rows))
 
     def record_settle(self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames) -> None:
-        """After the last solution of a substep: keep what it gave, and let go of joints that carry too much."""
+        """Store loads and states after the last solution of a substep, and break overloaded joints."""
         p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
         p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(jacobian_rows), grain=64)
         if self._breakable:
@@ -163,7 +165,7 @@ class Joints:
         Raises:
             ValueError: The joint has no motor.
         """
-        if self.table.codes[index, DRIVE] == NO_DRIVE:
+        if self.table.codes[index, MOTOR_KIND] == NO_MOTOR:
             raise ValueError("the joint has no motor")
         self.values.targets[index] = target
 
@@ -174,13 +176,13 @@ class Joints:
         arms = [
             rotation_matrix(frames.q[i]) @ numbers[at : at + 3] for i, at in ((a, ANCHOR_A), (b, ANCHOR_B))
         ]  # fmt: skip
-        apart = frames.x[a] - frames.x[b] + arms[0] - arms[1]
+        offset = frames.x[a] - frames.x[b] + arms[0] - arms[1]
         turns = [quaternion_product(frames.q[i], numbers[at : at + 4]) for i, at in ((a, FRAME_A), (b, FRAME_B))]
         axis = rotation_matrix(turns[1])[:, 0]
         spin = frames.w[a] - frames.w[b]
         if codes[KIND] == DISTANCE:
-            length = float(np.linalg.norm(apart))
-            axis = apart / length if length > 0.0 else np.zeros(3)
+            length = float(np.linalg.norm(offset))
+            axis = offset / length if length > 0.0 else np.zeros(3)
             ends = [frames.v[i] + np.cross(frames.w[i], arm) for i, arm in zip((a, b), arms, strict=True)]
             return JointState(0.0, 0.0, length, float(axis @ (ends[0] - ends[1])), bool(self.values.broken[index]))
         if codes[KIND] == GEAR:
@@ -188,9 +190,9 @@ class Joints:
         p = quaternion_product(turns[1] * [1, -1, -1, -1], turns[0])
         twist = 2.0 * np.arctan2(p[1], p[0])
         angle = twist + 2.0 * np.pi * np.round((self.values.angles[index] - twist) / (2.0 * np.pi))
-        # a's anchor against what b has there
-        arm = apart + arms[1]
+        # velocity of a's anchor relative to the point of b at the same place
+        arm = offset + arms[1]
         drift = frames.v[a] + np.cross(frames.w[a], arms[0]) - frames.v[b] - np.cross(frames.w[b], arm)
         return JointState(
-            float(angle), float(axis @ spin), float(axis @ apart), float(axis @ drift), bool(self.values.broken[index])
+            float(angle), float(axis @ spin), float(axis @ offset), float(axis @ drift), bool(self.values.broken[index])
         )

@@ -1,4 +1,4 @@
-"""What joints do beyond holding: limits of travel, twist and swing, motors and damping, added to their elements."""
+"""Limits, motors and damping, added to the elements of joints."""
 
 import math
 
@@ -6,10 +6,11 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
+from shinari.systems.rigid.integration import logarithm
 from shinari.systems.rigid.joints.measures import (
     NO_TWIST,
     along_axes,
-    apart,
+    anchor_offset,
     axes_of,
     from_axes,
     in_axes,
@@ -20,15 +21,10 @@ from shinari.systems.rigid.joints.measures import (
     twist_of,
     vector_at,
 )  # fmt: skip
-from shinari.systems.rigid.joints.row_forces import bounded, driven, nearest_turn
+from shinari.systems.rigid.joints.row_forces import bounded, motor_row, nearest_turn
 from shinari.systems.rigid.joints.table import (
     BALL,
     DAMPING,
-    DRIVE,
-    DRIVE_COMPLIANCE,
-    DRIVE_DAMPING,
-    DRIVE_MOST,
-    DRIVE_WEIGHT,
     FLAGS,
     FRAME_B,
     HAS_ANGLE,
@@ -36,17 +32,22 @@ from shinari.systems.rigid.joints.table import (
     HAS_SWING,
     HAS_TRAVEL,
     HAS_TWIST,
+    JOINT_STIFFNESS,
     KIND,
     LEAST_SWING,
     LEAST_TRAVEL,
     LEAST_TWIST,
     LIMIT_COMPLIANCE,
-    MOTOR,
-    NO_DRIVE,
+    MOTOR_COMPLIANCE,
+    MOTOR_DAMPING,
+    MOTOR_INVERSE_MASS,
+    MOTOR_KIND,
+    MOTOR_MAX_FORCE,
+    MOTOR_ROW,
+    NO_MOTOR,
     POINT_MASS,
     SECOND,
     SLIDER,
-    STIFF,
     SWING,
     TRAVEL,
     TURN_MASS,
@@ -54,18 +55,17 @@ from shinari.systems.rigid.joints.table import (
     VELOCITY,
 )  # fmt: skip
 from shinari.systems.rigid.joints.values import ABOUT, ACROSS, ACTIVE, AXES, FORCE, STIFFNESS
-from shinari.systems.rigid.motion import logarithm
 
 
 @steady
-def note(rows, j, slot, force, stiffness):
-    """Keep force and stiffness of a row for `settle`."""
+def store_row(rows, j, slot, force, stiffness):
+    """Store force and stiffness of a row."""
     rows[j, FORCE + slot], rows[j, STIFFNESS + slot] = force, stiffness
 
 
 @steady
 def limit(j, slot, numbers, least, rows, k, value, after, first):
-    """Force and stiffness of the limits whose bounds are in columns `least` and the next, kept for `settle`.
+    """Force and stiffness of the limits whose bounds are in columns `least` and the next; they are stored.
 
     `after` is the force of the limits after the last solution.
     """
@@ -73,15 +73,15 @@ def limit(j, slot, numbers, least, rows, k, value, after, first):
         k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
         rows[j, ACTIVE + slot - TRAVEL], after, first,
     )  # fmt: skip
-    note(rows, j, slot, force, stiffness)
+    store_row(rows, j, slot, force, stiffness)
     rows[j, ACTIVE + slot - TRAVEL] = side
     return force, stiffness
 
 
 @steady
-def forces_after(j, codes, rows, motion):
-    """Forces of the limits of travel, twist and swing and of the motor after the last motion, to first order."""
-    d, phi = vector_at(motion, j, 0), vector_at(motion, j, 3)
+def forces_after(j, codes, rows, displacement):
+    """Forces of the limits of travel, twist and swing and of the motor after the last displacement, to first order."""
+    d, phi = vector_at(displacement, j, 0), vector_at(displacement, j, 3)
     kind = codes[j, KIND]
     along = dot(vector_at(rows, j, AXES), d)
     about = dot(vector_at(rows, j, AXES), phi)
@@ -91,28 +91,28 @@ def forces_after(j, codes, rows, motion):
         rows[j, FORCE + TRAVEL] - rows[j, STIFFNESS + TRAVEL] * along,
         rows[j, FORCE + TWIST] - rows[j, STIFFNESS + TWIST] * twist,
         rows[j, FORCE + SWING] - rows[j, STIFFNESS + SWING] * across,
-        rows[j, FORCE + MOTOR] - rows[j, STIFFNESS + MOTOR] * (along if kind == SLIDER else about),
+        rows[j, FORCE + MOTOR_ROW] - rows[j, STIFFNESS + MOTOR_ROW] * (along if kind == SLIDER else about),
     )
 
 
 @steady
 def servo_goal(j, numbers, start, target, h):
-    """Where a servo wants to be at the end of the substep.
+    """Goal of a servo at the end of the substep.
 
-    One without a stiffness of its own goes to its target no faster than half of its force can stop it there; with all
-    of the force up to the target and then all of it back it would swing about the target for ever.
+    A servo without a stiffness approaches its target no faster than half of its force can stop it there; with the full
+    force to the target and the full force back it would oscillate about the target.
     """
     away = target - start
-    fastest = h * math.sqrt(numbers[j, DRIVE_MOST] * numbers[j, DRIVE_WEIGHT] * abs(away))
+    fastest = h * math.sqrt(numbers[j, MOTOR_MAX_FORCE] * numbers[j, MOTOR_INVERSE_MASS] * abs(away))
     bounded_away = min(max(away, -fastest), fastest)
-    return start + bounded_away if numbers[j, DRIVE_COMPLIANCE] == 0.0 else target
+    return start + bounded_away if numbers[j, MOTOR_COMPLIANCE] == 0.0 else target
 
 
 @steady
 def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
     codes, numbers, rows, targets = joints.codes, joints.numbers, values.rows, values.targets
-    flags, drive = codes[j, FLAGS], codes[j, DRIVE]
+    flags, motor_kind = codes[j, FLAGS], codes[j, MOTOR_KIND]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
     angle = 0.0
     if flags & (HAS_TWIST | HAS_ANGLE):
@@ -121,22 +121,22 @@ def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
         along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
         about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first)
-    if drive != NO_DRIVE:
+    if motor_kind != NO_MOTOR:
         slides = codes[j, KIND] == SLIDER
-        moved = past[0][0] if slides else past[1][0]
-        place = travel if slides else angle
+        displacement = past[0][0] if slides else past[1][0]
+        coordinate = travel if slides else angle
         c = (
-            moved - targets[j] * h
-            if drive == VELOCITY
-            else place - servo_goal(j, numbers, place - moved, targets[j], h)
+            displacement - targets[j] * h
+            if motor_kind == VELOCITY
+            else coordinate - servo_goal(j, numbers, coordinate - displacement, targets[j], h)
         )
         was = values.saturated[j] if first else rows[j, ACTIVE + 3]
-        total, stiffness, force, held_stiffness, state = driven(
-            was, after[3], k if slides else kt, c, numbers[j, DRIVE_COMPLIANCE],
-            numbers[j, DRIVE_DAMPING], moved / h, h, numbers[j, DRIVE_MOST], first,
+        total, stiffness, force, held_stiffness, state = motor_row(
+            was, after[3], k if slides else kt, c, numbers[j, MOTOR_COMPLIANCE],
+            numbers[j, MOTOR_DAMPING], displacement / h, h, numbers[j, MOTOR_MAX_FORCE], first,
         )  # fmt: skip
         rows[j, ACTIVE + 3] = state
-        note(rows, j, MOTOR, force, held_stiffness)
+        store_row(rows, j, MOTOR_ROW, force, held_stiffness)
         along, stiff = along + (total if slides else 0.0), stiff + (stiffness if slides else 0.0)
         about, against = about + (0.0 if slides else total), against + (0.0 if slides else stiffness)
     return along, stiff, about, against
@@ -164,7 +164,7 @@ def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
         f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first)
         if not some:
             f, s = 0.0, 0.0
-            note(rows, j, TWIST, f, s)
+            store_row(rows, j, TWIST, f, s)
         set_vector_at(rows, j, ABOUT, about)
         moment, against = add(moment, scale(about, f)), plus(against, outer(about, s))
     return moment, against
@@ -172,25 +172,25 @@ def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
 
 @steady
 def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
-    """How far a has moved and turned against b since the start of the substep, in the joint's axes, and 1 / h."""
+    """Displacement and rotation of a relative to b in the substep, in the axes of the joint, and 1 / h."""
     nothing = (0.0, 0.0, 0.0)
     if codes[j, FLAGS] & HAS_PAST == 0:
         return nothing, nothing, 0.0
-    old, _, _ = apart(codes, numbers, j, x0, q0)
+    old, _, _ = anchor_offset(codes, numbers, j, x0, q0)
     b = codes[j, SECOND]
     old_axes = axes_of(joint_frame(numbers, j, FRAME_B, q0[b]))
-    moved = sub(in_axes(axes, gap), in_axes(old_axes, old))
-    return moved, logarithm(multiply(p, conjugate(relative(codes, numbers, j, q0)))), 1.0 / h
+    displacement = sub(in_axes(axes, gap), in_axes(old_axes, old))
+    return displacement, logarithm(multiply(p, conjugate(relative(codes, numbers, j, q0)))), 1.0 / h
 
 
 @steady
 def damp(j, numbers, past):
-    """Damping of what a joint leaves free: forces, stiffnesses, moments and their stiffnesses along the axes."""
-    moved, turned, rate = past
+    """Damping of the free rows of a joint: forces, stiffnesses, moments and their stiffnesses along the axes."""
+    displacement, turned, rate = past
     d0, d1, d2 = rate * numbers[j, DAMPING], rate * numbers[j, DAMPING + 1], rate * numbers[j, DAMPING + 2]
     d3, d4, d5 = rate * numbers[j, DAMPING + 3], rate * numbers[j, DAMPING + 4], rate * numbers[j, DAMPING + 5]
     return (
-        (-d0 * moved[0], -d1 * moved[1], -d2 * moved[2]),
+        (-d0 * displacement[0], -d1 * displacement[1], -d2 * displacement[2]),
         (d0, d1, d2),
         (-d3 * turned[0], -d4 * turned[1], -d5 * turned[2]),
         (d3, d4, d5),
@@ -199,7 +199,7 @@ def damp(j, numbers, past):
 
 @steady
 def add_to_element(e, force, moment, k, r, elements):
-    """Add to what an element does."""
+    """Add to force and stiffness of an element."""
     f, s = elements.force[e], elements.stiffness[e]
     elements.force[e] = (
         f[0] + force[0], f[1] + force[1], f[2] + force[2], f[3] + moment[0], f[4] + moment[1], f[5] + moment[2]
@@ -212,12 +212,12 @@ def add_to_element(e, force, moment, k, r, elements):
 
 @steady
 def restrain_joint(j, joints, values, elements, frames, h, first, after):
-    """Limits, motor and damping of a joint that is measured in the axes of the joint on b."""
+    """Add limits, motor and damping of a joint that is measured in the axes of the joint on b."""
     codes, numbers, rows = joints.codes, joints.numbers, values.rows
-    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
     axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
     p = relative(codes, numbers, j, frames.q)
-    k, kt = STIFF / (h * h) * numbers[j, POINT_MASS], STIFF / (h * h) * numbers[j, TURN_MASS]
+    k, kt = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS], JOINT_STIFFNESS / (h * h) * numbers[j, TURN_MASS]
     past = past_of(j, codes, numbers, gap, p, frames.x0, frames.q0, axes, h)
     force, stiff, moment, against = damp(j, numbers, past)
     f, s, t, r = act_on_axis(j, joints, values, dot(axes[0], gap), p, k, kt, past, after, h, first)
@@ -234,16 +234,16 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
 
 @steady
 def restrain_distance(j, joints, values, elements, frames, h, first, after):
-    """Limits and damping of a distance, along its line."""
+    """Add limits and damping of a distance, along its line."""
     codes, numbers = joints.codes, joints.numbers
-    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
     n, length = direction_and_length(gap)
-    k = STIFF / (h * h) * numbers[j, POINT_MASS]
+    k = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0
     if codes[j, FLAGS] & HAS_TRAVEL:
         f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first)
     if codes[j, FLAGS] & HAS_PAST:
-        old, _, _ = apart(codes, numbers, j, frames.x0, frames.q0)
+        old, _, _ = anchor_offset(codes, numbers, j, frames.x0, frames.q0)
         _, before = direction_and_length(old)
         rate = numbers[j, DAMPING] / h
         f, s = f - rate * (length - before), s + rate

@@ -1,7 +1,6 @@
-"""Closed loops of joints that hold the same object twice: found by the rank of what they hold at the start.
+"""Redundant constraints in closed loops of joints, found by the rank of their Jacobian at the start.
 
-A chain that ends free is never over-constrained, so such ends are cut off first. Of what is left, the joints that share
-bodies which can move are looked at together; what neither moves nor is moved counts as one ground.
+Open chains are removed first. Joints that share a free body form a group. All immovable frames count as one ground.
 """
 
 from collections.abc import Sequence
@@ -13,19 +12,19 @@ from shinari.errors import OverconstrainedWarning, warn
 from shinari.scene.body import Body, Joint
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.integration import as_frame
 from shinari.systems.rigid.joints.joints import Joints, start_joints
 from shinari.systems.rigid.joints.table import (
     ANGULAR_COMPLIANCE,
     COMPLIANCE,
     DAMPING,
-    DRIVE,
     FIRST,
     FLAGS,
+    MOTOR_KIND,
     SECOND,
     JointTable,
     joints_of,
 )  # fmt: skip
-from shinari.systems.rigid.motion import as_frame
 
 # Singular values below this part of the largest are zero.
 SMALL = 1e-9
@@ -120,7 +119,7 @@ def _rows_held(table: JointTable, bodies: Sequence[Body], joints: Sequence[Joint
     """What each joint holds without compliance at the start, as rows over the motions of its frames, (R, 12)."""
     # without limits, motors and damping
     codes, numbers, count = table.codes.copy(), table.numbers.copy(), len(table.codes)
-    codes[:, FLAGS], codes[:, DRIVE], numbers[:, DAMPING : DAMPING + 6] = 0, 0, 0.0
+    codes[:, FLAGS], codes[:, MOTOR_KIND], numbers[:, DAMPING : DAMPING + 6] = 0, 0, 0.0
     held = Joints(table._replace(codes=codes, numbers=numbers), start_joints(joints))
     frames, elements, jacobian_rows = (
         Frames.zeros(len(bodies) + 1),

@@ -1,4 +1,4 @@
-"""Where two bodies are against each other at a joint: places, turns, swing and twist, and small symmetric matrices."""
+"""Relative pose of two bodies at a joint: anchors, rotations, swing and twist; symmetric matrices."""
 
 import math
 
@@ -6,8 +6,8 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotation_rows
 from shinari.maths.symmetric import outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.integration import NEAR, arc_over_sine
 from shinari.systems.rigid.joints.table import ANCHOR_A, ANCHOR_B, FIRST, FRAME_A, FRAME_B, SECOND
-from shinari.systems.rigid.motion import NEAR, arc_over_sine
 
 # Sine below which a swing has no direction, and 1 + cosine of the swing below which there is no twist.
 TINY = 1e-12
@@ -40,14 +40,14 @@ def joint_frame(numbers, j, at, q):
 
 @steady
 def relative(codes, numbers, j, q):
-    """Joint frame of a seen from that of b, on the short way."""
+    """Joint frame of a relative to that of b, a rotation of at most half a turn."""
     a, b = codes[j, FIRST], codes[j, SECOND]
     frame_a, frame_b = joint_frame(numbers, j, FRAME_A, q[a]), joint_frame(numbers, j, FRAME_B, q[b])
     return short(multiply(conjugate(frame_b), frame_a))
 
 
 @steady
-def apart(codes, numbers, j, x, q):
+def anchor_offset(codes, numbers, j, x, q):
     """From b's anchor to a's, and the arms of both, world axes."""
     a, b = codes[j, FIRST], codes[j, SECOND]
     ra = rotate(q[a], vector_at(numbers, j, ANCHOR_A))
@@ -63,7 +63,7 @@ def twist_of(p):
 
 @steady
 def swing_of(p):
-    """Angle between the axes of both sides, and the direction y z in which a's has swung from b's."""
+    """Angle between the axes of both sides, and the direction y z of the swing of a's axis from b's."""
     cosine, y, z = swing_cosine(p)
     sine = math.sqrt(y * y + z * z)
     some = sine > TINY
@@ -94,11 +94,11 @@ def along_axes(axes, s):
 
 
 @steady
-def arm_stiffness(r, f):
-    """Stiffness against turning of a force f that keeps its direction, at an arm r that turns: its positive part.
+def geometric_stiffness(r, f):
+    """Positive part of the geometric stiffness of a force f of constant direction at an arm r.
 
-    The moment r x f changes with a turn by -G dtheta, G = (r . f) 1 - (r f^T + f r^T) / 2. Across r and f an eigenvalue
-    of G is r . f; in their plane they are (r . f +- |r| |f|) / 2, for the eigenvectors r/|r| -+ f/|f|.
+    The moment r x f changes with a rotation by -G dtheta, G = (r . f) 1 - (r f^T + f r^T) / 2. Across r and f an
+    eigenvalue of G is r . f; in their plane they are (r . f +- |r| |f|) / 2, for the eigenvectors r/|r| -+ f/|f|.
     """
     rr, ff, along, c = dot(r, r), dot(f, f), dot(r, f), cross(r, f)
     most, square = math.sqrt(rr * ff), dot(c, c)
@@ -131,8 +131,8 @@ def swing_cosine(p):
 
 
 @steady
-def aligned_turn(p):
-    """The shortest turn from b's axis to a's, as components in the axes of b [rad]."""
+def shortest_rotation(p):
+    """Rotation vector of the shortest rotation from b's axis to a's, in the axes of b [rad]."""
     cosine, y, z = swing_cosine(p)
     square = y * y + z * z
     if square < NEAR and cosine > 0.0:
@@ -144,6 +144,6 @@ def aligned_turn(p):
 
 @steady
 def short(p):
-    """The same turn with a scalar part that is not negative."""
+    """The same rotation with a scalar part that is not negative."""
     s = -1.0 if p[0] < 0.0 else 1.0
     return s * p[0], s * p[1], s * p[2], s * p[3]

@@ -1,4 +1,4 @@
-"""What joints keep from a substep: their loads, angles, whether motors are at their limit, and work of motors."""
+"""Results of joints after a substep: loads, angles, motor saturation and work."""
 
 import math
 
@@ -10,11 +10,9 @@ from shinari.maths.vec3 import dot, sub
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.limits import forces_after
-from shinari.systems.rigid.joints.measures import apart, axes_of, joint_frame, relative, twist_of, vector_at
+from shinari.systems.rigid.joints.measures import anchor_offset, axes_of, joint_frame, relative, twist_of, vector_at
 from shinari.systems.rigid.joints.row_forces import nearest_turn
 from shinari.systems.rigid.joints.table import (
-    DRIVE,
-    DRIVE_MOST,
     FLAGS,
     FRAME_B,
     GEAR,
@@ -22,7 +20,9 @@ from shinari.systems.rigid.joints.table import (
     HAS_LIMITS,
     HAS_PAST,
     KIND,
-    NO_DRIVE,
+    MOTOR_KIND,
+    MOTOR_MAX_FORCE,
+    NO_MOTOR,
     SECOND,
     SLIDER,
 )
@@ -30,10 +30,10 @@ from shinari.systems.rigid.joints.values import ACTIVE, AXES, JointData, JointVa
 
 
 @steady
-def drive_place(j, joints, values, frames):
+def motor_coordinate(j, joints, values, frames):
     """Travel of a slider [m], else the angle about the axis over several turns [rad]."""
     codes, numbers = joints.codes, joints.numbers
-    gap, _, _ = apart(codes, numbers, j, frames.x, frames.q)
+    gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
     axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
     angle = nearest_turn(twist_of(relative(codes, numbers, j, frames.q)), values.angles[j])
     return dot(axes[0], gap) if codes[j, KIND] == SLIDER else angle
@@ -41,69 +41,69 @@ def drive_place(j, joints, values, frames):
 
 @kernel(fastmath=STEADY)
 def start_joint(j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase):
-    """A step begins: sweeps start from the load, motors have done no work."""
+    """Begin a step: warm-start the sweeps from the load, and clear the work of motors."""
     phase.first[0] = 1
     load = values.loads[j]
-    elements.kept[j] = -load[0], -load[1], -load[2], -load[3], -load[4], -load[5]
+    elements.accumulated[j] = -load[0], -load[1], -load[2], -load[3], -load[4], -load[5]
     values.work[j] = 0.0
     if joints.works[j]:
-        values.place[j] = drive_place(j, joints, values, frames)
+        values.coordinate[j] = motor_coordinate(j, joints, values, frames)
 
 
 @kernel(fastmath=STEADY)
-def find_places(j, joints: JointData, values: JointValues, frames: Frames):
+def find_coordinates(j, joints: JointData, values: JointValues, frames: Frames):
     """Write the travel [m] or the angle [rad] of each joint with a motor."""
-    if joints.codes[j, DRIVE] != NO_DRIVE:
-        values.place[j] = drive_place(j, joints, values, frames)
+    if joints.codes[j, MOTOR_KIND] != NO_MOTOR:
+        values.coordinate[j] = motor_coordinate(j, joints, values, frames)
 
 
 @steady
 def motor_force(j, joints, values, elements):
     """Force or moment of a motor after the last solution."""
-    force = forces_after(j, joints.codes, values.rows, elements.motion)[3]
+    force = forces_after(j, joints.codes, values.rows, elements.displacement)[3]
     if values.swept[j]:
         slides = joints.codes[j, KIND] == SLIDER
         load = vector_at(values.loads, j, 0) if slides else vector_at(values.loads, j, 3)
         force = -dot(vector_at(values.rows, j, AXES), load)
-    most = joints.numbers[j, DRIVE_MOST]
+    most = joints.numbers[j, MOTOR_MAX_FORCE]
     return min(max(force, -most), most)
 
 
 @kernel(fastmath=STEADY)
 def settle_joint(j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase):
-    """After the last solution of a substep: load of a joint but a gear, angle, state and work of its motor."""
+    """Write the load of a joint other than a gear, its angle, and state and work of its motor after a substep."""
     phase.first[0] = 1
     codes = joints.codes
     if codes[j, KIND] == GEAR:
         return
-    m, f, s = elements.motion[j], elements.force[j], elements.stiffness[j]
-    # of a broken joint all of it is zero
+    m, f, s = elements.displacement[j], elements.force[j], elements.stiffness[j]
+    # a broken joint has no force
     force = sub(times((s[0], s[1], s[2], s[3], s[4], s[5]), (m[0], m[1], m[2])), (f[0], f[1], f[2]))
     moment = sub(times((s[6], s[7], s[8], s[9], s[10], s[11]), (m[3], m[4], m[5])), (f[3], f[4], f[5]))
     values.loads[j] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
     flags = codes[j, FLAGS]
     if flags & (HAS_LIMITS | HAS_PAST | HAS_ANGLE) == 0:
         return
-    driven = codes[j, DRIVE] != NO_DRIVE
+    has_motor = codes[j, MOTOR_KIND] != NO_MOTOR
     if not values.broken[j]:
         if flags & HAS_ANGLE:
             angle = twist_of(relative(codes, joints.numbers, j, frames.q))
             values.angles[j] = nearest_turn(angle, values.angles[j])
-        if driven:
-            state, most = values.rows[j, ACTIVE + 3], joints.numbers[j, DRIVE_MOST]
-            after = forces_after(j, codes, values.rows, elements.motion)[3]
+        if has_motor:
+            state, most = values.rows[j, ACTIVE + 3], joints.numbers[j, MOTOR_MAX_FORCE]
+            after = forces_after(j, codes, values.rows, elements.displacement)[3]
             over = 1.0 if after > most else (-1.0 if after < -most else 0.0)
             values.saturated[j] = over if state == 0.0 and not values.swept[j] else state
     if joints.works[j]:
-        place = drive_place(j, joints, values, frames)
+        coordinate = motor_coordinate(j, joints, values, frames)
         if not values.broken[j]:
-            values.work[j] += motor_force(j, joints, values, elements) * (place - values.place[j])
-        values.place[j] = place
+            values.work[j] += motor_force(j, joints, values, elements) * (coordinate - values.coordinate[j])
+        values.coordinate[j] = coordinate
 
 
 @kernel(fastmath=STEADY)
 def break_joint(j, joints: JointData, values: JointValues):
-    """Let go of a joint that carries more than it can."""
+    """Break a joint whose load exceeds its strength."""
     if values.broken[j]:
         return
     load, most = values.loads[j], joints.strengths[j]

@@ -1,4 +1,4 @@
-"""Force and stiffness of single rows: held, bounded on one side or both, driven up to a largest force.
+"""Force and stiffness of single rows: held, bounded on one side or both, or of a motor with a largest force.
 
 A row with compliance alpha and stiffness k of the solver gives f = -min(k, 1 / alpha) C.
 """
@@ -17,11 +17,11 @@ def held(k, c, compliance):
 
 @steady
 def side_of(low, high, was, after, first):
-    """On which side a limit pushes, 1 or -1, or 0, from the forces that it would push with on either.
+    """Side on which a limit acts, 1 or -1, or 0, from the forces of both sides.
 
-    One that has pushed in the last solution goes on as long as its force there, to first order, still pushed: what
-    remains at second order once it is met can have either sign, times a large stiffness, and tells nothing. When it
-    lets go, only the other limit can take over.
+    A side that was active in the last solution stays active while its force there, to first order, kept its sign: the
+    error of second order at the limit can have either sign, times a large stiffness, and decides nothing. When it
+    becomes inactive, only the other side can become active.
     """
     if not first and was != 0.0 and was * after > 0.0:
         return was
@@ -36,7 +36,7 @@ def side_of(low, high, was, after, first):
 def bounded(k, value, least, most, compliance, was, after, first):
     """Force, stiffness and side of a row that keeps a value between its bounds, which may be infinite.
 
-    Two bounds that are one hold the value: their side is 2.
+    Two equal bounds hold the value: their side is 2.
     """
     low, stiffness = held(k, value - least, compliance)
     high, _ = held(k, value - most, compliance)
@@ -46,13 +46,12 @@ def bounded(k, value, least, most, compliance, was, after, first):
 
 
 @steady
-def driven(was, after, k, c, compliance, damping, rate, h, most, first):
+def motor_row(was, after, k, c, compliance, damping, rate, h, most, first):
     """A motor: force and stiffness of all of it, of its row without the damping, and whether it is at its limit.
 
-    At its limit a motor has no stiffness, so that nobody knows yet where it leads to. Where the bodies were predicted
-    it says nothing either: there a motor is far from its target for want of its own force. So it is taken for what it
-    was in the last substep, unless that cannot be, then for what the last solution of this substep makes of it: `after`
-    is what its row pushed with there.
+    A saturated motor has no stiffness, and the predicted pose lacks the motor's own force. Neither shows whether the
+    motor saturates. The state of the last substep is therefore used first, unless the force contradicts it, and then
+    the force `after` of the last solution.
     """
     force, stiffness = held(k, c, compliance)
     total = force - damping * rate
@@ -66,5 +65,5 @@ def driven(was, after, k, c, compliance, damping, rate, h, most, first):
 
 @steady
 def nearest_turn(angle, near):
-    """The angle, but for whole turns, that is nearest to another [rad]."""
+    """The angle plus the whole number of turns that brings it nearest to another [rad]."""
     return angle + 2.0 * math.pi * math.floor((near - angle) / (2.0 * math.pi) + 0.5)

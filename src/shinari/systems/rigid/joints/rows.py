@@ -1,8 +1,8 @@
-"""What joints ask of bodies: one element a joint.
+"""Constraint rows that a joint holds, written as one element for each joint.
 
-    place   C = n . (p_a - p_b)            p_a, p_b: the anchors; n: an axis x y z of the joint on b
-    turn    C = n . (the turn from b's joint axes to a's)   all three held: its rotation vector;
-                                           the axis alone: the short turn from b's axis to a's, across it
+    anchor      C = n . (p_a - p_b)            p_a, p_b: the anchors; n: an axis x y z of the joint on b
+    rotation    C = n . (the rotation from b's joint axes to a's)   all three held: its rotation vector;
+                                           the axis alone: the shortest rotation from b's axis to a's
     universal   C = u_a . u_b - cos        the angle between an axis of a and one of b
     distance    C = |p_a - p_b| - L
 
@@ -16,8 +16,8 @@ by half a turn has no axis (any one across serves), and twist is not defined the
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotate
 from shinari.maths.vec3 import add, direction_and_length, scale, sub
+from shinari.systems.rigid.integration import logarithm
 from shinari.systems.rigid.joints.measures import (
-    aligned_turn,
     along_axes,
     axes_of,
     from_axes,
@@ -25,6 +25,7 @@ from shinari.systems.rigid.joints.measures import (
     quaternion_at,
     set_vector_at,
     short,
+    shortest_rotation,
     swing_cosine,
     vector_at,
 )  # fmt: skip
@@ -40,23 +41,22 @@ from shinari.systems.rigid.joints.table import (
     FRAME_A,
     FRAME_B,
     HOLDS,
+    JOINT_STIFFNESS,
     KIND,
     POINT_MASS,
     REST,
     SECOND,
     SLIDER,
-    STIFF,
     TURN_MASS,
     UNIVERSAL,
 )  # fmt: skip
 from shinari.systems.rigid.joints.values import ACROSS, AXES, FORCE, STIFFNESS
-from shinari.systems.rigid.motion import logarithm
 
 ZERO = (0.0, 0.0, 0.0)
 
 
 @steady
-def places(gap, ra, rb, between, axes, rest, distance):
+def anchor_error(gap, ra, rb, between, axes, rest, distance):
     """C along the axes, and the arms and axes of a joint."""
     n, length = direction_and_length(gap)
     if distance:
@@ -65,8 +65,8 @@ def places(gap, ra, rb, between, axes, rest, distance):
 
 
 @steady
-def turns(kind, p, axes, rest):
-    """C of what is held of the turn p from b's joint axes to a's, and the axes of these rows."""
+def rotation_error(kind, p, axes, rest):
+    """C of the held rows of the rotation p from b's joint axes to a's, and the axes of these rows."""
     if kind in (FIXED, SLIDER):
         return logarithm(p), axes
     if kind in (BALL, DISTANCE):
@@ -76,7 +76,7 @@ def turns(kind, p, axes, rest):
         cosine, y, z = swing_cosine(p)
         across = add(scale(axes[1], z), scale(axes[2], -y))
         return (cosine - rest, 0.0, 0.0), (across, ZERO, ZERO)
-    return aligned_turn(p), axes
+    return shortest_rotation(p), axes
 
 
 @steady
@@ -93,7 +93,7 @@ def three_rows(k, c, hold, compliance):
 
 @steady
 def hold_joint(j, joints, values, elements, frames, h):
-    """Write the element of what a joint holds where the bodies are now."""
+    """Write the element of the rows that a joint holds, at the present poses."""
     codes, numbers, rows = joints.codes, joints.numbers, values.rows
     a, b, kind = codes[j, FIRST], codes[j, SECOND], codes[j, KIND]
     qa, qb = frames.q[a], frames.q[b]
@@ -104,12 +104,12 @@ def hold_joint(j, joints, values, elements, frames, h):
     )
     between = sub(frames.x[a], frames.x[b])
     gap, rest = add(between, sub(ra, rb)), numbers[j, REST]
-    c, rb, axes = places(gap, ra, rb, between, axes_of(frame_b), rest, kind == DISTANCE)
-    turn, around = turns(kind, short(multiply(conjugate(frame_b), frame_a)), axes, rest)
-    k = STIFF / (h * h)
+    c, rb, axes = anchor_error(gap, ra, rb, between, axes_of(frame_b), rest, kind == DISTANCE)
+    rotation, around = rotation_error(kind, short(multiply(conjugate(frame_b), frame_a)), axes, rest)
+    k = JOINT_STIFFNESS / (h * h)
     held, kept = vector_at(numbers, j, HOLDS), vector_at(numbers, j, HOLDS + 3)
     force, stiff = three_rows(k * numbers[j, POINT_MASS], c, held, numbers[j, COMPLIANCE])
-    moment, against = three_rows(k * numbers[j, TURN_MASS], turn, kept, numbers[j, ANGULAR_COMPLIANCE])
+    moment, against = three_rows(k * numbers[j, TURN_MASS], rotation, kept, numbers[j, ANGULAR_COMPLIANCE])
     f, t = from_axes(axes, force), from_axes(around, moment)
     u, r = along_axes(axes, stiff), along_axes(around, against)
     elements.arms[j] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]

@@ -1,8 +1,8 @@
-"""What never changes of joints, as the kernels read it.
+"""Constant data of joints in arrays.
 
 Anchors and joint frames are in the axes of the frames: of a body its principal axes, about its centre of mass. Rows are
-measured in the axes of the joint on b: x along the joint's axis. The first six rows of a joint hold places along x y z
-and turns about x y z; then come what acts one way only, and the motor.
+measured in the axes of the joint on b: x along the joint's axis. The first six rows of a joint hold the anchor along
+x y z and the rotation about x y z; the rows of limits and of the motor follow.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ CODES = {
     "gear": GEAR,
 }
 
-# Rows held along and about x y z, and left free: of a distance along its line; what a universal
-# joint holds is neither axis but across both, see `rows`.
+# Rows held along and about x y z, and damped ones: of a distance along its line. A universal joint holds the direction
+# across both of its axes, see `rows`.
 HELD = {
     FIXED: (1, 1, 1, 1, 1, 1),
     BALL: (1, 1, 1, 0, 0, 0),
@@ -44,12 +44,12 @@ DAMPED = {
 } | {UNIVERSAL: (0, 0, 0, 1, 1, 1)}
 
 # Columns of `codes`.
-FIRST, SECOND, KIND, FLAGS, DRIVE = range(5)
+FIRST, SECOND, KIND, FLAGS, MOTOR_KIND = range(5)
 # Bits of its column FLAGS.
 HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE = 1, 2, 4, 8, 16
 HAS_LIMITS = HAS_TRAVEL | HAS_TWIST | HAS_SWING
 # Values of its column DRIVE.
-NO_DRIVE, VELOCITY, POSITION = range(3)
+NO_MOTOR, VELOCITY, POSITION = range(3)
 
 # Columns of `numbers`; the first two are followed by as many as their vectors have.
 ANCHOR_A, ANCHOR_B, FRAME_A, FRAME_B = 0, 3, 6, 10
@@ -57,21 +57,21 @@ HOLDS, DAMPING = 14, 20
 POINT_MASS, TURN_MASS = 26, 27
 COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 28, 29, 30
 LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 31, 32, 33, 34, 35, 36
-DRIVE_COMPLIANCE, DRIVE_DAMPING, DRIVE_MOST, DRIVE_WEIGHT = 37, 38, 39, 40
+MOTOR_COMPLIANCE, MOTOR_DAMPING, MOTOR_MAX_FORCE, MOTOR_INVERSE_MASS = 37, 38, 39, 40
 REST = 41
 NUMBERS = 42
 
-# Rows beyond the six of what is held.
-TRAVEL, TWIST, SWING, MOTOR = 6, 7, 8, 9
+# Rows beyond the six held ones.
+TRAVEL, TWIST, SWING, MOTOR_ROW = 6, 7, 8, 9
 
-STIFF = 1.0e6
-"""Stiffness of what is held, in units of what it moves over h^2.
+JOINT_STIFFNESS = 1.0e6
+"""Stiffness of a held row, in units of the effective mass over h^2.
 
-So large, a row yields by a millionth of what it would move in a substep without it, and needs no multiplier: to a load
-of a thousand times the weight of a body by 0.06 micrometres at 600 substeps a second. A multiplier carried from substep
-to substep is worse than none: it integrates C, and with K h^2 / m below 1 in any mode, such as the bending of a long
-chain of hinges, the mode grows, (z - 1)^3 + (K h^2 / m) z^3 = 0. What two bodies pass on to each other is rounded by
-the part 1e-16 STIFF in the solution; hence no more.
+A row yields by a millionth of the displacement that it prevents in a substep, and needs no multiplier: to a load of a
+thousand times the weight of a body by 0.06 micrometres at 600 substeps a second. A multiplier kept from substep to
+substep is worse than none: it integrates C, and with K h^2 / m below 1 in any mode, such as the bending of a long
+chain of hinges, the mode grows, (z - 1)^3 + (K h^2 / m) z^3 = 0. The forces between two bodies have a relative rounding
+error of 1e-16 JOINT_STIFFNESS, which bounds it.
 """
 
 
@@ -92,10 +92,10 @@ class JointTable(NamedTuple):
 
     @property
     def active(self) -> np.ndarray:
-        """Which joints store or supply energy: springs, motors and gears, (J,) bool."""
+        """Whether each joint stores or supplies energy: springs, motors and gears, (J,) bool."""
         springs = [COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE]
-        driven = (self.codes[:, DRIVE] != NO_DRIVE) | (self.codes[:, KIND] == GEAR)
-        return driven | (self.numbers[:, springs] > 0.0).any(axis=1)
+        has_motor = (self.codes[:, MOTOR_KIND] != NO_MOTOR) | (self.codes[:, KIND] == GEAR)
+        return has_motor | (self.numbers[:, springs] > 0.0).any(axis=1)
 
 
 def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
@@ -108,13 +108,13 @@ def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
         gears=np.array([j for j, joint in enumerate(joints) if joint.kind == "gear"], np.int64),
     )
     for codes, numbers, joint in zip(table.codes, table.numbers, joints, strict=True):
-        _place(codes, numbers, joint, bodies)
-        _weigh(numbers, joint, bodies)
-        _govern(codes, numbers, joint)
+        _set_frames(codes, numbers, joint, bodies)
+        _set_effective_masses(numbers, joint, bodies)
+        _set_limits_and_motor(codes, numbers, joint)
     return table
 
 
-def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
+def _set_frames(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
     """Anchors and joint frames in the axes of the frames."""
     for side, index in enumerate((joint.first, joint.second)):
         codes[side] = len(bodies) if index == WORLD else index
@@ -126,11 +126,11 @@ def _place(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Sequenc
     codes[KIND] = CODES[joint.kind]
 
 
-def _weigh(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
-    """Masses and inertias that a row's stiffness is made from.
+def _set_effective_masses(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
+    """Effective masses and inertias that scale the stiffness of the rows.
 
-    The largest moment of inertia counts and arms do not: a row is then stiff for all that it can meet, and stiffer than
-    it has to be along directions in which the bodies are light.
+    They use the largest moment of inertia and no arms: a row is then stiff enough in all directions, and stiffer than
+    necessary along directions in which the bodies are light.
     """
     moved = [None if i == WORLD or bodies[i].kinematic else bodies[i] for i in (joint.first, joint.second)]
     ratio = joint.numbers.get("ratio", 1.0)
@@ -141,7 +141,7 @@ def _weigh(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
             turned += (ratio**2 if side == 1 else 1.0) / float(body.moments.max())
             if joint.drive is not None:
                 hinged = joint.kind == "hinge"
-                numbers[DRIVE_WEIGHT] += _inverse_inertia(numbers, side, body) if hinged else 1.0 / body.mass
+                numbers[MOTOR_INVERSE_MASS] += _inverse_inertia(numbers, side, body) if hinged else 1.0 / body.mass
     numbers[POINT_MASS], numbers[TURN_MASS] = 1.0 / light, 1.0 / turned
 
 
@@ -153,8 +153,8 @@ def _inverse_inertia(numbers: np.ndarray, side: int, body: Body) -> float:
     return 1.0 / float(body.moments @ axis**2 + body.mass * (across @ across))
 
 
-def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
-    """What is held and how: masks, compliances, limits, motor."""
+def _set_limits_and_motor(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
+    """Held rows, compliances, damping, limits and motor."""
     kind = CODES[joint.kind]
     numbers[HOLDS : HOLDS + 6] = HELD[kind]
     numbers[DAMPING : DAMPING + 6] = joint.damping * np.array(DAMPED[kind])
@@ -168,9 +168,9 @@ def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
     if joint.swing is not None:
         numbers[MOST_SWING], flags = joint.swing, flags | HAS_SWING
     if joint.drive is not None:
-        codes[DRIVE] = VELOCITY if joint.drive.kind == "velocity" else POSITION
-        numbers[DRIVE_COMPLIANCE] = 1.0 / joint.drive.stiffness
-        numbers[DRIVE_DAMPING], numbers[DRIVE_MOST] = joint.drive.damping, joint.drive.most
+        codes[MOTOR_KIND] = VELOCITY if joint.drive.kind == "velocity" else POSITION
+        numbers[MOTOR_COMPLIANCE] = 1.0 / joint.drive.stiffness
+        numbers[MOTOR_DAMPING], numbers[MOTOR_MAX_FORCE] = joint.drive.damping, joint.drive.most
     if joint.damping > 0.0 or joint.drive is not None:
         flags |= HAS_PAST
     if joint.kind in ("hinge", "cylindrical", "planar") or joint.twist is not None:
@@ -181,6 +181,6 @@ def _govern(codes: np.ndarray, numbers: np.ndarray, joint: Joint) -> None:
     if joint.kind == "gear":
         numbers[REST] = joint.numbers["ratio"]
     if joint.kind == "universal":
-        # the cosine of the angle between both axes, which the frames are turned by from each other
+        # the cosine of the angle between both axes
         numbers[REST] = joint.numbers["cosine"]
     codes[FLAGS] = flags

@@ -1,30 +1,30 @@
-"""Joints as kernels read them: what never changes, what a substep keeps, what the state holds."""
+"""Records of joints: constants, work values and saved state."""
 
 import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.systems.rigid.joints.table import NUMBERS
 
-# Columns of `rows`, what `settle` has to know: axes of the joint on b (of a distance its line and nothing), directions
-# of the rows beyond them (swing or universal; twist), forces and stiffnesses of ten rows.
+# Columns of `rows`: axes of the joint on b (of a distance its line and zeros), directions of the other rows (swing or
+# universal; twist), forces and stiffnesses of ten rows.
 AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
-# On which side limits push, and whether the motor is at its own limit: -1, 0 or 1 each.
+# Active sides of the limits, and saturation of the motor: -1, 0 or 1 each.
 ACTIVE = 35
 ROWS = 39
 
 
 class JointData(Record):
-    """What never changes of joints, J rows; see `shinari.systems.rigid.joints.table`."""
+    """Constants of joints, J rows; see `shinari.systems.rigid.joints.table`."""
 
     codes = Field(np.int64, 5)
     numbers = Field(np.float64, NUMBERS)
     strengths = Field(np.float64, 2, unit="N, N m", doc="largest force and moment")
     active = Field(np.bool_, doc="whether it stores or supplies energy")
-    works = Field(np.bool_, doc="whether its motor does work from outside in all substeps")
+    works = Field(np.bool_, doc="whether its motor does external work in all substeps")
 
 
 class JointValues(Record):
-    """What changes of joints, J rows."""
+    """Variables of joints, J rows."""
 
     saturated = Field(np.float64, doc="whether the motor was at its limit, -1, 0 or 1", saved=True)
     angles = Field(np.float64, unit="rad", doc="angle about the axis over several turns; of a gear its C", saved=True)
@@ -32,9 +32,9 @@ class JointValues(Record):
     targets = Field(np.float64, unit="rad/s, m/s, rad or m", doc="of the motor", saved=True)
     loads = Field(np.float64, 6, unit="N, N m", doc="force on b and moment about a's anchor, world axes", saved=True)
     rows = Field(np.float64, ROWS, doc="axes, forces and stiffnesses of the last evaluation, see the columns above")
-    swept = Field(np.bool_, doc="solved by sweeps: the element holds the load, and no motion")
-    applied = Field(np.float64, 3, unit="N", doc="about the force on a, for the stiffness of the arms")
-    place = Field(np.float64, unit="m or rad", doc="travel or angle of the motor at the start of the substep")
+    swept = Field(np.bool_, doc="solved by sweeps: the element holds the load, and no displacement")
+    applied = Field(np.float64, 3, unit="N", doc="approximate force on a, for the geometric stiffness")
+    coordinate = Field(np.float64, unit="m or rad", doc="travel or angle of the motor at the start of the substep")
     work = Field(np.float64, unit="J", doc="work of the motor since the step began")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
@@ -42,6 +42,6 @@ class JointValues(Record):
 
 
 class Phase(Record):
-    """One row: where the substep is."""
+    """One row: progress of the substep."""
 
-    first = Field(np.int64, doc="1: the bodies are where they were predicted, nothing has been solved in the substep")
+    first = Field(np.int64, doc="1: the poses are predicted, and not yet solved in the substep")

@@ -1,12 +1,12 @@
-"""How a rigid body moves in a substep: prediction, and the velocities that follow from the poses.
+"""Integration of a rigid body in a substep: prediction, and the velocities that follow from the poses.
 
-Without a torque the angular momentum L stays what it is in the world. The prediction is the midpoint rule that keeps
-it: the body turns by h W with W = I(q_mid)^-1 L, where q_mid is half way, and ends with W = I(q)^-1 L. The turn is an
-exact rotation (exponential map), so nothing has to be brought back to length. The update of Mueller et al. 2020,
-algorithm 2, puts the gyroscopic term in explicitly and linearises the turn; over ten seconds of a tumbling body it
-loses several per cent of the energy and of |L|, this one none of |L|.
+Without a torque the angular momentum L is constant in the world. The prediction is the midpoint rule that conserves it:
+the body rotates by h W with W = I(q_mid)^-1 L at the midpoint q_mid, and ends with W = I(q)^-1 L. The rotation is exact
+(exponential map), so that the quaternion keeps its length. The update of Mueller et al. 2020,
+algorithm 2, treats the gyroscopic term explicitly and linearises the rotation; over ten seconds of a tumbling body
+it loses several per cent of the energy and of |L|, this one none of |L|.
 
-What the solver does on top of the prediction changes the pose; the momentum is then I(q_mid) W of the turn as it was.
+The solver changes the predicted pose; its rotation then adds to the momentum of the prediction.
 """
 
 import math
@@ -19,11 +19,11 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.model.particles import Clock
-from shinari.systems.rigid.frames import Driven, Frames, Motions, Path
-from shinari.systems.rigid.progress import Flags, Lost, Pushed
+from shinari.systems.rigid.frames import Frames, KinematicFrames, Path, SolverFrames
+from shinari.systems.rigid.progress import ExternalImpulses, Flags, NonFinite
 
 MIDPOINTS = 12
-# Squares of the relative change in a step of the iteration after which it ends, and after which it has converged.
+# Squares of the relative change in an iteration at which it ends, and at which it has converged.
 CLOSE, FOUND = 1e-28, 1e-12
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
@@ -60,7 +60,7 @@ def velocity_at(v, w, i, r):
 
 @steady
 def logarithm(q):
-    """Rotation vector of a unit quaternion, on the short way [rad]."""
+    """Rotation vector of a unit quaternion, at most half a turn [rad]."""
     w, x, y, z = q
     sign = -1.0 if w < 0.0 else 1.0
     square = x * x + y * y + z * z
@@ -124,15 +124,15 @@ def rotated_world_axes(q, v):
 
 @steady
 def rotation_vector_between(q0, q1):
-    """Rotation vector in world axes that leads from q0 to q1 on the short way."""
+    """Rotation vector in world axes from q0 to q1, at most half a turn."""
     return logarithm(multiply(q1, (q0[0], -q0[1], -q0[2], -q0[3])))
 
 
 @steady
 def midpoint_spin(q, moments, i, spin, h):
-    """Angular velocity that a free body turns with in a substep, that at the midpoint of the turn; whether it is found.
+    """Angular velocity of a free body at the midpoint of a substep; whether the iteration has converged.
 
-    It is not for a turn of a radian and more of a body that is far from round.
+    It does not converge for rotations above a radian of a body with very different moments of inertia.
     """
     middle, found = spin, True
     if not is_round(moments, i):
@@ -149,28 +149,28 @@ def midpoint_spin(q, moments, i, spin, h):
 
 @steady
 def mean_spin(q, moments, i, spin, h):
-    """Angular velocity that a free body turns with in a substep."""
+    """Mean angular velocity of a free body in a substep."""
     return midpoint_spin(q, moments, i, spin, h)[0]
 
 
 @steady
 def turned_by_moment(frames, b, before, moment, h):
-    """Quaternion of a frame that had another before moments acted on it [N m s].
+    """Quaternion of a frame with quaternion `before` after impulses of moments [N m s].
 
-    The turn adds exactly what the moments give to the angular momentum, counted from the pose that the body would have
-    on its own.
+    The rotation adds exactly the impulse of the moments to the angular momentum, relative to the pose of free motion.
     """
     start = frames.q0[b]
     free = normalised(rotated_world_axes(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
-    way = rotation_vector_between(free, before)
-    return rotated_world_axes(free, add(way, scale(spin_of(free, frames.moments, b, moment), h)))
+    rotation = rotation_vector_between(free, before)
+    return rotated_world_axes(free, add(rotation, scale(spin_of(free, frames.moments, b, moment), h)))
 
 
 @steady
 def free_motion(q, moments, i, spin, h):
     """Rotation and angular momentum of a free body at the end of a substep.
 
-    The momentum stays what it is; where the turn is not found, it falls as far as the energy would grow.
+    The momentum is constant; where the midpoint iteration has not converged, it is reduced so that the energy does not
+    grow.
     """
     middle, found = midpoint_spin(q, moments, i, spin, h)
     free = normalised(rotated_world_axes(q, scale(middle, h)))
@@ -207,20 +207,20 @@ def is_free(frames, i):
 
 
 @steady
-def velocities_after(frames, motions, i, h):
+def velocities_after(frames, solver_frames, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
-    after, free, momentum = frames.q[i], motions.free_q[i], motions.momentum[i]
-    turn = scale(rotation_vector_between(free, after), 1.0 / h)
-    momentum = add(momentum, momentum_of(free, frames.moments, i, turn))
+    after, free, momentum = frames.q[i], solver_frames.free_q[i], solver_frames.momentum[i]
+    rotation = scale(rotation_vector_between(free, after), 1.0 / h)
+    momentum = add(momentum, momentum_of(free, frames.moments, i, rotation))
     return speed, spin_of(after, frames.moments, i, momentum)
 
 
 @kernel(fastmath=STEADY)
-def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
-    """Keep pose and velocity; one that is no finite number ends the motion of all bodies."""
+def start_substep(i, frames: Frames, solver_frames: SolverFrames, flags: Flags):
+    """Store pose and velocity; a value that is not finite stops all bodies."""
     x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
-    frames.x0[i], frames.q0[i], motions.start_v[i], motions.start_w[i] = x, q, v, w
+    frames.x0[i], frames.q0[i], solver_frames.start_v[i], solver_frames.start_w[i] = x, q, v, w
     total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
     if total - total != 0.0:
         flags.finite[0] = 0
@@ -228,11 +228,11 @@ def start_substep(i, frames: Frames, motions: Motions, flags: Flags):
 
 @kernel(fastmath=STEADY)
 def predict_body(
-    i, frames: Frames, motions: Motions, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+    i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
 ):  # fmt: skip
-    """Move a body on by a substep; (gx, gy, gz) is gravity's change of velocity.
+    """Predict the pose of a body after a substep; (gx, gy, gz) is the change of velocity by gravity.
 
-    An immovable one goes evenly with its velocities.
+    An immovable body moves with constant velocities.
     """
     if frames.asleep[i]:
         return
@@ -242,17 +242,17 @@ def predict_body(
         frames.v[i] = v
     frames.x[i] = add(frames.x[i], scale(v, h))
     if free:
-        frames.q[i], motions.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
-        motions.free_q[i] = frames.q[i]
+        frames.q[i], solver_frames.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
+        solver_frames.free_q[i] = frames.q[i]
     else:
         frames.q[i] = normalised(rotated_world_axes(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
 @kernel(fastmath=STEADY)
-def drive_frame(d, driven: Driven, path: Path, frames: Frames, clock: Clock, h: np.float64):
-    """Put a driven frame where it is at the end of the substep, and give it the velocities that lead there."""
-    i, at = driven.frame[d], clock.substep[0] * len(driven) + d
+def set_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Frames, clock: Clock, h: np.float64):
+    """Set a kinematic frame to its pose at the end of the substep, with the velocities of that displacement."""
+    i, at = kinematic.frame[d], clock.substep[0] * len(kinematic) + d
     frames.x[i], frames.q[i] = path.x[at], path.q[at]
     frames.v[i] = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     spin = frames.w[i]
@@ -261,42 +261,42 @@ def drive_frame(d, driven: Driven, path: Path, frames: Frames, clock: Clock, h: 
 
 
 @kernel(fastmath=STEADY)
-def keep_prediction(i, frames: Frames, motions: Motions):
-    """The poses are predicted: nothing has been solved yet."""
-    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    motions.free_v[i], motions.free_w[i] = frames.v[i], frames.w[i]
+def store_predicted_velocity(i, frames: Frames, solver_frames: SolverFrames):
+    """Store the predicted velocities and clear the displacement of the solution."""
+    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    solver_frames.free_v[i], solver_frames.free_w[i] = frames.v[i], frames.w[i]
 
 
 @kernel
-def keep_predicted_pose(i, frames: Frames, motions: Motions):
-    """Keep the pose that a solution starts from."""
-    motions.predicted_x[i], motions.predicted_q[i] = frames.x[i], frames.q[i]
+def store_predicted_pose(i, frames: Frames, solver_frames: SolverFrames):
+    """Store the pose from which a solution starts."""
+    solver_frames.predicted_x[i], solver_frames.predicted_q[i] = frames.x[i], frames.q[i]
 
 
 @kernel
-def take_start_velocity(i, frames: Frames, motions: Motions):
-    """Go back to the velocity at the start of the substep, and keep that of now."""
-    motions.later_v[i], motions.later_w[i] = frames.v[i], frames.w[i]
-    frames.v[i], frames.w[i] = motions.start_v[i], motions.start_w[i]
+def restore_start_velocity(i, frames: Frames, solver_frames: SolverFrames):
+    """Restore the velocity at the start of the substep, and store the present one."""
+    solver_frames.final_v[i], solver_frames.final_w[i] = frames.v[i], frames.w[i]
+    frames.v[i], frames.w[i] = solver_frames.start_v[i], solver_frames.start_w[i]
 
 
 @kernel
-def take_later_velocity(i, frames: Frames, motions: Motions):
-    """Undo `take_start_velocity`."""
-    frames.v[i], frames.w[i] = motions.later_v[i], motions.later_w[i]
+def restore_final_velocity(i, frames: Frames, solver_frames: SolverFrames):
+    """Undo `restore_start_velocity`."""
+    frames.v[i], frames.w[i] = solver_frames.final_v[i], solver_frames.final_w[i]
 
 
 @kernel
-def take_start_pose(i, frames: Frames):
-    """Go back to the pose at the start of the substep."""
+def restore_start_pose(i, frames: Frames):
+    """Restore the pose at the start of the substep."""
     frames.x[i], frames.q[i] = frames.x0[i], frames.q0[i]
 
 
 @kernel
-def take_predicted_pose(i, frames: Frames, motions: Motions):
-    """Go back to the pose that the solution started from."""
-    frames.x[i], frames.q[i] = motions.predicted_x[i], motions.predicted_q[i]
-    motions.moved[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+def restore_predicted_pose(i, frames: Frames, solver_frames: SolverFrames):
+    """Restore the pose from which the solution started."""
+    frames.x[i], frames.q[i] = solver_frames.predicted_x[i], solver_frames.predicted_q[i]
+    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel(fastmath=STEADY)
@@ -306,22 +306,22 @@ def update_inertia(i, frames: Frames):
 
 
 @kernel(fastmath=STEADY)
-def derive_velocities(i, frames: Frames, motions: Motions, h: np.float64, decay: np.float64):
+def derive_velocities(i, frames: Frames, solver_frames: SolverFrames, h: np.float64, decay: np.float64):
     """Velocities of a body from its poses at both ends of the substep, and their damping."""
     if is_free(frames, i):
-        v, w = velocities_after(frames, motions, i, h)
+        v, w = velocities_after(frames, solver_frames, i, h)
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 
 @kernel(fastmath=STEADY)
-def compare_impulses(_, frames: Frames, pushed: Pushed, flags: Flags):
-    """Decide whether something has pushed the bodies since the last time."""
+def compare_impulses(_, frames: Frames, external: ExternalImpulses, flags: Flags):
+    """Decide whether external impulses have changed since the last solution."""
     total = 0.0
     for i in range(len(frames)):
         a = frames.impulses[i]
         total += abs(a[0]) + abs(a[1]) + abs(a[2]) + abs(a[3]) + abs(a[4]) + abs(a[5])
-    flags.again[0] = 1 if total != pushed.total[0] else 0
-    pushed.total[0] = total
+    flags.again[0] = 1 if total != external.total[0] else 0
+    external.total[0] = total
 
 
 def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> tuple:
@@ -330,10 +330,10 @@ def as_frame(position: np.ndarray, rotation: np.ndarray, centre: np.ndarray, axe
 
 
 @kernel
-def find_lost_frame(_, frames: Frames, flags: Flags, lost: Lost, count: int):
-    """Look for what is no finite number among the poses and velocities of so many frames."""
+def find_non_finite(_, frames: Frames, flags: Flags, non_finite: NonFinite, count: int):
+    """Find the first non-finite pose or velocity among `count` frames."""
     total = 0.0
     for b in range(count):
         x, q, v, w = frames.x[b], frames.q[b], frames.v[b], frames.w[b]
         total += x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
-    lost.flag[0] = flags.finite[0] == 0 or not abs(total) < np.inf
+    non_finite.flag[0] = flags.finite[0] == 0 or not abs(total) < np.inf
