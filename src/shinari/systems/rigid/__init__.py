@@ -5,7 +5,7 @@
 1. Detect contacts. `contact/margins.py` decides whether pairs are found again, `contact/broad.py` and
    `contact/pair_lists.py` list candidate pairs, `contact/pairs.py` and `contact/mesh_pairs.py` find or update their
    points, `contact/table.py` writes the table of contact points.
-2. Predict the poses: `motion.py`.
+2. Predict the poses: `integration.py`.
 3. Write the elements (`elements.py`): contact points by `points.py`, joints by `joints/evaluate.py`, which calls
    `joints/rows.py`, `joints/limits.py` and `joints/gears.py`.
 4. Assign the elements to the graph, with its components and elimination order: `graph.py`.
@@ -13,7 +13,7 @@
    records a step, `direct.py` assembles and factors the matrix with the operations of `block.py`, `refine.py` uses an
    earlier factor, `line_search.py` finds the step length. Components that cost too much are solved by `sweeps.py`.
 6. Limit the energy of impacts: `impact_energy.py`.
-7. Derive the velocities from the poses: `motion.py`. Store the loads of joints: `joints/results.py`.
+7. Derive the velocities from the poses: `integration.py`. Store the loads of joints: `joints/results.py`.
 8. Apply restitution to the velocities: `impacts.py` records `bounce.py` and `impact_energy.py`.
 9. Report the contact forces: `report.py`.
 

@@ -61,7 +61,7 @@ def clear_joint(j, elements: Elements):
 
 @kernel
 def clear_jacobian_row(g, jacobian_rows: JacobianRows):
-    """A Jacobian row keeps its stiffness alone."""
+    """Clear the force of a Jacobian row."""
     jacobian_rows.force[g] = 0.0
 
 

@@ -45,7 +45,7 @@ def gear_constraint(j, joints, angle, frames):
 
 @steady
 def write_jacobian_row(g, jacobian_rows, joints, values, frames, h):
-    """Write the Jacobian row of a gear, where the bodies are now."""
+    """Write the Jacobian row of a gear at the present poses."""
     j = jacobian_rows.joint[g]
     c, ua, ub = gear_constraint(j, joints, values.angles[j], frames)
     ratio = joints.numbers[j, REST]
@@ -68,7 +68,7 @@ def evaluate_gear(
     first_jacobian: np.int64,
     h: np.float64,
 ):
-    """Write the Jacobian row of a gear, where the bodies are now."""
+    """Write the Jacobian row of a gear at the present poses."""
     j = jacobian_rows.joint[g]
     elements.frames[first_jacobian + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
     write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
@@ -86,7 +86,7 @@ def evaluate_gear_again(
     first_jacobian: np.int64,
     h: np.float64,
 ):
-    """Write the Jacobian row of a gear whose component is not solved, where the bodies are now."""
+    """Write the Jacobian row of a gear whose component is not solved, at the present poses."""
     component = elements.component[first_jacobian + g]
     if component >= 0 and components.solution[component] != SOLVED:
         jacobian_rows.old_jacobian[g] = jacobian_rows.jacobian[g]

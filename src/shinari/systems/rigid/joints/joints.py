@@ -114,7 +114,7 @@ class Joints:
         return float(self.values.work.sum())
 
     def jacobian_rows(self) -> JacobianRows:
-        """The Jacobian rows that they write."""
+        """The Jacobian rows of the gears."""
         jacobian_rows = JacobianRows.zeros(len(self.table.gears))
         jacobian_rows.joint[...] = self.table.gears
         return jacobian_rows
@@ -126,7 +126,7 @@ class Joints:
     def record_evaluate(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
     ) -> None:
-        """Write elements and Jacobian rows where the bodies are now."""
+        """Write elements and Jacobian rows at the present poses."""
         records = self.data, self.values, elements, frames
         p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
         p.launch(evaluate_gear, jacobian_rows, *records, len(self), h, count=len(jacobian_rows), grain=64)
