@@ -81,7 +81,7 @@ def test_particles_of_the_wrong_mass_fail(monkeypatch, one_case):
             group.masses[:] *= 0.75
         return inside(self, group)
 
-    monkeypatch.setattr(Scene, "_add_group", wrong)
+    monkeypatch.setattr(Scene, "_add_particle_object", wrong)
     named = {m.case.split(",")[0] for m in failed("a fluid at rest")}
     assert any(case.startswith("pressure") for case in named)
 

@@ -84,7 +84,7 @@ def test_a_tank_that_is_turned_about_the_vertical_has_its_mass_and_volume(
             handles.append(scene.add_collider(wall, position=place, rotation=turn))
     fluid = scene.add_fluid(handles, spacing=spacing, fill_to=2.1)
     volume = size[0] * size[2] * (0.1 + 0.5 * size[1])
-    assert scene.groups[0].masses.sum() == pytest.approx(1000.0 * volume, rel=1e-9)
+    assert scene.particle_objects[0].masses.sum() == pytest.approx(1000.0 * volume, rel=1e-9)
     assert len(fluid) * spacing**3 == pytest.approx(volume, rel=0.005)
     local = (fluid.positions - middle) @ axes
     assert (np.abs(local) <= 0.5 * (size - spacing) + 1e-9).all()
@@ -101,7 +101,7 @@ def test_a_solid_in_a_tank_leaves_out_no_more_than_a_spacing_around_it(spacing: 
     fluid = scene.add_fluid(tank, spacing=spacing, fill_to=0.1)
     whole = size[0] * size[2] * 0.35
     most, least = whole - np.prod(block), whole - np.prod(block + np.array((2.0, 1.0, 2.0)) * spacing)
-    assert least < scene.groups[0].masses.sum() / 1000.0 < most
+    assert least < scene.particle_objects[0].masses.sum() / 1000.0 < most
     assert least < len(fluid) * spacing**3 < most
     local = np.abs((fluid.positions - (0, -0.175, 0)) @ rotation_matrix(np.array(turn))) - 0.5 * block
     assert np.linalg.norm(np.maximum(local, 0.0), axis=1).min() >= 0.5 * spacing - 1e-9

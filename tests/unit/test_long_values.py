@@ -17,7 +17,7 @@ from shinari import check, cli
 from shinari.geometry.files.meshes import read_mesh, write_mesh
 from shinari.geometry.files.tetra_files import read_tetrahedra
 from shinari.io.codec import decode
-from shinari.io.results import Body, Layout, Part
+from shinari.io.results import Body, DrawnPart, Layout
 from shinari.io.scene_file import demo_scenes
 from shinari.output.writers import open_writer
 from shinari.verify.ledger import select_checks
@@ -38,7 +38,7 @@ LONG = {
     "folders": "/".join(["x" * 200] * 25),
     "signs": "'\"\\\n" * 1250,
 }
-LAYOUT = Layout((Part("dust", "points", 0, 1),), (), 1, 30.0)
+LAYOUT = Layout((DrawnPart("dust", "points", 0, 1),), (), 1, 30.0)
 CALLS: dict[str, Callable[[str], Any]] = {
     "view colour": lambda text: View(colour=text),
     "view background": lambda text: View(background=text),
@@ -51,8 +51,8 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "file and name to view": lambda text: offered("a.toml", text, playing=False),
     "host": lambda text: start_server(text, 0),
     "port": lambda text: start_server("127.0.0.1", text),  # type: ignore[arg-type]
-    "twins": lambda text: Layout((Part(text, "points", 0, 1),) * 2, (), 1, 30.0),
-    "kind of a part": lambda text: Layout((Part(text, text, 0, 1),), (), 1, 30.0),
+    "twins": lambda text: Layout((DrawnPart(text, "points", 0, 1),) * 2, (), 1, 30.0),
+    "kind of a part": lambda text: Layout((DrawnPart(text, text, 0, 1),), (), 1, 30.0),
     "body": lambda text: Layout((), (Body(text, np.zeros((2, 2)), np.zeros((0, 3), int)),), 0, 30.0),
     "output": lambda text: open_writer(text, LAYOUT),
     "curves": lambda text: plot_run(None, "a.png", [text]),  # type: ignore[arg-type]

@@ -7,13 +7,13 @@ that is damaged counts as missing.
 
 import os
 import platform
-import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shinari.compute import bounds, cached_files
+from shinari.compute.once import LOCK
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
@@ -24,10 +24,6 @@ BASELINE = "x86-64-v3"
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 
 SHIPPED = Path(__file__).parent / "objects"
-LOCK = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    # a child has none of the threads that hold it
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 loaded: dict[str, Path] = {}
 """Symbols that this process loaded, and from where."""
 _unwritten: dict[str, bytes] = {}

@@ -1,11 +1,11 @@
 """The coarse levels at work: solve the coarsest first, then let each finer level follow; see `solver.levels`."""
 
-from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.once import once
 from shinari.constraints.distance import DISTANCE
 from shinari.maths.vec3 import add, scale, sub
 from shinari.model.model import Model
@@ -119,7 +119,7 @@ class _Solver:
         p.launch(self._kernel, self._rows, self.particles, self._scale, 0.0, colours=self._offsets)
 
 
-@cache
+@once
 def links_record(index: type) -> type[Record]:
     """Record of the parents of finer particles; indices are of 16 or of 32 bits."""
     return type("Links", (Record,), {"parent": Field(index, PARENTS), "part": Field(np.uint16, PARENTS)})
@@ -145,7 +145,7 @@ def displace(c, coarse: Coarse, level: Particles):
     coarse.displacement[c] = sub(level.x[c], coarse.displacement[c])
 
 
-@cache
+@once
 def follow(links_type: type[Record]) -> Kernel:
     """Kernel that moves a finer particle by the weighted displacement of its four parents."""
 

@@ -15,12 +15,12 @@ each.
             ...
 """
 
-from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, function, kernel
+from shinari.compute.once import once
 from shinari.compute.program import Cell
 
 COLOURS = 63
@@ -81,7 +81,7 @@ def release_claims(i, claims: Claims):
     claims.taken[i] = np.uint64(0)
 
 
-@cache
+@once
 def first_fit(rows_type: type[Record]) -> Kernel:
     """Kernel that gives each block the lowest colour that none of its free points has seen."""
     width = rows_type.fields["points"].shape[0]

@@ -16,10 +16,10 @@ runs, see `for_kinds`. Kernels import the functions here by name:
 
 import linecache
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from shinari.compute.kernels import STEADY, Function
+from shinari.compute.once import once
 from shinari.compute.specialise import specialised
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, scale, sub
@@ -185,12 +185,12 @@ def for_kinds(kernel: Any, kinds: Iterable[int]) -> Any:
     return _copy(kernel, extra) if extra else kernel
 
 
-@cache
+@once
 def _copy(kernel: Any, extra: tuple[ShapeType, ...]) -> Any:
     return specialised(kernel, _instead(extra))
 
 
-@cache
+@once
 def _instead(extra: tuple[ShapeType, ...]) -> Any:
     larger = switches(sorted((*_COMMON, *extra), key=lambda each: each.kind))
     return dict(zip(_SWITCHES, larger, strict=True))

@@ -1,7 +1,6 @@
 """Collider shapes as the arrays that kernels read, and distances of many points from Python."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from shinari import check
 from shinari.compute import Field, Kernel, Record, kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.compute.program import run_once
 from shinari.shapes.base import Shape
 from shinari.shapes.kernels.all_distances import distances
@@ -97,7 +97,7 @@ def measure_distance(meshes: bool, kind: int) -> Kernel:
     return for_kinds(_measure(meshes), [kind])
 
 
-@cache
+@once
 def _measure(meshes: bool) -> Kernel:
     distance_and_normal = distances(meshes)
 

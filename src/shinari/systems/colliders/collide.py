@@ -14,13 +14,12 @@ The velocity of a contact goes into the velocities at once, and the prediction m
 origin a position in single precision has no room for the mu g h^2 that friction takes in a substep.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.collision.law import combined_surface, friction, normal_response, recoil, recovery, tangential
 from shinari.compute import Kernel, kernel, real, shared
 from shinari.compute.kernels import STEADY, Shared
+from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
@@ -133,7 +132,7 @@ def respond(
     return True, correction, scale(n, out), n, normal_correction, friction_correction, gap_a
 
 
-@cache
+@once
 def response(meshes: bool) -> Shared:
     """`respond` for scenes with or without meshes, compiled once; `fields` is a record."""
     distance_and_normal = distances(meshes)
@@ -170,7 +169,7 @@ def response(meshes: bool) -> Shared:
     return respond_to_solid
 
 
-@cache
+@once
 def project_particles(meshes: bool) -> Kernel:
     """Kernel that keeps a particle out of the colliders near it.
 

@@ -11,14 +11,13 @@ The deepest point then is a particle: weights b, inverse mass sum w b^2, way and
 `shinari.systems.colliders.collide`. A segment is a triangle whose last two vertices are one.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.collision.law import combined_surface, recoil
 from shinari.compute import Kernel, function, kernel, real, shared
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
@@ -220,7 +219,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
 Corners = tuple[Vector, Vector, Vector]
 
 
-@cache
+@once
 def search(meshes: bool) -> Function | Shared:
     """`deepest` for scenes with or without meshes; `fields` is a record.
 
@@ -244,7 +243,7 @@ def search(meshes: bool) -> Function | Shared:
     return shared(deepest_point, fastmath=STEADY) if meshes else function(deepest_point, fastmath=STEADY)
 
 
-@cache
+@once
 def project_elements(meshes: bool) -> Kernel:
     """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
 

@@ -12,13 +12,12 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-from functools import cache
-
 from shinari.collision.law import friction, normal_response, recovery, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY, Shared
+from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
@@ -42,7 +41,7 @@ def to_shape_local(body_shapes, k, x, q, point):
     return to_local(body_shapes.local_pose[k], rotate_back(q, sub(point, x)))
 
 
-@cache
+@once
 def response(meshes: bool) -> Shared:
     """The push of a piece on a point, in the world, for scenes with or without meshes; compiled once."""
     distance_and_normal = distances(meshes)

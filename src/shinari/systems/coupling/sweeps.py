@@ -9,8 +9,6 @@ it a box on four points would be tilted by the first, turned back by the last, a
 turn, which keeps them from feeding energy, see `shinari.systems.coupling.attachment_rows`.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.collision.law import combined_surface
@@ -18,6 +16,7 @@ from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
+from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
@@ -218,7 +217,7 @@ def distance_gone(far, k, body_shapes, body_sweeps):
     )
 
 
-@cache
+@once
 def project_particles(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of particles."""
     respond_to_shape = response(meshes)
@@ -287,7 +286,7 @@ def project_particles(meshes: bool) -> Kernel:
     return project_all_particles
 
 
-@cache
+@once
 def search(meshes: bool) -> Shared:
     """`deepest` for scenes with or without meshes, compiled once."""
     distance_and_normal = distances(meshes)
@@ -309,7 +308,7 @@ def search(meshes: bool) -> Shared:
     return deepest_point
 
 
-@cache
+@once
 def project_elements(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of triangles and segments."""
     respond_to_shape, deepest_point = response(meshes), search(meshes)

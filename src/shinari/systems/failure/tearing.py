@@ -8,13 +8,13 @@ A triangle that has lost an edge, and a tetrahedron that has let go, is removed:
 keeps nothing off; no particle is removed. Edges without a triangle left and rows that bend two triangles go with them.
 """
 
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.geometry.tetrahedra.check import boundary_faces
 from shinari.maths.eigen import eigen
 from shinari.model.model import DependentRows, Model, TearableMesh, TearableRows
@@ -177,13 +177,13 @@ def tear_tetrahedron(
             torn.flag[owner] = 1
 
 
-@cache
+@once
 def holders_record(rows: int) -> type[Record]:
     """Record of the rows that hold each element, E rows."""
     return type("Holders", (Record,), {"row": Field(np.uint32, rows)})
 
 
-@cache
+@once
 def mark_elements(rows: int) -> Kernel:
     """Kernel that marks the elements that have lost one of so many rows."""
 

@@ -8,12 +8,11 @@ particle alone: what lies in a fluid then gets its buoyancy by virtual work, whe
 carry the other half of the pressure of the layer that lies on them by their contacts, at half a spacing.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.compute import Kernel, kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import add, scale
 from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Owners, Pairs, PointState
@@ -23,7 +22,7 @@ from shinari.systems.fluid.smoothing import slope, weight
 ZERO = np.float32(0.0)
 
 
-@cache
+@once
 def add_points(smoothing: int) -> Kernel:
     """Kernel that adds what points contribute to the relative density of a particle and to its gradient."""
 

@@ -10,18 +10,17 @@ pressure. Each sum is gathered by the particle that it belongs to: no two thread
 The kernels are made for one smoothing kernel, by its number; scales are those of `Smoothing`, inverse2 = 1 / support^2.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.compute import Kernel, kernel, real
+from shinari.compute.once import once
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
 from shinari.systems.fluid.smoothing import slope, weight
 
 ZERO = np.float32(0.0)
 
 
-@cache
+@once
 def densities(smoothing: int) -> Kernel:
     """Kernel for the relative density of a particle by itself and its neighbours; it clears the gradient by solids."""
 
@@ -49,7 +48,7 @@ def clear_solve(i, fluid: FluidParticles, zero: real):
     fluid.multiplier[i] = zero
 
 
-@cache
+@once
 def stiffnesses(smoothing: int) -> Kernel:
     """Kernel that adds sum_k w_k |grad_k C_i|^2 over a particle and its neighbours to what solids have put there."""
 
@@ -71,7 +70,7 @@ def stiffnesses(smoothing: int) -> Kernel:
     return add_stiffness
 
 
-@cache
+@once
 def displacements(smoothing: int) -> Kernel:
     """Kernel for the displacement of a particle by the multipliers in the last column of x."""
 

@@ -1,11 +1,10 @@
 """Records and kernels of `shinari.systems.fluid.sheets`."""
 
-from functools import cache
-
 import numpy as np
 
 from shinari.compute import Field, Kernel, Record, convert, function, kernel, real, shared
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.compute.scan import Offsets
 from shinari.geometry.bvh import Boxes, BoxPairs, Nodes, Queries
 from shinari.geometry.proximity import triangle_weights
@@ -243,7 +242,7 @@ def place_corner(
     sheets.now[s] = here(particles.x[s], particles, origins, state.origin_index[0], s)
 
 
-@cache
+@once
 def add_missing(smoothing: int) -> Kernel:
     """Kernel that adds what of the half space behind the nearest triangle is not filled by fluid to a density."""
 

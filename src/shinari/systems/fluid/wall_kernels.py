@@ -5,12 +5,11 @@ edge or a corner, what is behind two of them counts once: all of the smaller sha
 ones, about the product for walls at a right angle, and in between in proportion to the cosine.
 """
 
-from functools import cache
-
 import numpy as np
 
 from shinari.compute import Field, Kernel, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.compute.scan import Offsets
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
@@ -285,7 +284,7 @@ def is_clear(m, x, clearances):
     return dot(sideways, sideways) < far[3] * abs(far[3])
 
 
-@cache
+@once
 def find_planes(hollow: bool) -> Kernel:
     """Kernel that lists the planes near an item, with or without hollow solids; with too few slots it only counts."""
     distance_and_normal = distances(hollow)

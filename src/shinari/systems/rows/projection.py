@@ -19,12 +19,12 @@ Rows that belong together solve (G W G^T + alpha~ I) (lambda + d lambda) = G W G
 
 import linecache
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Record, kernel, real, scratch
+from shinari.compute.once import once
 from shinari.compute.program import run_once
 from shinari.constraints.registry import ConstraintType
 from shinari.maths.vec3 import dot, reciprocal
@@ -66,7 +66,7 @@ class Relaxation(Record):
     weight = Field(real, doc="factor on corrections")
 
 
-@cache
+@once
 def rows_record(points: int, width: int, sides: int, equations: int, damped: bool) -> type[Record]:
     """Record of the rows of a block, M rows."""
     fields = {
@@ -80,7 +80,7 @@ def rows_record(points: int, width: int, sides: int, equations: int, damped: boo
     return type("Rows", (Record,), fields)
 
 
-@cache
+@once
 def batches_record(points: int, width: int, sides: int, damped: bool) -> type[Record]:
     """Record of the SIMD batches of a block, B rows; multipliers stay in the order of the rows."""
     fields = {
@@ -93,19 +93,19 @@ def batches_record(points: int, width: int, sides: int, damped: bool) -> type[Re
     return type("RowBatches", (Record,), fields)
 
 
-@cache
+@once
 def multipliers_record(equations: int) -> type[Record]:
     """Record of the multipliers of a block in batches, M rows."""
     return type("Multipliers", (Record,), {"multiplier": Field(real, equations) if equations > 1 else Field(real)})
 
 
-@cache
+@once
 def measures_record(points: int, equations: int) -> type[Record]:
     """Record of what `measurement` fills, M rows."""
     return type("Measures", (Record,), {"value": Field(real, equations), "force": Field(real, points)})
 
 
-@cache
+@once
 def projection(constraint_type: ConstraintType, variant: Variant) -> Kernel:
     """Kernel that solves one row of a type, or one batch of them.
 
@@ -143,7 +143,7 @@ def projection(constraint_type: ConstraintType, variant: Variant) -> Kernel:
     return _kernel(constraint_type, name, item, records | {"scale": real, "h": real}, body, variant.batched)
 
 
-@cache
+@once
 def measurement(constraint_type: ConstraintType) -> Kernel:
     """Kernel that fills C of a row, and |sum_a lambda_a grad_i C_a| at each of its points, for diagnostics."""
     equations = constraint_type.rows

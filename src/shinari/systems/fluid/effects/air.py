@@ -12,12 +12,12 @@ What is around the fluid and is not simulated carries its density's part of the 
 a = -g rho_ambient / rho_rest.
 """
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.once import once
 from shinari.model.particles import Clock
 from shinari.systems.air.system import Wind, tabulate
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
@@ -39,7 +39,7 @@ class Lifts(Record):
     kick = Field(real, 3, unit="m/s", doc="change of velocity in a substep")
 
 
-@cache
+@once
 def drag(kernel_id: int) -> Kernel:
     """Kernel that adds the drag of the air to a velocity.
 

@@ -11,12 +11,12 @@ The gradient is always the spiky one, which does not vanish between particles th
 """
 
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.once import once
 from shinari.systems.fluid.effects.base import Effect
 from shinari.systems.fluid.gather import move
 from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Offsets, difference
@@ -43,7 +43,7 @@ def read_pressure(i, fluid: FluidParticles, members: Members, corrections: Corre
     fluid.x[i, 3] = corrections.strength[fluid.phase[i]] * abs(members.pressure[fluid.member[i]])
 
 
-@cache
+@once
 def repel(smoothing: int) -> Kernel:
     """Kernel for the displacement by the artificial pressures; `slope_scale` is that of the spiky kernel."""
 

@@ -22,12 +22,12 @@ Where an explicit step is no good approximation the implicit one is solved by co
 (M + h K) v' = M v, preconditioned by M. All their directions then keep both momenta, converged or not.
 """
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, convert, function, kernel, real
+from shinari.compute.once import once
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
 from shinari.systems.fluid.records import ChunkSums, FluidParticles, Neighbours, Offsets, Solve, chunk_of, difference
 from shinari.systems.fluid.smoothing import weight
@@ -81,7 +81,7 @@ def pack(i, fluid: FluidParticles, table: Coefficients, packed: Packed):
     packed.value[i] = v[0], v[1], v[2], table.value[fluid.phase[i]]
 
 
-@cache
+@once
 def smooth(smoothing: int) -> Kernel:
     """XSPH: kernel that brings a velocity nearer to those around.
 

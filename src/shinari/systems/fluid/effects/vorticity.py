@@ -9,12 +9,12 @@ over a lattice, makes the curl of a rigid rotation exactly twice its angular vel
 inside a whirl that lies all within the fluid the sum is near zero, but nothing keeps momentum or energy.
 """
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.once import once
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
 from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, difference
@@ -35,7 +35,7 @@ class Curls(Record):
     value = Field(real, 4, unit="1/s", doc="curl of the velocity, and its length")
 
 
-@cache
+@once
 def find_curl(smoothing: int) -> Kernel:
     """Kernel for the curl of the velocity; `moment` is `Smoothing.slope_scale` over the first moment."""
 
@@ -57,7 +57,7 @@ def find_curl(smoothing: int) -> Kernel:
     return curl_of
 
 
-@cache
+@once
 def confine(smoothing: int) -> Kernel:
     """Kernel that adds the force of confinement; `table` has strength times spacing times substep [m s]."""
 

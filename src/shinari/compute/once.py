@@ -1,0 +1,30 @@
+"""What is made once in a process, also when several threads ask for it at the same time."""
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+LOCK = threading.RLock()
+"""Held while kernels are made, compiled and loaded."""
+
+if hasattr(os, "register_at_fork"):
+    # a child has none of the threads that hold it
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+def once(build: Callable) -> Any:
+    """Let a function of hashable arguments, that makes kernels or types of records, make each of them once.
+
+    `functools.cache` alone calls it twice when two threads ask before the first call has ended: a record of one type
+    would then meet a kernel that was made for another of the same name.
+    """
+    made = cache(build)
+
+    @wraps(build)
+    def get(*arguments: Any, **keywords: Any) -> Any:
+        with LOCK:
+            return made(*arguments, **keywords)
+
+    return get
