@@ -149,3 +149,29 @@ def test_the_variable_lowers_the_number(monkeypatch, given, expected):
     every = processors()
     monkeypatch.setenv("SHINARI_NUM_THREADS", given)
     assert processors() == (expected or every)
+
+
+@two
+def test_threads_help_in_runs_of_long_launches():
+    """A launch of some milliseconds is no reason for the others to fall asleep, nor to be thought useless."""
+    items = 2_000_000
+    numbers, crew = Numbers.zeros(items), team()
+    p = Program()
+    with p.loop(6):
+        p.launch(count, numbers, count=items, grain=1024)
+    helped = 0
+    for _ in range(20):
+        p.run(2)
+        helped += bool(crew.pool.word[team_module.HELPED, 0])
+    assert helped >= 5
+
+
+@two
+def test_threads_that_find_nothing_to_do_are_left_alone():
+    numbers = Numbers.zeros(100)
+    p = Program()
+    p.launch(count, numbers, count=100, grain=1024)  # one thread has it all
+    for _ in range(10):
+        p.run(2)
+    assert p._in_vain == 7
+    assert (numbers.done == 10).all()

@@ -22,9 +22,9 @@ import numpy as np
 from shinari.compute import bounds
 from shinari.compute.kernels import Kernel, Native, function, shared
 from shinari.compute.object_files import load
-from shinari.compute.primitives import call_entry, cycles, load_address, store_address
+from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
-from shinari.compute.threads import OF_A_TEAM, Pool, share, team
+from shinari.compute.threads import OF_A_TEAM, READY, Pool, share, team
 from shinari.memory_limit import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
@@ -34,6 +34,8 @@ OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
 FINISHED, STOPPED = -1, -2
 # Chunks of the region of a thread.
 CHUNKS = 4
+# Runs of a program for which other threads are left alone, at most, after they had nothing to do.
+MOST_ALONE = 63
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
 
@@ -52,17 +54,24 @@ class Lines(Record):
 
 @shared
 def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
-    """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, ... launches."""
+    """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, ... launches.
+
+    All threads are tried first. Nothing is learnt from that while the others are asleep.
+    """
     _, entry, arguments, first, last, grain = lines.code[at]
     begin, end = load_address(first), load_address(last)
     if end <= begin:
         return 0
     split = threads > 1 and end - begin >= 2 * grain
-    together, trial = False, False
+    together, trial, ready = False, False, False
     if split:
         speed, wait = lines.speed[at], lines.wait[at]
-        trial = wait[0] <= 1
-        together = (speed[1] <= speed[0]) != trial
+        ready = atomic_load(pool.word, READY, 0) > 0
+        if speed[0] == 0.0 or speed[1] == 0.0:
+            together = speed[1] == 0.0
+        else:
+            trial = wait[0] <= 1
+            together = (speed[1] <= speed[0]) != trial
     start = cycles()
     if together:
         parts = min(max((end - begin) // (threads * grain), 1), CHUNKS)
@@ -71,7 +80,7 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         call_entry(entry, arguments, begin, end)
     used = cycles() - start
     lines.spent[at] += used
-    if split:
+    if split and (ready or not together):
         cost = used / (end - begin)
         speed, wait = lines.speed[at], lines.wait[at]
         old = speed[1] if together else speed[0]
@@ -155,6 +164,7 @@ class Program:
         self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
         self._instructions: Any = None
         self._run: Any = None
+        self._alone = self._in_vain = 0
         self.grown = 0
 
     def launch(
@@ -264,7 +274,8 @@ class Program:
         """Replay the program; False when a `stop_if` ended it."""
         self.prepare()
         crew = team()
-        usable = crew.acquire(threads)
+        self._alone = max(self._alone - 1, 0)
+        usable = crew.acquire(1 if self._alone else threads)
         try:
             at = 0
             while True:
@@ -277,7 +288,9 @@ class Program:
             raise
         finally:
             if usable > 1:
-                crew.release()
+                # threads that found no work in a run are left alone in the next 1, 2, 4 ... runs
+                self._in_vain = 0 if crew.release() else min(2 * self._in_vain + 1, MOST_ALONE)
+                self._alone = self._in_vain + 1 if self._in_vain else 0
         bounds.check()
         if at == STOPPED:
             self._instructions.passes[...] = 0

@@ -31,13 +31,16 @@ from shinari.compute.records import Field, Record, View
 
 WORDS = 16
 # Rows of the pool.
-JOB, DONE, NUMBER, TICKETS = 0, 1, 2, 3
+JOB, DONE, NUMBER, ACTIVE, READY, HELPED, TICKETS = range(7)
 # Columns of the job.
 ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS = range(6)
 SHIFT = 20
 MASK = (1 << SHIFT) - 1
-# Time for which a thread without work stays awake [s].
-AWAKE = 1e-4
+# Time for which a thread without work stays awake [s], and how many times longer while a program runs: between launches
+# that one thread works on alone.
+AWAKE, LONGER = 1e-4, 100
+# How long the thread that wakes others pauses for them [s], and how often.
+PAUSE, PAUSES = 2e-5, 4
 
 
 class Pool(Record):
@@ -48,8 +51,8 @@ class Pool(Record):
 
 @shared
 def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int) -> int:
-    """Work on chunks of a job until none is left."""
-    regions = word[JOB, REGIONS]
+    """Work on chunks of a job until none is left; returns how many."""
+    regions, taken = word[JOB, REGIONS], 0
     for k in range(regions):
         region = me + k if me + k < regions else me + k - regions
         while True:
@@ -65,7 +68,8 @@ def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int
                     entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total
                 )
                 atomic_add(word, DONE, 0, 1)
-    return 0
+                taken += 1
+    return taken
 
 
 @shared
@@ -90,14 +94,16 @@ def thread_main(pool: Pool, me: int, patience: int) -> int:
     """The life of a thread of the pool, until there has been no work for so many cycles."""
     word = pool.word
     seen, last = atomic_load(word, NUMBER, 0), cycles()
-    while cycles() - last < patience:
+    atomic_add(word, READY, 0, 1)
+    while cycles() - last < (LONGER * patience if atomic_load(word, ACTIVE, 0) != 0 else patience):
         number = atomic_load(word, NUMBER, 0)
         if number == seen:
             pause()
         else:
             seen = number
-            take_parts(word, me, number)
+            atomic_add(word, HELPED, 0, take_parts(word, me, number))
             last = cycles()
+    atomic_add(word, READY, 0, -1)
     return 0
 
 
@@ -124,14 +130,24 @@ class Team:
             return 1
         if not self._started:
             self._start()
-        for k in np.flatnonzero(self._asleep):
+        self.pool.word[ACTIVE, 0], self.pool.word[HELPED, 0] = 1, 0
+        asleep = np.flatnonzero(self._asleep)
+        for k in asleep:
             self._asleep[k] = 0
             self._wake[k].release()
+        for _ in range(PAUSES if len(asleep) else 0):
+            # Linux wakes a thread on the processor of the one that wakes it, where it would wait for up to 20 ms
+            if self.pool.word[READY, 0] > 0:
+                break
+            time.sleep(PAUSE)
         return min(threads, self.size)
 
-    def release(self) -> None:
-        """The run is over."""
+    def release(self) -> bool:
+        """The run is over; returns whether other threads have helped."""
+        self.pool.word[ACTIVE, 0] = 0
+        helped = bool(self.pool.word[HELPED, 0])
         self._busy.release()
+        return helped
 
     def _start(self) -> None:
         self._started = True
