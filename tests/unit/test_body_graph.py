@@ -6,12 +6,13 @@ import pytest
 import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
+from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import LIGHT, Graph, roots_of
+from shinari.systems.rigid.graph import Graph, roots_of
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.newton import choose_solver
+from shinari.systems.rigid.newton import LIMITS, choose_solver
 from shinari.systems.rigid.progress import Counts, Flags
 
 H = 1 / 600
@@ -39,7 +40,9 @@ class System:
         self.solver_frames.displacement[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
         self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
-        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, solver)
+        self.graph = Graph(
+            self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver].heavy, LIMITS[solver].small
+        )
         self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
@@ -224,8 +227,10 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system.arrange.run()
     system.solver_frames.start_v[9, 0] = speed
     p = Program()
-    records = system.graph.components, system.graph.nodes, system.solver_frames, system.flags
-    p.launch(choose_solver, *records, system.graph.light, 0.1, count=1)
+    records = system.graph.components, system.graph.nodes, system.frames, system.solver_frames
+    margins = FrameMargins.zeros(FRAMES)
+    margins.size[...] = 1.0
+    p.launch(choose_solver, *records, margins, system.flags, *LIMITS[solver][:3], 0.1, count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
     assert system.flags.sweeping[0] == 1 - direct
@@ -245,16 +250,16 @@ def stack(count, restitution=0.0, **settings):
 
 def test_kernels_are_those_that_a_scene_can_need():
     """Sweeps where a component can be too costly, bounces where a surface has a restitution."""
-    rare = {"solve_by_sweeps", "apply_friction", "check_gain", "drop_bounce_offset"}
+    rare = {"sweep_group", "apply_friction", "check_gain", "drop_bounce_offset"}
     assert not rare & kernels_of(stack(5))
-    assert "solve_by_sweeps" in kernels_of(stack(5, rigid_solver="sweeps"))
-    assert "solve_by_sweeps" in kernels_of(stack(30))
-    assert "solve_by_sweeps" not in kernels_of(stack(30, rigid_solver="direct"))
-    assert rare - {"solve_by_sweeps"} <= kernels_of(stack(5, restitution=0.1))
+    assert "sweep_group" in kernels_of(stack(5, rigid_solver="sweeps"))
+    assert "sweep_group" in kernels_of(stack(30))
+    assert "sweep_group" not in kernels_of(stack(30, rigid_solver="direct"))
+    assert rare - {"sweep_group"} <= kernels_of(stack(5, restitution=0.1))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])
 def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
     cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
-    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), "auto")
-    assert graph.may_sweep == (cost > LIGHT * n)
+    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), 1e3, 500.0)
+    assert graph.may_sweep == (cost > 500.0)

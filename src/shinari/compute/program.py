@@ -34,7 +34,7 @@ OPERATION, FIRST, SECOND, BEGIN, END, GRAIN = range(6)
 FINISHED, STOPPED = -1, -2
 # Chunks of the region of a thread.
 CHUNKS = 4
-# Runs of a program for which other threads are left alone, at most, after they had nothing to do.
+# Runs of a program for which other threads are left alone, at most, after they were not worth it.
 MOST_ALONE = 63
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
@@ -288,7 +288,7 @@ class Program:
             raise
         finally:
             if usable > 1:
-                # threads that found no work in a run are left alone in the next 1, 2, 4 ... runs
+                # threads that were not worth it in a run are left alone in the next 2, 4, 8 ... runs
                 self._in_vain = 0 if crew.release() else min(2 * self._in_vain + 1, MOST_ALONE)
                 self._alone = self._in_vain + 1 if self._in_vain else 0
         bounds.check()

@@ -31,7 +31,7 @@ from shinari.compute.records import Field, Record, View
 
 WORDS = 16
 # Rows of the pool.
-JOB, DONE, NUMBER, ACTIVE, READY, HELPED, TICKETS = range(7)
+JOB, DONE, NUMBER, ACTIVE, READY, HELPED, GAINED, WAITED, TICKETS = range(9)
 # Columns of the job.
 ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS = range(6)
 SHIFT = 20
@@ -83,9 +83,14 @@ def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: in
     for region in range(regions):
         atomic_store(word, TICKETS + region, 0, number << SHIFT)
     atomic_store(word, NUMBER, 0, number)
-    take_parts(word, 0, number)
+    start = cycles()
+    own = take_parts(word, 0, number)
+    worked = cycles() - start
     while atomic_load(word, DONE, 0) < regions * chunks:
         pause()
+    if own < regions * chunks:
+        word[WAITED, 0] += cycles() - start - worked
+        word[GAINED, 0] += worked * (regions * chunks - own) // max(own, 1)
     return 0
 
 
@@ -130,7 +135,8 @@ class Team:
             return 1
         if not self._started:
             self._start()
-        self.pool.word[ACTIVE, 0], self.pool.word[HELPED, 0] = 1, 0
+        word = self.pool.word
+        word[ACTIVE, 0], word[HELPED, 0], word[GAINED, 0], word[WAITED, 0] = 1, 0, 0, 0
         asleep = np.flatnonzero(self._asleep)
         for k in asleep:
             self._asleep[k] = 0
@@ -143,11 +149,16 @@ class Team:
         return min(threads, self.size)
 
     def release(self) -> bool:
-        """The run is over; returns whether other threads have helped."""
-        self.pool.word[ACTIVE, 0] = 0
-        helped = bool(self.pool.word[HELPED, 0])
+        """The run is over; returns whether other threads were worth it.
+
+        They were if they have taken more work off the thread that shared it than it has waited for them: where other
+        programs keep the processors busy, the system takes a processor away from a thread in the midst of a part.
+        """
+        word = self.pool.word
+        word[ACTIVE, 0] = 0
+        worth = bool(word[HELPED, 0]) and word[GAINED, 0] >= word[WAITED, 0]
         self._busy.release()
-        return helped
+        return worth
 
     def _start(self) -> None:
         self._started = True

@@ -66,6 +66,7 @@ class PointWork(Record):
 
     arms = Field(np.float64, 6, unit="m", doc="arms of the surfaces at the start of the substep")
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
+    start_gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     target_gap = Field(np.float64, unit="m", doc="C*")
     bounce_offset = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
     slip = Field(np.float64, 3, unit="m", doc="slip now")
@@ -79,6 +80,7 @@ class PointWork(Record):
     limit = Field(np.float64, unit="N", doc="normal force that bounds the friction")
     stored_limit = Field(np.float64, unit="N", doc="limit before the solution")
     force = Field(np.float64, 3, unit="N", doc="force now")
+    kept_force = Field(np.float64, 3, unit="N", doc="force that the next substep starts from, after sweeps")
     sliding_direction = Field(np.float64, 3, doc="direction of the friction while sliding")
     status = Field(np.int64, doc="APART, STICKING or SLIDING")
 

@@ -19,6 +19,7 @@ from shinari.systems.rigid.joints.table import FIRST, MOTOR_KIND, NO_MOTOR, SECO
 from shinari.systems.rigid.line_search import check_point, clear_crossing, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
+    LIMITS,
     check_step,
     choose_solver,
     conclude_component,
@@ -39,10 +40,12 @@ from shinari.systems.rigid.points import (
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
-from shinari.systems.rigid.sweeps import solve_by_sweeps
+from shinari.systems.rigid.sweeps import Sweeps
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
 MOST_STEPS = 30
+# Part of the speed that gravity gives in a step up to which a body rests.
+RESTING = 0.1
 # Relative tolerance of the limits of friction.
 CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
@@ -66,7 +69,7 @@ class BodyEquations:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
-        self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
+        self._gravity, self._slow = tuple(model.gravity.tolist()), RESTING * weight * settings.dt
         # kernels of bounces are compiled only where a surface has a restitution
         self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
@@ -80,7 +83,8 @@ class BodyEquations:
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
-        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, settings.rigid_solver)
+        self._limits = LIMITS[settings.rigid_solver]
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits.heavy, self._limits.small)
         self._direct = DirectSolver(
             self._graph,
             self._elements,
@@ -91,6 +95,10 @@ class BodyEquations:
             self.flags,
             len(self.joints),
         )
+        self._sweeps = Sweeps(
+            self._graph, self._elements, self._jacobian_rows, self._points, self._work, frames, self.solver_frames,
+            self.counts, len(self.joints),
+        )  # fmt: skip
         self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags
         )
@@ -181,31 +189,15 @@ class BodyEquations:
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, first, count=every)
             p.copy(0, (flags.sweeping, 0))
-            records = graph.components, graph.nodes, self.solver_frames, flags
-            p.launch(choose_solver, *records, graph.light, self._slow, count=each)
+            records = graph.components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
+            p.launch(choose_solver, *records, *self._limits[:3], self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.sweeping, 0)):
-                    self._record_sweeps(p)
+                    self._sweeps.record(p, h, self._settings.depenetration_speed)
             p.serial(start_solution, counts, flags)
             p.launch(start_component, graph.components, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
-
-    def _record_sweeps(self, p: Program) -> None:
-        """Solve by sweeps the components that are too costly to factor."""
-        g, frames, solver_frames = self._graph, self._frames, self.solver_frames
-        records = (
-            g.components,
-            g.nodes,
-            self._elements,
-            self._jacobian_rows,
-            self._points,
-            self._work,
-            frames,
-            solver_frames,
-        )
-        each, h = (self.counts.components, 0), self._settings.substep
-        p.launch(solve_by_sweeps, *records, len(self.joints), h, count=each, grain=1)
 
     def _record_step(self, p: Program) -> None:
         """A Newton step of the components that are not solved, and their states after it."""
@@ -240,6 +232,8 @@ class BodyEquations:
         p.launch(store_force, points, work, elements, components, self._first_point, count=every)
         self.log.record_add(p, self._frames, h)
         self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
+        if self._graph.may_sweep:
+            self._sweeps.record_finish(p)
 
     def record_bounce(self, p: Program) -> None:
         """Apply restitution to the velocities of the substep."""

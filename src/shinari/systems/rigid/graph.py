@@ -19,9 +19,6 @@ from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.progress import Counts, Flags
 
-# Largest cost of a factor, in products of blocks for each body, up to which a component is solved directly: always, and
-# at rest.
-LIGHT, HEAVY = 60.0, 1000.0
 # Most bodies of a component for which an order is sought.
 MOST_BODIES = 2048
 # Bits that are used of a word, so that none is negative.
@@ -54,6 +51,11 @@ class Nodes(Record):
     next = Field(np.int64, doc="next node of the component, by its least frame, while nodes are numbered")
     number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
     degree = Field(np.int64, doc="neighbours that are not eliminated; -1 once it is eliminated")
+    # of the sweeps
+    colours = Field(np.int64, doc="bits of the colours of its groups")
+    mobility = Field(
+        np.float64, 7, doc="h^2 times inverse mass and inverse inertia; 0 in the last row, for immovable frames"
+    )
 
 
 class Components(Record):
@@ -434,25 +436,26 @@ class Graph:
         solver_frames: Receives the node of each.
         counts: Numbers of elements, nodes, components and blocks.
         flags: Receives whether a component is solved by sweeps.
-        solver: `"direct"`, `"sweeps"` or `"auto"`.
+        cost_limit: Largest cost of a factor, in products of blocks for each body, for which an order is sought.
+        small: Cost up to which no component is solved by sweeps.
     """
 
-    def __init__(self, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, solver: str) -> None:
+    def __init__(
+        self, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, cost_limit: float, small: float
+    ) -> None:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
-        self.light, self._cost_limit = {"direct": (np.inf, np.inf), "sweeps": (-1.0, -1.0), "auto": (LIGHT, HEAVY)}[
-            solver
-        ]
+        self._cost_limit, self._small = cost_limit, small
         flags.free_changed[0] = 1
 
     @property
     def may_sweep(self) -> bool:
         """Whether a component can need sweeps: too many bodies, or too costly if all are neighbours."""
         n = len(self._frames)
-        return n > MOST_BODIES or 1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0 > self.light
+        return n > MOST_BODIES or n * (1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0) > self._small
 
     def record_arrange(self, p: Program, elements: Elements) -> None:
         """Assign all elements; rebuild the graph when one of them is not in it."""

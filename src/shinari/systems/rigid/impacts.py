@@ -35,7 +35,7 @@ from shinari.systems.rigid.impact_energy import (
 )
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
-from shinari.systems.rigid.sweeps import bounce_by_sweeps
+from shinari.systems.rigid.sweep_bounce import bounce_by_sweeps
 
 
 class BodyImpacts:

@@ -99,6 +99,7 @@ class RigidModel(SystemModel):
             "bodies/x": np.array([x for x, _ in frames]).reshape(count, 3),
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
+            "bodies/swept": np.zeros(count, bool),
             # warm start of the contact points
             CONTACTS: np.zeros((0, 8)),
         } | start_joints(self.joints)

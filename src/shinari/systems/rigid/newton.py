@@ -1,9 +1,13 @@
 """Newton steps of all components: which components are solved, and which need another step."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from shinari.compute import kernel
-from shinari.systems.rigid.frames import SolverFrames
+from shinari.maths.vec3 import dot
+from shinari.systems.rigid.contact.margins import FrameMargins
+from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.progress import Counts, Flags
 
@@ -20,28 +24,68 @@ def start_solution(_, counts: Counts, flags: Flags):
     counts.renewals[0], flags.renewed[0] = 0, 0
 
 
+class DirectLimits(NamedTuple):
+    """Costs of a factor, in products of blocks, up to which a component is solved directly.
+
+    Attributes:
+        simple: For each body: a tree or a chain, whatever it does.
+        small: In all: a few bodies, whatever they do.
+        light: For each body, if bodies are fast or of very different masses.
+        heavy: For each body, at rest.
+    """
+
+    simple: float
+    small: float
+    light: float
+    heavy: float
+
+
+LIMITS = {
+    "direct": DirectLimits(np.inf, np.inf, np.inf, np.inf),
+    "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
+    "auto": DirectLimits(6.0, 500.0, 60.0, 1000.0),
+}
+# Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
+UNEVEN = 100.0
+# Displacement in a substep, in sizes of a body, from which it is fast.
+FAST = 0.5
+
+
 @kernel
 def choose_solver(
-    c, components: Components, nodes: Nodes, solver_frames: SolverFrames, flags: Flags, light: float, slow: float
-):
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, margins: FrameMargins,
+    flags: Flags, simple: float, small: float, light: float, slow: float
+):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
+
+    At rest one factor serves for a whole step; in motion every Newton step would need another. Sweeps do not find the
+    impacts of fast bodies, nor the forces between very different masses.
 
     Args:
         c: The component.
         components: The components.
         nodes: Their nodes.
+        frames: Masses of the frames.
         solver_frames: Velocities of the frames.
+        margins: Which frames are fast.
         flags: Receives whether a component is solved by sweeps.
-        light: Products of blocks for each body up to which it is always solved directly.
+        simple: See `DirectLimits`.
+        small: See `DirectLimits`.
+        light: See `DirectLimits`.
         slow: Speed below which bodies count as resting [m/s].
     """
-    first, last = components.node[c], components.node[c + 1]
+    first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
     direct = components.ordered[c] != 0
-    if direct and components.cost[c] > light * (last - first):
-        # at rest one factor serves for a whole step; in motion every Newton step would need another
+    if direct and cost > simple * (last - first) and cost > small:
+        resting, fast, least, most = True, False, np.inf, 0.0
         for j in range(first, last):
-            v = solver_frames.start_v[nodes.frame[j]]
-            direct = direct and v[0] * v[0] + v[1] * v[1] + v[2] * v[2] <= slow * slow
+            f = nodes.frame[j]
+            v, w = solver_frames.start_v[f], frames.inverse_mass[f]
+            resting = resting and v[0] * v[0] + v[1] * v[1] + v[2] * v[2] <= slow * slow
+            path, size = margins.path[f], margins.size[f]
+            fast = fast or dot(path, path) > (FAST * size) * (FAST * size)
+            least, most = min(least, w), max(most, w)
+        direct = resting or (cost <= light * (last - first) and (fast or most > UNEVEN * least))
     components.direct[c] = 1 if direct else 0
     if not direct:
         flags.sweeping[0] = 1

@@ -118,6 +118,7 @@ def start_point(
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
+    work.start_gap[p] = gap
     work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
         approach,
         bounce_offset,
@@ -274,8 +275,11 @@ def resist(p, e, n, k, points, work, elements):
 def store_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
     """Store the force of a point for the next substep; 0 where its component is not solved."""
     component = elements.component[first_point + p]
-    found = component < 0 or components.solution[component] == SOLVED
-    points.force[p] = work.force[p] if found else (0.0, 0.0, 0.0)
+    if component >= 0 and components.direct[component] == 0:
+        points.force[p] = work.kept_force[p]
+    else:
+        found = component < 0 or components.solution[component] == SOLVED
+        points.force[p] = work.force[p] if found else (0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)

@@ -22,6 +22,8 @@ class Counts(Record):
     log_start = Field(np.int64, doc="first entry of the points of the last substep")
     log_needed = Field(np.int64, doc="entries with those of the present points")
     renewals = Field(np.int64, doc="renewals of limits of friction in the solution")
+    groups = Field(np.int64, doc="groups of elements that are solved by sweeps")
+    rows = Field(np.int64, doc="elements in them")
 
 
 class Flags(Record):

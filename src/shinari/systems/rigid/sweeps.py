@@ -1,363 +1,354 @@
 """Solution of a component by sweeps: for heaps whose factor would cost too much.
 
-Projected Gauss-Seidel over the elements of a component, warm-started with the forces of the last substep. SWEEPS sweeps
-are made; the remaining error is corrected in later substeps. Normal forces are not negative, and friction is projected
-onto Coulomb's cone.
+Projected Gauss-Seidel over the groups of elements, colour by colour, forward and backward in turn, warm-started with the
+forces of the last substep. A few sweeps are made; what they leave is corrected in later substeps. Normal forces are not
+negative, and friction is projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
-from shinari.collision.law import (
-    APART,
-    COMPLIANCE,
-    GRIP,
-    ROLLING,
-    SLIDING,
-    STICKING,
-    TORSION,
-    friction,
-    normal_response,
-    regularised_stiffness,
-    tangential,
-)
-from shinari.compute import kernel
+from shinari.collision.law import APART, SLIDING, STICKING, friction, normal_response, tangential
+from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.bounce import BOUNCED
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.direct import jacobian_row_displacement, move, relative_displacement, row_of
+from shinari.systems.rigid.direct import move, relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Components, Nodes
-from shinari.systems.rigid.integration import symmetric_times
-from shinari.systems.rigid.points import advance_point, halves, pair_inverse_mass
+from shinari.systems.rigid.graph import Components, Graph, Nodes
+from shinari.systems.rigid.integration import is_free
+from shinari.systems.rigid.points import advance_point, halves
+from shinari.systems.rigid.progress import Counts
+from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
+from shinari.systems.rigid.sweep_joints import (
+    NONE,
+    apply_both,
+    sweep_anchor,
+    sweep_jacobian_row,
+    sweep_rotation,
+)
+from shinari.systems.rigid.sweep_rows import LEAVES, SOFT_STIFFNESS, SWEEPS, SweepRows, mobility_along, write_sweep_rows
 
-SWEEPS = 12
-NONE = (0.0, 0.0, 0.0)
-
-
-@steady
-def apply_force(j, i, r, f, t, sign, frames, nodes, h2):
-    """Apply a force and a moment to node j, frame i, at an arm, for a substep; `h2` is h^2."""
-    if j >= 0:
-        shift = scale(f, sign * h2 * frames.inverse_mass[i])
-        rotation = scale(symmetric_times(frames.inverse_inertia, i, add(cross(r, f), t)), sign * h2)
-        g = nodes.vector[j]
-        nodes.vector[j] = (
-            g[0] + shift[0], g[1] + shift[1], g[2] + shift[2],
-            g[3] + rotation[0], g[4] + rotation[1], g[5] + rotation[2],
-        )  # fmt: skip
-
-
-@steady
-def apply_both(e, f, t, elements, frames, nodes, h2):
-    """Apply a force and a moment to frame a of an element, and their opposite to b."""
-    a, b = elements.frames[e]
-    ra, rb = halves(elements.arms[e])
-    apply_force(elements.nodes[e, 0], a, ra, f, t, 1.0, frames, nodes, h2)
-    apply_force(elements.nodes[e, 1], b, rb, f, t, -1.0, frames, nodes, h2)
+# Joints and Jacobian rows are as soft as contacts.
+LEAK = 1.0 / SOFT_STIFFNESS
+# Groups that a thread takes at once.
+GRAIN = 32
+# A grain that no colour reaches: one thread takes all.
+ALONE = 1 << 60
 
 
 @steady
-def inverse_times(m0, m1, m2, v):
-    """Solution of a 3 x 3 system by Cramer's rule."""
-    c12 = cross(m1, m2)
-    determinant = dot(m0, c12)
-    s = 1.0 / determinant if determinant != 0.0 else 0.0
-    # rows m: M y = v, y = (v0 m1 x m2 + v1 m2 x m0 + v2 m0 x m1) / det
-    c20, c01 = cross(m2, m0), cross(m0, m1)
-    return scale(add(add(scale(c12, v[0]), scale(c20, v[1])), scale(c01, v[2])), s)
-
-
-@steady
-def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
-    """Change of the relative displacement d by a unit force along n."""
-    total = scale(n, inverse_mass[a] + inverse_mass[b])
-    if inverse_mass[a] > 0.0:
-        total = add(total, cross(symmetric_times(inverse_inertia, a, cross(ra, n)), ra))
-    if inverse_mass[b] > 0.0:
-        total = add(total, cross(symmetric_times(inverse_inertia, b, cross(rb, n)), rb))
-    return total
-
-
-@steady
-def sweep_anchor(e, elements, frames, nodes, h2):
-    """Solve the anchor of a joint."""
-    a, b = elements.frames[e]
-    ra, rb = halves(elements.arms[e])
-    d, _ = halves(relative_displacement(e, elements, nodes.vector))
-    mass, inertia = frames.inverse_mass, frames.inverse_inertia
-    x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
-    y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
-    z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
-    change = change_of_force(e, 0, d, x, y, z, elements)
-    apply_both(e, change, NONE, elements, frames, nodes, h2)
-
-
-@steady
-def sweep_rotation(e, elements, frames, nodes, h2):
-    """Solve the rotation of a joint."""
-    a, b = elements.frames[e]
-    _, phi = halves(relative_displacement(e, elements, nodes.vector))
-    inertia = frames.inverse_inertia
-    x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
-    y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
-    z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
-    change = change_of_force(e, 3, phi, x, y, z, elements)
-    apply_both(e, NONE, change, elements, frames, nodes, h2)
-
-
-@steady
-def change_of_force(e, at, d, x, y, z, elements):
-    """Change of the force (`at` 0) or moment (3) of a joint at a relative displacement; it is accumulated.
-
-    x, y, z are the changes of that displacement by unit forces.
-    """
-    k = 2 * at
-    k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
-                  row_of(elements.stiffness, e, 2, k))  # fmt: skip
-    force, accumulated = elements.force, elements.accumulated
-    old = (accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2])
-    goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
-    m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
-    m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
-    m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
-    change = inverse_times(m0, m1, m2, sub(goal, old))
-    accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2] = (
-        old[0] + change[0],
-        old[1] + change[1],
-        old[2] + change[2],
+def times(m, v):
+    """Inverse inertia, in the last six numbers of a mobility, times a vector."""
+    return (
+        m[1] * v[0] + m[6] * v[1] + m[5] * v[2],
+        m[6] * v[0] + m[2] * v[1] + m[4] * v[2],
+        m[5] * v[0] + m[4] * v[1] + m[3] * v[2],
     )
-    return change
 
 
 @steady
-def sweep_point(e, p, elements, points, work, frames, nodes, h2):
-    """Solve a contact point: along the normal, then across it."""
-    k = work.stiffness[p]
-    if k == 0.0:
+def moved(x, m, r, f, sign):
+    """Displacement x of a node after a force at an arm; m is its mobility."""
+    s = sign * m[0]
+    turn = times(m, cross(r, f))
+    return (
+        x[0] + s * f[0],
+        x[1] + s * f[1],
+        x[2] + s * f[2],
+        x[3] + sign * turn[0],
+        x[4] + sign * turn[1],
+        x[5] + sign * turn[2],
+    )
+
+
+@steady
+def turned(x, m, t, sign):
+    """Displacement x of a node after a moment."""
+    turn = times(m, t)
+    return x[0], x[1], x[2], x[3] + sign * turn[0], x[4] + sign * turn[1], x[5] + sign * turn[2]
+
+
+@steady
+def displaced(x, y, ra, rb):
+    """Relative displacement of two nodes at their arms."""
+    a, b = cross((x[3], x[4], x[5]), ra), cross((y[3], y[4], y[5]), rb)
+    return x[0] + a[0] - y[0] - b[0], x[1] + a[1] - y[1] - b[1], x[2] + a[2] - y[2] - b[2]
+
+
+@kernel(fastmath=STEADY)
+def start_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames, h: float):
+    """Start a node from its free motion."""
+    if components.direct[nodes.component[j]] != 0:
         return
-    a, b = elements.frames[e]
-    n, last = points.normal[p], work.last_force[p]
-    ra, rb = halves(elements.arms[e])
-    old, _ = halves(elements.accumulated[e])
-    mass, inertia = frames.inverse_mass, frames.inverse_inertia
-    d, _ = halves(relative_displacement(e, elements, nodes.vector))
-    old_normal = dot(n, old)
-    softness = 1.0 / regularised_stiffness(k, points.law[p, COMPLIANCE])
-    w = h2 * pair_inverse_mass(a, b, ra, rb, n, mass, inertia)
-    normal_force = old_normal + normal_response(-(work.gap[p] + dot(n, d)), 0.0, old_normal, softness, w, -old_normal)
-    apply_both(e, scale(n, normal_force - old_normal), NONE, elements, frames, nodes, h2)
-    displacement = relative_displacement(e, elements, nodes.vector)
-    elements.displacement[e] = displacement
-    d, _ = halves(displacement)
-    slip = add(work.slip[p], tangential(d, n))
-    before = sub(old, scale(n, old_normal))
-    trial = sub(sub(tangential(last, n), scale(slip, GRIP * k)), before)
-    size = math.sqrt(dot(trial, trial))
-    w = h2 * pair_inverse_mass(a, b, ra, rb, scale(trial, 1.0 / size), mass, inertia) if size > 0.0 else 0.0
-    hold = friction(add(before, scale(trial, 1.0 / (1.0 + GRIP * k * w))), normal_force, points.law[p])
-    apply_both(e, sub(hold, before), NONE, elements, frames, nodes, h2)
-    f, t = add(scale(n, normal_force), hold), NONE
-    if points.law[p, ROLLING] > 0.0 or points.law[p, TORSION] > 0.0:
-        t = sweep_moment(e, p, n, k, normal_force, elements, points, work, frames, nodes, h2)
-    elements.accumulated[e] = f[0], f[1], f[2], t[0], t[1], t[2]
+    i, h2 = nodes.frame[j], h * h
+    m, inertia = solver_frames.displacement[i], frames.inverse_inertia[i]
+    nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
+    nodes.mobility[j] = (
+        h2 * frames.inverse_mass[i], h2 * inertia[0], h2 * inertia[1], h2 * inertia[2], h2 * inertia[3],
+        h2 * inertia[4], h2 * inertia[5],
+    )  # fmt: skip
 
 
 @steady
-def sweep_moment(e, p, n, k, normal_force, elements, points, work, frames, nodes, h2):
+def was_swept(e, elements, frames, solver_frames):
+    """Whether sweeps have solved the free frames of an element in the last substep."""
+    a, b = elements.frames[e]
+    return (solver_frames.swept[a] or not is_free(frames, a)) and (solver_frames.swept[b] or not is_free(frames, b))
+
+
+@kernel(fastmath=STEADY)
+def start_sweep_group(
+    g,
+    groups: ColouredGroups,
+    rows: SweepRows,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    solver_frames: SolverFrames,
+    nodes: Nodes,
+    joints: np.int64,
+    h: float,
+):
+    """Apply the forces of the last substep to the nodes of a group, if it was swept then.
+
+    The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
+    """
+    e, none = elements.order[groups.first[g]], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    warm = was_swept(e, elements, frames, solver_frames)
+    if e < joints:
+        if not warm:
+            elements.accumulated[e] = none
+        f, t = halves(elements.accumulated[e])
+        apply_both(e, f, t, elements, frames, nodes, h * h)
+    elif e < joints + len(jacobian_rows):
+        jacobian_rows.accumulated[e - joints] = 0.0
+    else:
+        r = groups.row[g]
+        a, b = rows.nodes[r]
+        x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
+        for k in range(r, r + groups.count[g]):
+            if not warm:
+                rows.force[k] = none
+            f, _ = halves(rows.force[k])
+            ra, rb = halves(rows.arms[k])
+            x, y = moved(x, own, ra, f, 1.0), moved(y, other, rb, f, -1.0)
+        store(a, b, x, y, nodes)
+
+
+@steady
+def store(a, b, x, y, nodes):
+    """Store the displacements of two nodes; the last row is that of the immovable frames."""
+    last = len(nodes) - 1
+    if a != last:
+        nodes.vector[a] = x
+    if b != last:
+        nodes.vector[b] = y
+
+
+@kernel(fastmath=STEADY)
+def sweep_group(
+    g,
+    groups: ColouredGroups,
+    rows: SweepRows,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    nodes: Nodes,
+    joints: np.int64,
+    h: float,
+):
+    """Solve the elements of a group once."""
+    e, h2 = elements.order[groups.first[g]], h * h
+    if e < joints:
+        sweep_anchor(e, elements, frames, nodes, h2, LEAK)
+        sweep_rotation(e, elements, frames, nodes, h2, LEAK)
+    elif e < joints + len(jacobian_rows):
+        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2, LEAK)
+    else:
+        r = groups.row[g]
+        a, b = rows.nodes[r]
+        x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
+        for k in range(r, r + groups.count[g]):
+            x, y = sweep_point(k, x, y, own, other, rows)
+        store(a, b, x, y, nodes)
+
+
+@steady
+def sweep_point(k, x, y, own, other, rows):
+    """Solve a contact point: along the normal, then across it. Returns the displacements of its nodes."""
+    n, mobility, softness = rows.normal[k], rows.mobility[k], rows.softness[k]
+    ra, rb = halves(rows.arms[k])
+    f, t = halves(rows.force[k])
+    old = dot(n, f)
+    gap = rows.gap[k] + dot(n, displaced(x, y, ra, rb))
+    normal = old + normal_response(-gap, 0.0, old, softness, mobility_along(mobility, n), -old)
+    if normal == 0.0 and old == 0.0 and dot(f, f) == 0.0:
+        # apart, as before: no friction
+        return x, y
+    change = scale(n, normal - old)
+    x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
+    slip = add(rows.slip[k], tangential(displaced(x, y, ra, rb), n))
+    before, grip = sub(f, scale(n, old)), rows.grip[k]
+    trial = sub(sub(rows.hold[k], scale(slip, grip)), before)
+    square = dot(trial, trial)
+    w = mobility_along(mobility, trial) / square if square > 0.0 else 0.0
+    hold = friction(add(before, scale(trial, 1.0 / (1.0 + grip * w))), normal, rows.law[k])
+    change = sub(hold, before)
+    x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
+    f = add(scale(n, normal), hold)
+    moments = rows.moments[k]
+    if moments[0] > 0.0 or moments[1] > 0.0:
+        before, t = t, sweep_moment(n, normal, t, x, y, own, other, grip, moments, rows.rotation[k])
+        x, y = turned(x, own, sub(t, before), 1.0), turned(y, other, sub(t, before), -1.0)
+    rows.force[k] = f[0], f[1], f[2], t[0], t[1], t[2]
+    return x, y
+
+
+@steady
+def sweep_moment(n, normal, old, x, y, own, other, k, moments, rotation):
     """Moment of a point against spinning about the normal and against rolling, both bounded by the normal force.
 
     The stiffnesses are those of `shinari.systems.rigid.points.resist`.
     """
-    a, b = elements.frames[e]
-    rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
-    _, old = halves(elements.accumulated[e])
-    _, phi = halves(relative_displacement(e, elements, nodes.vector))
-    rotation = add(work.rotation[p], phi)
-    inertia = frames.inverse_inertia
+    rolling, torsional = moments
+    rotation = add(rotation, (x[3] - y[3], x[4] - y[4], x[5] - y[5]))
     about, old_normal = dot(n, rotation), dot(n, old)
     stiffness = k * torsional * torsional
-    w = h2 * (dot(n, symmetric_times(inertia, a, n)) + dot(n, symmetric_times(inertia, b, n)))
+    w = dot(n, times(own, n)) + dot(n, times(other, n))
     spin = (stiffness * w * old_normal - stiffness * about) / (1.0 + stiffness * w)
-    spin = min(max(spin, -torsional * normal_force), torsional * normal_force)
+    spin = min(max(spin, -torsional * normal), torsional * normal)
     before = sub(old, scale(n, old_normal))
     stiffness = k * rolling * rolling
     trial = sub(scale(tangential(rotation, n), -stiffness), before)
     size = math.sqrt(dot(trial, trial))
     axis = scale(trial, 1.0 / size) if size > 0.0 else NONE
-    w = h2 * (dot(axis, symmetric_times(inertia, a, axis)) + dot(axis, symmetric_times(inertia, b, axis)))
+    w = dot(axis, times(own, axis)) + dot(axis, times(other, axis))
     roll = add(before, scale(trial, 1.0 / (1.0 + stiffness * w)))
     size = math.sqrt(dot(roll, roll))
-    roll = scale(roll, rolling * normal_force / size) if size > rolling * normal_force else roll
-    t = add(scale(n, spin), roll)
-    apply_both(e, NONE, sub(t, old), elements, frames, nodes, h2)
-    return t
-
-
-@steady
-def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2):
-    """Solve a Jacobian row."""
-    jacobian, w = jacobian_rows.jacobian, 0.0
-    for side in range(2):
-        f, at = elements.frames[e, side], 6 * side
-        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
-        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
-        w += frames.inverse_mass[f] * dot(linear, linear)
-        w += dot(symmetric_times(frames.inverse_inertia, f, angular), angular)
-    goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * jacobian_row_displacement(
-        e, b, elements, jacobian_rows, nodes.vector
-    )
-    change = (goal - jacobian_rows.accumulated[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
-    jacobian_rows.accumulated[b] += change
-    for side in range(2):
-        f, at = elements.frames[e, side], 6 * side
-        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
-        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
-        apply_force(elements.nodes[e, side], f, NONE, linear, angular, change, frames, nodes, h2)
-
-
-@steady
-def start_sweeps(c, components, elements, jacobian_rows, work, frames, solver_frames, nodes, joints, h2):
-    """Start a component from its free motion and the forces of the last substep."""
-    for j in range(components.node[c], components.node[c + 1]):
-        m = solver_frames.displacement[nodes.frame[j]]
-        nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
-    first_point = joints + len(jacobian_rows)
-    for s in range(components.element[c], components.element[c + 1]):
-        e = elements.order[s]
-        if joints <= e < first_point:
-            jacobian_rows.accumulated[e - joints] = 0.0
-        else:
-            if e >= first_point:
-                last = work.last_force[e - first_point]
-                elements.accumulated[e] = last[0], last[1], last[2], 0.0, 0.0, 0.0
-            f, t = halves(elements.accumulated[e])
-            apply_both(e, f, t, elements, frames, nodes, h2)
-
-
-@steady
-def finish_point(e, p, elements, points, work, nodes):
-    """Write force, gap, slip and state of a point after the last sweep."""
-    elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
-    advance_point(p, e, points, work, elements)
-    work.force[p], _ = halves(elements.accumulated[e])
-    n, f = points.normal[p], work.force[p]
-    normal = dot(n, f)
-    hold = tangential(f, n)
-    slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
-    work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
+    roll = scale(roll, rolling * normal / size) if size > rolling * normal else roll
+    return add(scale(n, spin), roll)
 
 
 @kernel(fastmath=STEADY)
-def solve_by_sweeps(
-    c,
-    components: Components,
-    nodes: Nodes,
+def finish_sweep_group(
+    g,
+    groups: ColouredGroups,
+    rows: SweepRows,
     elements: Elements,
     jacobian_rows: JacobianRows,
     points: Points,
     work: PointWork,
-    frames: Frames,
-    solver_frames: SolverFrames,
-    joints: np.int64,
-    h: np.float64,
-):
-    """Solve a component that is not solved directly, and move it."""
-    if components.direct[c] != 0:
-        return
-    h2, first_point = h * h, joints + len(jacobian_rows)
-    start_sweeps(c, components, elements, jacobian_rows, work, frames, solver_frames, nodes, joints, h2)
-    begin, end = components.element[c], components.element[c + 1]
-    for sweep in range(SWEEPS):
-        for s in range(begin, end):
-            # symmetric: the direction alternates
-            e = elements.order[s if sweep % 2 == 0 else begin + end - 1 - s]
-            if e < joints:
-                sweep_anchor(e, elements, frames, nodes, h2)
-                sweep_rotation(e, elements, frames, nodes, h2)
-            elif e >= first_point:
-                sweep_point(e, e - first_point, elements, points, work, frames, nodes, h2)
-            else:
-                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
-    for s in range(begin, end):
-        e = elements.order[s]
-        if e < joints:
-            # by its stiffness a joint would report the remaining error of the sweeps as a force
-            elements.force[e], elements.displacement[e] = elements.accumulated[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        elif e >= first_point:
-            finish_point(e, e - first_point, elements, points, work, nodes)
-        else:
-            jacobian_rows.force[e - joints], jacobian_rows.displacement[e - joints] = (
-                jacobian_rows.accumulated[e - joints],
-                0.0,
-            )
-    for j in range(components.node[c], components.node[c + 1]):
-        move(j, nodes, frames, solver_frames)
-
-
-@kernel(fastmath=STEADY)
-def bounce_by_sweeps(
-    c,
-    components: Components,
     nodes: Nodes,
-    elements: Elements,
-    jacobian_rows: JacobianRows,
-    points: Points,
-    frames: Frames,
-    solver_frames: SolverFrames,
     joints: np.int64,
-    h: np.float64,
 ):
-    """Solve the changes of velocity, times the substep, of a component that bounces and has no factor.
-
-    The elements are those of `shinari.systems.rigid.bounce.write_bounce`.
-    """
-    if components.bounces[c] != BOUNCED or components.ordered[c] != 0:
-        return
-    h2, first_point = h * h, joints + len(jacobian_rows)
-    begin, end = components.element[c], components.element[c + 1]
-    for j in range(components.node[c], components.node[c + 1]):
-        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for s in range(begin, end):
-        e = elements.order[s]
-        elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if joints <= e < first_point:
-            jacobian_rows.accumulated[e - joints] = 0.0
-    for sweep in range(SWEEPS):
-        for s in range(begin, end):
-            e = elements.order[s if sweep % 2 == 0 else begin + end - 1 - s]
-            if e < joints:
-                sweep_anchor(e, elements, frames, nodes, h2)
-                sweep_rotation(e, elements, frames, nodes, h2)
-            elif e >= first_point:
-                sweep_bounce(e, points.normal[e - first_point], elements, frames, nodes, h2)
-            else:
-                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
-    for s in range(begin, end):
-        e = elements.order[s]
-        if e >= first_point:
-            elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
-    for j in range(components.node[c], components.node[c + 1]):
-        solver_frames.bounced[nodes.frame[j]] = nodes.vector[j]
+    """Write forces and displacements of a group after the last sweep."""
+    e = elements.order[groups.first[g]]
+    if e < joints:
+        # by its stiffness a joint would report the remaining error of the sweeps as a force
+        elements.force[e], elements.displacement[e] = elements.accumulated[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    elif e < joints + len(jacobian_rows):
+        jacobian_rows.force[e - joints], jacobian_rows.displacement[e - joints] = (
+            jacobian_rows.accumulated[e - joints],
+            0.0,
+        )
+    else:
+        for k in range(groups.row[g], groups.row[g] + groups.count[g]):
+            finish_point(k, joints + len(jacobian_rows), rows, elements, points, work, nodes)
 
 
 @steady
-def sweep_bounce(e, n, elements, frames, nodes, h2):
-    """Solve the normal velocity of a point; its normal force is not negative."""
-    s = elements.stiffness[e]
-    k = s[0] + s[1] + s[2]
-    if k == 0.0:
-        return
-    a, b = elements.frames[e]
-    ra, rb = halves(elements.arms[e])
-    f, _ = halves(elements.force[e])
-    d, _ = halves(relative_displacement(e, elements, nodes.vector))
-    old_normal = elements.accumulated[e, 0]
-    w = h2 * pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
-    normal_force = max((dot(n, f) - k * dot(n, d) + k * w * old_normal) / (1.0 + k * w), 0.0)
-    apply_both(e, scale(n, normal_force - old_normal), NONE, elements, frames, nodes, h2)
-    elements.accumulated[e, 0] = normal_force
+def finish_point(k, first_point, rows, elements, points, work, nodes):
+    """Write force, gap, slip and state of a point, and the friction that is carried on."""
+    p = rows.point[k]
+    e = first_point + p
+    elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
+    advance_point(p, e, points, work, elements)
+    f, _ = halves(rows.force[k])
+    n = points.normal[p]
+    normal, hold = dot(n, f), tangential(f, n)
+    slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
+    work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
+    work.force[p] = f
+    kept = add(rows.hold[k], scale(sub(hold, rows.hold[k]), LEAVES))
+    work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
+
+
+@kernel(fastmath=STEADY)
+def move_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Move the frame of a node by its displacement."""
+    if components.direct[nodes.component[j]] == 0:
+        move(j, nodes, frames, solver_frames)
+
+
+@kernel
+def mark_swept(i, solver_frames: SolverFrames, nodes: Nodes, components: Components):
+    """Store whether sweeps have solved a frame."""
+    node = solver_frames.node[i]
+    solver_frames.swept[i] = node >= 0 and components.direct[nodes.component[node]] == 0
+
+
+class Sweeps:
+    """Records the sweeps over the components that are not solved directly.
+
+    Args:
+        graph: The graph.
+        elements: The elements.
+        jacobian_rows: The Jacobian rows.
+        points: The contact points.
+        work: Their work values.
+        frames: The frames.
+        solver_frames: Their work values.
+        counts: Numbers of elements, nodes and components.
+        joints: Number of joints.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        elements: Elements,
+        jacobian_rows: JacobianRows,
+        points: Points,
+        work: PointWork,
+        frames: Frames,
+        solver_frames: SolverFrames,
+        counts: Counts,
+        joints: int,
+    ) -> None:
+        self._graph, self._elements, self._jacobian_rows, self._joints = graph, elements, jacobian_rows, joints
+        self._points, self._work, self._frames, self._solver_frames = points, work, frames, solver_frames
+        self._counts, self._order, self._rows = counts, SweepOrder(counts), SweepRows.zeros(0)
+
+    def record(self, p: Program, h: float, escape: float) -> None:
+        """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
+        components, nodes, counts = self._graph.components, self._graph.nodes, self._counts
+        elements, jacobian_rows, groups, rows = self._elements, self._jacobian_rows, self._order.groups, self._rows
+        frames, solver_frames, joints = self._frames, self._solver_frames, self._joints
+        first_point, each, every = joints + len(jacobian_rows), (counts.groups, 0), (counts.nodes, 0)
+        self._order.record_list(p, components, nodes, elements, first_point)
+        p.require(rows, (counts.rows, 0))
+        records = groups, rows, elements, self._points, self._work, frames, nodes
+        p.launch(write_sweep_rows, *records, first_point, h, escape, count=each, grain=GRAIN)
+        p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
+        records = groups, rows, elements, jacobian_rows, frames, solver_frames, nodes, joints, h
+        self._record_colours(p, start_sweep_group, records, backward=False)
+        records = groups, rows, elements, jacobian_rows, frames, nodes, joints, h
+        with p.loop(SWEEPS // 2):
+            self._record_colours(p, sweep_group, records, backward=False)
+            self._record_colours(p, sweep_group, records, backward=True)
+        records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
+        p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
+        p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
+
+    def record_finish(self, p: Program) -> None:
+        """Record which frames were solved by sweeps, at the end of a substep."""
+        records = self._solver_frames, self._graph.nodes, self._graph.components
+        p.launch(mark_swept, *records, count=len(self._solver_frames))
+
+    def _record_colours(self, p: Program, kernel: Any, records: tuple, backward: bool) -> None:
+        for cells, alone in self._order.colours(backward):
+            p.launch(kernel, *records, colours=cells, grain=ALONE if alone else GRAIN)

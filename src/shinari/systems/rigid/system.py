@@ -185,6 +185,7 @@ class RigidBodySystem(System):
             self._update_idle_times()
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.equations.warm_start()
+        parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
         self.equations.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
@@ -218,6 +219,7 @@ class RigidBodySystem(System):
         count = len(self._rigid.bodies)
         frames.x[:count], frames.q[:count] = parts["bodies/x"], parts["bodies/q"]
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]
+        self.equations.solver_frames.swept[:count] = parts["bodies/swept"]
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]

@@ -102,6 +102,7 @@ class BodyContacts:
     Attributes:
         table: The points.
         pairs: The candidate pairs of collision shapes, with their points.
+        margins: Margins and paths of the frames.
         detection: State of contact detection.
     """
 
@@ -117,7 +118,7 @@ class BodyContacts:
         self._collision_shapes, self._frames, self._h, self._weight = collision_shapes, frames, h, weight
         self.poses, self._shape_poses = Poses.zeros(collision_shapes.frame_count), Poses.zeros(len(collision_shapes))
         self._broad = BroadPhase(collision_shapes, frames, self._shape_poses, dt, h, weight)
-        self.pairs, self.detection = self._broad.pairs, self._broad.detection
+        self.pairs, self.margins, self.detection = self._broad.pairs, self._broad.margins, self._broad.detection
         self.detection.each_substep[0] = detection == "substep"
         self.table: Points = Points.zeros(0, np.float64)
         self.table.detection = self.detection
@@ -187,7 +188,7 @@ class BodyContacts:
         """Points of the pairs."""
         arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self.detection, self._old, self.table
         count, fall = (d.pairs, 0), self._weight * self._h
-        p.launch(update_pair, pairs, arrays, self._frames, self.poses, self._broad.margins, fall, self._h, count=count)
+        p.launch(update_pair, pairs, arrays, self._frames, self.poses, self.margins, fall, self._h, count=count)
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.launch(mark_active_points, pairs, self._collision_shapes.shapes, count=count)

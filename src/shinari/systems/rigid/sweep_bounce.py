@@ -1,0 +1,82 @@
+"""Changes of velocity of bouncing components that have no factor, by sweeps over their elements."""
+
+import numpy as np
+
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import dot, scale
+from shinari.systems.rigid.bounce import BOUNCED
+from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.direct import relative_displacement
+from shinari.systems.rigid.elements import Elements, JacobianRows
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.graph import Components, Nodes
+from shinari.systems.rigid.points import halves, pair_inverse_mass
+from shinari.systems.rigid.sweep_joints import NONE, apply_both, sweep_anchor, sweep_jacobian_row, sweep_rotation
+
+SWEEPS = 12
+
+
+@kernel(fastmath=STEADY)
+def bounce_by_sweeps(
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    points: Points,
+    frames: Frames,
+    solver_frames: SolverFrames,
+    joints: np.int64,
+    h: np.float64,
+):
+    """Solve the changes of velocity, times the substep, of a component that bounces and has no factor.
+
+    The elements are those of `shinari.systems.rigid.bounce.write_bounce`.
+    """
+    if components.bounces[c] != BOUNCED or components.ordered[c] != 0:
+        return
+    h2, first_point = h * h, joints + len(jacobian_rows)
+    begin, end = components.element[c], components.element[c + 1]
+    for j in range(components.node[c], components.node[c + 1]):
+        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in range(begin, end):
+        e = elements.order[s]
+        elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if joints <= e < first_point:
+            jacobian_rows.accumulated[e - joints] = 0.0
+    for sweep in range(SWEEPS):
+        for s in range(begin, end):
+            e = elements.order[s if sweep % 2 == 0 else begin + end - 1 - s]
+            if e < joints:
+                sweep_anchor(e, elements, frames, nodes, h2, 0.0)
+                sweep_rotation(e, elements, frames, nodes, h2, 0.0)
+            elif e >= first_point:
+                sweep_bounce(e, points.normal[e - first_point], elements, frames, nodes, h2)
+            else:
+                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2, 0.0)
+    for s in range(begin, end):
+        e = elements.order[s]
+        if e >= first_point:
+            elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
+    for j in range(components.node[c], components.node[c + 1]):
+        solver_frames.bounced[nodes.frame[j]] = nodes.vector[j]
+
+
+@steady
+def sweep_bounce(e, n, elements, frames, nodes, h2):
+    """Solve the normal velocity of a point; its normal force is not negative."""
+    s = elements.stiffness[e]
+    k = s[0] + s[1] + s[2]
+    if k == 0.0:
+        return
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    f, _ = halves(elements.force[e])
+    d, _ = halves(relative_displacement(e, elements, nodes.vector))
+    old_normal = elements.accumulated[e, 0]
+    w = h2 * pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+    normal_force = max((dot(n, f) - k * dot(n, d) + k * w * old_normal) / (1.0 + k * w), 0.0)
+    apply_both(e, scale(n, normal_force - old_normal), NONE, elements, frames, nodes, h2)
+    elements.accumulated[e, 0] = normal_force

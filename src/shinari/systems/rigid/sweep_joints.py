@@ -1,0 +1,135 @@
+"""Sweeps over joints: the solution of one joint, or of one Jacobian row, with all others held.
+
+A force on a node changes its displacement at once, so that the next element finds the changed displacement
+(Gauss-Seidel). Forces are accumulated. A leak softens rows that are stiffer than sweeps can solve; see `sweep_rows`.
+"""
+
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.direct import jacobian_row_displacement, relative_displacement, row_of
+from shinari.systems.rigid.integration import symmetric_times
+from shinari.systems.rigid.points import halves
+
+NONE = (0.0, 0.0, 0.0)
+
+
+@steady
+def apply_force(j, i, r, f, t, sign, frames, nodes, h2):
+    """Apply a force and a moment to node j, frame i, at an arm, for a substep; `h2` is h^2."""
+    if j >= 0:
+        shift = scale(f, sign * h2 * frames.inverse_mass[i])
+        rotation = scale(symmetric_times(frames.inverse_inertia, i, add(cross(r, f), t)), sign * h2)
+        g = nodes.vector[j]
+        nodes.vector[j] = (
+            g[0] + shift[0], g[1] + shift[1], g[2] + shift[2],
+            g[3] + rotation[0], g[4] + rotation[1], g[5] + rotation[2],
+        )  # fmt: skip
+
+
+@steady
+def apply_both(e, f, t, elements, frames, nodes, h2):
+    """Apply a force and a moment to frame a of an element, and their opposite to b."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    apply_force(elements.nodes[e, 0], a, ra, f, t, 1.0, frames, nodes, h2)
+    apply_force(elements.nodes[e, 1], b, rb, f, t, -1.0, frames, nodes, h2)
+
+
+@steady
+def inverse_times(m0, m1, m2, v):
+    """Solution of a 3 x 3 system by Cramer's rule."""
+    c12 = cross(m1, m2)
+    determinant = dot(m0, c12)
+    s = 1.0 / determinant if determinant != 0.0 else 0.0
+    # rows m: M y = v, y = (v0 m1 x m2 + v1 m2 x m0 + v2 m0 x m1) / det
+    c20, c01 = cross(m2, m0), cross(m0, m1)
+    return scale(add(add(scale(c12, v[0]), scale(c20, v[1])), scale(c01, v[2])), s)
+
+
+@steady
+def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
+    """Change of the relative displacement d by a unit force along n."""
+    total = scale(n, inverse_mass[a] + inverse_mass[b])
+    if inverse_mass[a] > 0.0:
+        total = add(total, cross(symmetric_times(inverse_inertia, a, cross(ra, n)), ra))
+    if inverse_mass[b] > 0.0:
+        total = add(total, cross(symmetric_times(inverse_inertia, b, cross(rb, n)), rb))
+    return total
+
+
+@steady
+def sweep_anchor(e, elements, frames, nodes, h2, leak):
+    """Solve the anchor of a joint."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    d, _ = halves(relative_displacement(e, elements, nodes.vector))
+    mass, inertia = frames.inverse_mass, frames.inverse_inertia
+    x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
+    y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
+    z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
+    change = change_of_force(e, 0, d, x, y, z, elements, leak)
+    apply_both(e, change, NONE, elements, frames, nodes, h2)
+
+
+@steady
+def sweep_rotation(e, elements, frames, nodes, h2, leak):
+    """Solve the rotation of a joint."""
+    a, b = elements.frames[e]
+    _, phi = halves(relative_displacement(e, elements, nodes.vector))
+    inertia = frames.inverse_inertia
+    x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
+    y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
+    z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
+    change = change_of_force(e, 3, phi, x, y, z, elements, leak)
+    apply_both(e, NONE, change, elements, frames, nodes, h2)
+
+
+@steady
+def change_of_force(e, at, d, x, y, z, elements, leak):
+    """Change of the force (`at` 0) or moment (3) of a joint at a relative displacement; it is accumulated.
+
+    x, y, z are the changes M of that displacement by unit forces. With a leak the row is softened to the stiffness
+    (1 / K + leak M)^-1, which never exceeds 1 / leak in units of the effective mass over h^2.
+    """
+    k = 2 * at
+    k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
+                  row_of(elements.stiffness, e, 2, k))  # fmt: skip
+    force, accumulated = elements.force, elements.accumulated
+    old = (accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2])
+    goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
+    more = 1.0 + leak
+    m0 = (1.0 + more * dot(k0, x), more * dot(k0, y), more * dot(k0, z))
+    m1 = (more * dot(k1, x), 1.0 + more * dot(k1, y), more * dot(k1, z))
+    m2 = (more * dot(k2, x), more * dot(k2, y), 1.0 + more * dot(k2, z))
+    by_old = scale(add(add(scale(x, old[0]), scale(y, old[1])), scale(z, old[2])), leak)
+    wanted = sub(sub(goal, old), (dot(k0, by_old), dot(k1, by_old), dot(k2, by_old)))
+    change = inverse_times(m0, m1, m2, wanted)
+    accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2] = (
+        old[0] + change[0],
+        old[1] + change[1],
+        old[2] + change[2],
+    )
+    return change
+
+
+@steady
+def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2, leak):
+    """Solve a Jacobian row."""
+    jacobian, w = jacobian_rows.jacobian, 0.0
+    for side in range(2):
+        f, at = elements.frames[e, side], 6 * side
+        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        w += frames.inverse_mass[f] * dot(linear, linear)
+        w += dot(symmetric_times(frames.inverse_inertia, f, angular), angular)
+    goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * jacobian_row_displacement(
+        e, b, elements, jacobian_rows, nodes.vector
+    )
+    gain, old = jacobian_rows.stiffness[b] * h2 * w, jacobian_rows.accumulated[b]
+    change = (goal - (1.0 + leak * gain) * old) / (1.0 + (1.0 + leak) * gain)
+    jacobian_rows.accumulated[b] += change
+    for side in range(2):
+        f, at = elements.frames[e, side], 6 * side
+        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+        apply_force(elements.nodes[e, side], f, NONE, linear, angular, change, frames, nodes, h2)
