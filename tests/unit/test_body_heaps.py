@@ -18,7 +18,7 @@ def pyramid(rows, size=1.0, **settings):
         for k in range(rows - row):
             place = (size * (k - 0.5 * (rows - row - 1)), size * (row + 0.5), 0)
             scene.add_rigid_body(sn.Box((size, size, size)), position=place, friction=0.6)
-    return sn.Simulation(scene, **settings)
+    return sn.Simulation(scene, **{"sleep": False} | settings)
 
 
 def bodies_of(simulation):

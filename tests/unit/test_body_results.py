@@ -254,7 +254,7 @@ def test_bodies_and_joints_go_on_from_a_checkpoint_bit_by_bit(
     joint = {"anchor": (2.0, 1.3, 0.0), "axis": (0.0, 0.0, 1.0), "limits": (-0.3, 0.3), "motor": motor}
     scene.add_joint("hinge", arm, **joint, name="pivot")
     scene.add_cloth(sn.grid(shape=(4, 4), size=(0.5, 0.5)), position=(0.0, 1.6, 0.0), name="sheet")
-    first = sn.Simulation(scene, substeps=5, threads=threads, sleeping=sleeping)
+    first = sn.Simulation(scene, substeps=5, threads=threads, sleep=sleeping)
     first.step(steps)
     first.drive("pivot", -0.2)
     first.save(tmp_path / "state.checkpoint")

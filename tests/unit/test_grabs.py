@@ -215,7 +215,7 @@ def test_a_body_hangs_below_the_place_that_is_held() -> None:
     """The force is m g, the place lies F alpha below the target, the centre of mass below the place."""
     scene = sn.Scene(damping=8.0)
     body = scene.add_rigid_body(sn.Box((0.4, 0.2, 0.1)), density=1000.0, position=(1.0, 2.0, 3.0), name="box")
-    simulation = sn.Simulation(scene, substeps=8, sleeping=True)
+    simulation = sn.Simulation(scene, substeps=8, sleep=True)
     corner = np.array((1.2, 2.1, 3.05))
     grab = simulation.grab(body, point=corner, compliance=1e-4)
     simulation.step(240)
@@ -240,7 +240,7 @@ def test_a_body_that_sleeps_wakes() -> None:
     scene = sn.Scene()
     scene.add_collider(sn.Plane())
     body = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.0, 0.1, 0.0), name="box")
-    simulation = sn.Simulation(scene, substeps=8, sleeping=True)
+    simulation = sn.Simulation(scene, substeps=8, sleep=True)
     simulation.step(60)
     assert simulation.state.system_arrays["bodies/idle"][0] > 0.5
     grab = simulation.grab(body, point=(0.0, 0.2, 0.0))

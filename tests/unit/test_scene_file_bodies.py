@@ -22,7 +22,7 @@ from shinari.shapes.base import shape_mesh
 FULL = """
 [simulation]
 rigid_solver = "direct"
-sleeping = true
+sleep = true
 
 [[collider]]
 name = "rock"

@@ -73,8 +73,9 @@ class Simulation:
         rigid_solver: How joints and contacts of rigid bodies are solved: `"direct"`, by factoring the matrix of all
             connected bodies, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct, but large
             heaps only while they rest, and never those whose factor would cost too much.
-        sleeping: Rigid bodies that have been at rest for half a second stop, with all that they touch, until something
-            comes. Faster, and not exact.
+        sleep: Rigid bodies that have been at rest for half a second are not simulated until something comes: before it
+            touches them they go on from the same poses and forces.
+        sleeping: Old name of `sleep`.
 
     Raises:
         SceneError: A setting or the scene is unusable; the message names the object and the field.
@@ -101,7 +102,8 @@ class Simulation:
         hierarchy: bool = False,
         contact_detection: str = "frame",
         rigid_solver: str = "auto",
-        sleeping: bool = False,
+        sleep: bool = True,
+        sleeping: bool | None = None,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
         self.scene = scene
@@ -120,7 +122,7 @@ class Simulation:
             hierarchy=hierarchy,
             contact_detection=contact_detection,
             rigid_solver=rigid_solver,
-            sleeping=sleeping,
+            sleep=sleep if sleeping is None else sleeping,
         )
         self._run = Run(scene, settings, build_model(scene, settings))
         for system in self.model.systems:

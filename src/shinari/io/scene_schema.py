@@ -78,7 +78,7 @@ class SimulationTable(Table):
         contact_detection: When pairs that may touch are looked for: once a `frame` and again when something leaves the
             way it was to go, or in each `substep`.
         rigid_solver: How joints and contacts of rigid bodies are solved.
-        sleeping: Whether rigid bodies that have come to rest are left alone until something touches them.
+        sleep: Whether rigid bodies that have come to rest are not simulated until something comes.
     """
 
     duration: Positive = 5.0
@@ -97,7 +97,7 @@ class SimulationTable(Table):
     hierarchy: bool = False
     contact_detection: Literal[DETECTIONS] = "frame"  # type: ignore[valid-type]
     rigid_solver: Literal[RIGID_SOLVERS] = "auto"  # type: ignore[valid-type]
-    sleeping: bool = False
+    sleep: bool = True
 
 
 class ConstraintTable(Table):

@@ -35,7 +35,7 @@ class Settings:
     hierarchy: bool = False
     contact_detection: str = "frame"
     rigid_solver: str = "auto"
-    sleeping: bool = False
+    sleep: bool = True
 
     def __post_init__(self) -> None:
         label = "simulation"
@@ -57,7 +57,7 @@ class Settings:
         check.choice(label, "contact_detection", self.contact_detection, DETECTIONS)
         check.choice(label, "hierarchy", self.hierarchy, (True, False))
         check.choice(label, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
-        check.choice(label, "sleeping", self.sleeping, (True, False))
+        check.choice(label, "sleep", self.sleep, (True, False))
         check.number(label, "depenetration_speed", self.depenetration_speed, least=0.0)
 
     @property

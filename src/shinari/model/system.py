@@ -69,6 +69,9 @@ class System:
     def follow_release(self) -> None:
         """Constraint rows were released: leave out what they held together."""
 
+    def wake(self) -> None:
+        """The scene or the settings have changed: what was at rest may not be any more."""
+
     def follow_origins(self) -> None:
         """Origins have moved."""
 

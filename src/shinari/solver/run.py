@@ -149,6 +149,8 @@ class Run:
             self.described, self.model, self.settings = before
             move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
             raise
+        for system in self.bound.systems:
+            system.wake()
         self.state.coloured = settings.sweep == "gauss-seidel"
         scale = (settings.substep / before[2].substep) ** 2
         if scale != 1.0:

@@ -194,7 +194,7 @@ def asleep(_: str) -> Iterator[Measurement]:
     scene.add_rigid_body(Cylinder(0.1, 0.3), position=(2, 0.1, 0), rotation=turn((1, 0, 0), np.pi / 2), friction=0.5)
     # it comes down from the side after 3.5 s, at the height of the box on top
     ball = scene.add_rigid_body(Sphere(0.1), position=(-28.2, 60.75, 0), velocity=(8.0, 0, 0), density=8000.0)
-    sim = single(scene, substeps=10, sleeping=True)
+    sim = single(scene, substeps=10, sleep=True)
     sim.step(120)
     before = _positions(sim)[:5]
     sim.step(60)
@@ -211,7 +211,7 @@ def asleep(_: str) -> Iterator[Measurement]:
         Box((1.0, 0.2, 1.0)), friction=0.0, motion=lambda time: (max(0.0, time - 4.0) * 8.0, 1.0, 0.0)
     )  # fmt: skip
     box = scene.add_rigid_body(Box((0.2, 0.2, 0.2)), position=(0, 1.2, 0), friction=0.0)
-    sim = single(scene, substeps=10, sleeping=True)
+    sim = single(scene, substeps=10, sleep=True)
     sim.step(230)
     yield equal("speed of a box on a plate [m/s]", 0.0, float(np.linalg.norm(velocity(sim, box))), absolute=1e-3,
                 theory="it rests")  # fmt: skip

@@ -29,6 +29,7 @@ from shinari.systems.rigid.newton import (
 )
 from shinari.systems.rigid.points import (
     begin_point,
+    calm_point,
     classify_point,
     count_elements,
     mark_limits,
@@ -44,8 +45,8 @@ from shinari.systems.rigid.sweeps import Sweeps
 
 # Newton steps of a substep. Most take one: bodies at rest keep their contacts.
 MOST_STEPS = 30
-# Part of the speed that gravity gives in a step up to which a body rests.
-RESTING = 0.1
+# Speed at which overlaps leave a resting heap, as a part of that which gravity gives in a step.
+CALM = 0.01
 # Relative tolerance of the limits of friction.
 CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
@@ -69,7 +70,7 @@ class BodyEquations:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
-        self._gravity, self._slow = tuple(model.gravity.tolist()), RESTING * weight * settings.dt
+        self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
         # kernels of bounces are compiled only where a surface has a restitution
         self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
@@ -140,16 +141,18 @@ class BodyEquations:
         high, low = warm_start[:, 0].astype(np.int64), warm_start[:, 1].astype(np.int64)
         self.contacts.set_warm_start(high * HALF_KEY + low, warm_start[:, 2:])
 
-    def active_pairs(self) -> np.ndarray:
-        """Frames that a joint or a contact with a force connects, (P, 2)."""
-        points, codes = self.contacts.table, self._rigid.table.codes
-        on = points.force[: points.count].any(axis=1)
-        return np.concatenate([codes[:, FIRST : SECOND + 1], points.frames[: points.count][on]])
+    def connections(self) -> tuple[np.ndarray, np.ndarray]:
+        """Frames that a joint or a contact point connects, (P, 2), and whether with a force, (P,)."""
+        points, values = self.contacts.table, self.joints.values
+        whole = ~values.broken
+        pairs = [self._rigid.table.codes[whole, FIRST : SECOND + 1], points.frames[: points.count]]
+        forces = [values.loads[whole].any(axis=1), points.force[: points.count].any(axis=1)]
+        return np.concatenate(pairs), np.concatenate(forces)
 
-    def record_detect(self, p: Program, slow: float) -> None:
-        """Find the points of contact at the start of a substep, and start it there."""
+    def record_find(self, p: Program) -> None:
+        """Find the points of contact at the start of a substep."""
         self.contacts.record_find(p)
-        self.record_points(p, slow)
+        p.copy((self.contacts.detection.points, 0), (self.counts.points, 0))
 
     def record_points(self, p: Program, slow: float) -> None:
         """Start the substep at the contact points; `slow` is the speed below which nothing bounces [m/s]."""
@@ -180,18 +183,22 @@ class BodyEquations:
     def _record_positions(self, p: Program) -> None:
         """Newton steps until the states of the contacts do not change."""
         points, work, elements, first = self._points, self._work, self._elements, self._first_point
-        counts, flags, graph = self.counts, self.flags, self._graph
+        counts, flags, graph, components = self.counts, self.flags, self._graph, self._graph.components
         every, each = (counts.points, 0), (counts.components, 0)
         h = self._settings.substep
         p.launch(measure_point, points, work, elements, self._frames, self._curved, first, count=every)
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
-            p.launch(begin_point, points, work, elements, first, count=every)
+            p.launch(begin_point, points, work, elements, self._frames, first, count=every)
             p.copy(0, (flags.sweeping, 0))
-            records = graph.components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
+            p.copy(0, (flags.calm, 0))
+            records = components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
             p.launch(choose_solver, *records, *self._limits[:3], self._slow, count=each)
             if graph.may_sweep:
+                with p.when((flags.calm, 0)):
+                    calm = CALM * self._slow * h
+                    p.launch(calm_point, points, work, elements, components, first, calm, count=every)
                 with p.when((flags.sweeping, 0)):
                     self._sweeps.record(p, h, self._settings.depenetration_speed)
             p.serial(start_solution, counts, flags)
@@ -229,11 +236,11 @@ class BodyEquations:
         """Store the forces at the end of a substep, for the next one."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
         every, h = (self.counts.points, 0), self._settings.substep
-        p.launch(store_force, points, work, elements, components, self._first_point, count=every)
+        p.launch(store_force, points, work, elements, components, self._frames, self._first_point, count=every)
         self.log.record_add(p, self._frames, h)
-        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
         if self._graph.may_sweep:
-            self._sweeps.record_finish(p)
+            self._sweeps.record_finish(p, self.joints.values)
+        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
 
     def record_bounce(self, p: Program) -> None:
         """Apply restitution to the velocities of the substep."""

@@ -35,12 +35,13 @@ class Frames(Record):
         "as those of particles in contact; summed over the step",
     )
     asleep = Field(np.bool_, doc="whether it sleeps")
+    active = Field(np.bool_, doc="whether it can move in this step: a free frame that is awake, or one with a motion")
 
     @classmethod
     def zeros(cls, rows: int, precision: Any = np.float64) -> Any:
         """Frames at rest at the origin, without impulses."""
         frames = super().zeros(rows, precision)
-        frames.q[:, 0], frames.q0[:, 0], frames.moments[...] = 1.0, 1.0, 1.0
+        frames.q[:, 0], frames.q0[:, 0], frames.moments[...], frames.active[...] = 1.0, 1.0, 1.0, True
         return frames
 
 

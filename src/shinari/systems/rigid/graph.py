@@ -66,6 +66,7 @@ class Components(Record):
     word = Field(np.int64, doc="first word of its sets of neighbours")
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
+    calm = Field(np.int64, doc="whether it is solved directly because it rests")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factorings = Field(np.int64, doc="number of factorings in the step")

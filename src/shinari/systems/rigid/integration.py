@@ -235,6 +235,8 @@ def predict_body(
     An immovable body moves with constant velocities.
     """
     if frames.asleep[i]:
+        # if it is woken within the substep
+        solver_frames.free_q[i], solver_frames.momentum[i] = frames.q[i], (0.0, 0.0, 0.0)
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
     if free:

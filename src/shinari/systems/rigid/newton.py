@@ -47,6 +47,8 @@ LIMITS = {
 }
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
 UNEVEN = 100.0
+# Part of the speed that gravity gives in a step below which a component that was swept rests.
+RESTING = 0.1
 # Displacement in a substep, in sizes of a body, from which it is fast.
 FAST = 0.5
 
@@ -72,21 +74,26 @@ def choose_solver(
         simple: See `DirectLimits`.
         small: See `DirectLimits`.
         light: See `DirectLimits`.
-        slow: Speed below which bodies count as resting [m/s].
+        slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    direct = components.ordered[c] != 0
+    direct, calm = components.ordered[c] != 0, False
     if direct and cost > simple * (last - first) and cost > small:
-        resting, fast, least, most = True, False, np.inf, 0.0
+        speed, swept, fast, least, most = 0.0, False, False, np.inf, 0.0
         for j in range(first, last):
             f = nodes.frame[j]
             v, w = solver_frames.start_v[f], frames.inverse_mass[f]
-            resting = resting and v[0] * v[0] + v[1] * v[1] + v[2] * v[2] <= slow * slow
+            speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
             path, size = margins.path[f], margins.size[f]
             fast = fast or dot(path, path) > (FAST * size) * (FAST * size)
             least, most = min(least, w), max(most, w)
-        direct = resting or (cost <= light * (last - first) and (fast or most > UNEVEN * least))
-    components.direct[c] = 1 if direct else 0
+        limit = RESTING * slow if swept else slow
+        calm = direct and speed <= limit * limit
+        light_enough = cost <= light * (last - first)
+        direct = calm or (direct and light_enough and (fast or most > UNEVEN * least))
+    components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
+    if calm:
+        flags.calm[0] = 1
     if not direct:
         flags.sweeping[0] = 1
 

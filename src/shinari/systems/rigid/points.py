@@ -118,7 +118,7 @@ def start_point(
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
-    work.start_gap[p] = gap
+    work.start_gap[p], work.force[p] = gap, last
     work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
         approach,
         bounce_offset,
@@ -161,10 +161,35 @@ def measure_point(
     elements.arms[first_point + p] = arms
 
 
+@steady
+def is_frozen(p, points, frames):
+    """Whether neither frame of a point is active: its force is that with which they fell asleep."""
+    a, b = points.frames[p]
+    return not (frames.active[a] or frames.active[b])
+
+
 @kernel(fastmath=STEADY)
-def begin_point(p, points: Points, work: PointWork, elements: Elements, first_point: np.int64):
+def begin_point(p, points: Points, work: PointWork, elements: Elements, frames: Frames, first_point: np.int64):
     """Classify a point for the first time in a solution, and write its force and stiffness."""
-    classify_point_contact(p, first_point + p, points, work, elements)
+    if is_frozen(p, points, frames):
+        clear_point(first_point + p, elements)
+    else:
+        classify_point_contact(p, first_point + p, points, work, elements)
+
+
+@kernel(fastmath=STEADY)
+def calm_point(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64,
+    most: np.float64
+):  # fmt: skip
+    """Let the overlap of a point in a resting heap leave by at most a small displacement, so that the heap rests on."""
+    component = elements.component[first_point + p]
+    start, leaves = work.start_gap[p], work.target_gap[p] - work.start_gap[p]
+    if component >= 0 and components.calm[component] != 0 and start < 0.0 and work.bounce_offset[p] == 0.0:
+        if leaves > most:
+            work.gap[p] += leaves - most
+            work.target_gap[p] -= leaves - most
+        classify_point_contact(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)
@@ -187,7 +212,8 @@ def classify_point(
     old, direction = work.status[p], work.sliding_direction[p]
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
-    bent = work.status[p] == SLIDING and work.limit[p] > 0.0 and dot(direction, work.sliding_direction[p]) < STRAIGHT
+    rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
+    bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
         components.solution[component] = UNSETTLED
 
@@ -272,8 +298,13 @@ def resist(p, e, n, k, points, work, elements):
 
 
 @kernel
-def store_force(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+def store_force(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    first_point: np.int64
+):  # fmt: skip
     """Store the force of a point for the next substep; 0 where its component is not solved."""
+    if is_frozen(p, points, frames):
+        return
     component = elements.component[first_point + p]
     if component >= 0 and components.direct[component] == 0:
         points.force[p] = work.kept_force[p]

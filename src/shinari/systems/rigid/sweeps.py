@@ -21,6 +21,7 @@ from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Components, Graph, Nodes
 from shinari.systems.rigid.integration import is_free
+from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
@@ -292,6 +293,13 @@ def mark_swept(i, solver_frames: SolverFrames, nodes: Nodes, components: Compone
     solver_frames.swept[i] = node >= 0 and components.direct[nodes.component[node]] == 0
 
 
+@kernel
+def mark_swept_joint(j, values: JointValues, elements: Elements, components: Components):
+    """Store whether sweeps have solved a joint."""
+    component = elements.component[j]
+    values.swept[j] = component >= 0 and components.direct[component] == 0
+
+
 class Sweeps:
     """Records the sweeps over the components that are not solved directly.
 
@@ -344,10 +352,11 @@ class Sweeps:
         p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
-    def record_finish(self, p: Program) -> None:
-        """Record which frames were solved by sweeps, at the end of a substep."""
-        records = self._solver_frames, self._graph.nodes, self._graph.components
-        p.launch(mark_swept, *records, count=len(self._solver_frames))
+    def record_finish(self, p: Program, values: JointValues) -> None:
+        """Record which frames and joints were solved by sweeps, at the end of a substep."""
+        components = self._graph.components
+        p.launch(mark_swept, self._solver_frames, self._graph.nodes, components, count=len(self._solver_frames))
+        p.launch(mark_swept_joint, values, self._elements, components, count=self._joints)
 
     def _record_colours(self, p: Program, kernel: Any, records: tuple, backward: bool) -> None:
         for cells, alone in self._order.colours(backward):

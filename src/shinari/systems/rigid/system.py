@@ -72,6 +72,12 @@ class RigidBodySystem(System):
         self._slow = slow_approach(self._gravity, settings.substep)
         self._non_finite = NonFinite.zeros(1)
         self.equations.set_warm_start(state.system_arrays["bodies/contacts"])
+        self._size = self.equations.contacts.margins.size[: len(rigid.bodies)]
+        self._waking = sleep.Waking(
+            self.equations.contacts.table, self.equations.joints, self.frames, self.equations.counts,
+            self.equations.flags,
+        )  # fmt: skip
+        self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)
         self._set_kinematic_poses(0.0)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
@@ -80,9 +86,12 @@ class RigidBodySystem(System):
         self._set_kinematic_poses(time)
         self._tabulate(time)
         self._put_to_sleep()
+        self._mark_active()
         self.frames.impulses[...] = 0.0
         self._external.total[0] = 0.0
-        self.equations.begin()
+        # what sleeps keeps its contacts and their report
+        if self.equations.flags.awake[0]:
+            self.equations.begin()
 
     def record_begin(self, p: Program) -> None:
         """A step begins."""
@@ -94,9 +103,14 @@ class RigidBodySystem(System):
 
         Contacts are not sought when a pose is not finite: the bodies stop, and the step fails at its end.
         """
-        p.launch(start_substep, self.frames, self.equations.solver_frames, self.equations.flags, count=len(self.frames))
-        with p.when(self._finite):
-            self.equations.record_detect(p, self._slow)
+        flags = self.equations.flags
+        p.launch(start_substep, self.frames, self.equations.solver_frames, flags, count=len(self.frames))
+        p.copy((flags.awake, 0), (flags.solving, 0))
+        with p.when(self._finite), p.when((flags.solving, 0)):
+            self.equations.record_find(p)
+            if self._settings.sleep:
+                self._waking.record_touched(p)
+            self.equations.record_points(p, self._slow)
 
     def record_predict(self, p: Program) -> None:
         """Predict the poses."""
@@ -111,10 +125,12 @@ class RigidBodySystem(System):
         """Solve the joints and contacts of all bodies; a repeated solve needs external impulses since the last one."""
         flags = self.equations.flags
         with p.when(self._finite):
+            if self._settings.sleep:
+                self._waking.record_pushed(p)
             p.serial(compare_impulses, self.frames, self._external, flags)
             if first:
                 p.copy(1, (flags.again, 0))
-            with p.when((flags.again, 0)):
+            with p.when((flags.again, 0)), p.when((flags.solving, 0)):
                 self._record_solve(p)
 
     def _record_solve(self, p: Program) -> None:
@@ -152,8 +168,9 @@ class RigidBodySystem(System):
         with p.when(self._finite):
             records, decay = (self.frames, self.equations.solver_frames), math.exp(-self._damping * h)
             p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
-            self.equations.record_finish(p)
-            self.equations.record_bounce(p)
+            with p.when((self.equations.flags.solving, 0)):
+                self.equations.record_finish(p)
+                self.equations.record_bounce(p)
 
     @property
     def _finite(self) -> tuple[np.ndarray, int]:
@@ -180,9 +197,11 @@ class RigidBodySystem(System):
     def end(self) -> None:
         """Write the poses and velocities to the state."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.system_arrays
-        x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
-        if self._settings.sleeping:
+        if self._settings.sleep:
             self._update_idle_times()
+        if not self.equations.flags.awake[0]:
+            return
+        x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.equations.warm_start()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
@@ -193,30 +212,60 @@ class RigidBodySystem(System):
             shown[...] = parts[name]
         self._state.external_work += self.equations.joints.work
 
+    def wake(self) -> None:
+        """The scene has changed: all bodies are awake."""
+        self._state.system_arrays["bodies/idle"][...] = 0.0
+
     def _put_to_sleep(self) -> None:
         """Put bodies to sleep that have been idle for `WAIT`, unless a user has given them a velocity."""
-        if not self._settings.sleeping:
+        if not self._settings.sleep:
             return
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
         idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
         frames.asleep[:count] = sleep.asleep(idle)
         self.equations.set_free_frames((frames.inverse_mass > 0.0) & ~frames.asleep)
 
+    def _mark_active(self) -> None:
+        """Mark the frames that can move in this step. A step after one without such frames has nothing to do."""
+        frames, flags, kinematic = self.frames, self.equations.flags, self._kinematic_frames.frame
+        active = (frames.inverse_mass > 0.0) & ~frames.asleep
+        active |= frames.v.any(axis=1) | frames.w.any(axis=1)
+        if len(kinematic):
+            moving = np.zeros(len(kinematic), bool)
+            for path, now in ((self._path.x, frames.x), (self._path.q, frames.q)):
+                poses = path.reshape(self._settings.substeps, len(kinematic), -1)
+                moving |= (poses != now[kinematic]).any(axis=(0, 2))
+            # one step more, in which the velocities become zero
+            active[kinematic] = moving | self._was_moving
+            self._was_moving = moving
+        frames.active[...] = active
+        flags.awake[0] = active.any() or self._was_active
+        self._was_active = active.any()
+
     def _update_idle_times(self) -> None:
         """Update the idle times of bodies after a step, and stop those that fall asleep."""
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
-        free = frames.inverse_mass > 0.0
-        disturbed = np.where(free, frames.impulses.any(axis=1), frames.v.any(axis=1) | frames.w.any(axis=1))
-        disturbed[self.equations.motorised_frames] = True
+        idle[sleep.asleep(idle) & ~frames.asleep[:count]] = 0.0
         v, w = frames.v[:count], frames.w[:count]
-        sleep.update_idle_times(idle, v, w, self.equations.active_pairs(), free, disturbed, self._settings.dt)
-        down = sleep.asleep(idle) & free[:count]
-        v[down], w[down] = 0.0, 0.0
+        size = np.where(np.isfinite(self._size), self._size, 1.0)
+        slow = (v * v).sum(axis=1) < (sleep.SLOW * size) ** 2
+        slow &= (w * w).sum(axis=1) < sleep.SLOW_TURN**2
+        if not slow.any():
+            idle[...] = 0.0
+        elif frames.asleep[:count].all():
+            idle += self._settings.dt
+        else:
+            free = frames.inverse_mass > 0.0
+            disturbed = np.where(free, frames.impulses.any(axis=1), frames.active)
+            disturbed[self.equations.motorised_frames] = True
+            pairs, holds = self.equations.connections()
+            sleep.update_idle_times(idle, slow, pairs, holds, free, disturbed, self._settings.dt)
+            down = sleep.asleep(idle) & free[:count]
+            v[down], w[down] = 0.0, 0.0
 
     def _read_user_state(self) -> None:
         """Read poses and velocities that the user has written; unchanged poses keep all of their digits."""
-        parts, frames = self._state.system_arrays, self.frames
-        count = len(self._rigid.bodies)
+        parts, frames, count = self._state.system_arrays, self.frames, len(self._rigid.bodies)
         frames.x[:count], frames.q[:count] = parts["bodies/x"], parts["bodies/q"]
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]
         self.equations.solver_frames.swept[:count] = parts["bodies/swept"]
@@ -224,7 +273,8 @@ class RigidBodySystem(System):
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
             rotation = rotation / np.linalg.norm(rotation)
-            parts["bodies/idle"][i] = 0.0
+            # what it held may fall
+            parts["bodies/idle"][...] = 0.0
             frames.x[i], frames.q[i] = as_frame(parts[names.POSITIONS][i], rotation, body.centre, body.axes)
 
     def _set_kinematic_poses(self, time: float) -> None:

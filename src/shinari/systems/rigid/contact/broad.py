@@ -377,7 +377,7 @@ class BroadPhase:
         """Record the decision whether pairs are found in this substep, `detection.renew`."""
         frames, margins = self._frames, self.margins
         p.launch(check_margin_left, frames, margins, self._weight * self._h, self._h, count=len(margins))
-        p.serial(decide, self.detection, margins)
+        p.serial(decide, self.detection, frames, margins)
 
     def record_find(self, p: Program) -> None:
         """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""
@@ -438,7 +438,8 @@ class BroadPhase:
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))
             p.require(old, (d.pairs, 0))
-            p.launch(store_pair_key, pairs, old, arrays, self.margins, count=(d.pairs, 0))
+            records = pairs, old, arrays, self._frames, self.margins, d
+            p.launch(store_pair_key, *records, count=(d.pairs, 0))
             p.serial(number_kept, d, old)
             p.require(kept, (d.kept, 0), PAIRS)
             p.launch(store_pair, pairs, old, kept, count=(d.pairs, 0))

@@ -10,6 +10,7 @@ from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, kind_of_pair
+from shinari.systems.rigid.frames import Frames
 
 
 class Found(Record):
@@ -26,11 +27,20 @@ class OldPairs(Record):
 
 
 @kernel
-def store_pair_key(p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, margins: FrameMargins):
-    """Store the key of an old pair, and whether its points are kept: not those of swept frames."""
+def store_pair_key(
+    p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins,
+    detection: Detection
+):  # fmt: skip
+    """Store the key of an old pair, and whether its points are kept.
+
+    Those of swept frames are not, and those of the last step only where neither frame can move.
+    """
     a, b = pairs.collision_shapes[p]
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     old.key[p] = a * len(collision_shapes) + b
-    old.row[p] = 0 if margins.swept[collision_shapes.frame[a]] or margins.swept[collision_shapes.frame[b]] else 1
+    frozen = pairs.frozen[p] and not (frames.active[f] or frames.active[e])
+    of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
+    old.row[p] = 1 if frozen or of_this_step else 0
 
 
 @kernel
@@ -51,6 +61,7 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
     if row >= 0:
         kept.valid[row], kept.count[row], kept.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
         kept.margin[row], kept.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
+        kept.frozen[row], kept.reach[row] = pairs.frozen[p], pairs.reach[p]
         for k in range(pairs.count[p]):
             for c in range(SLOT_COLUMNS):
                 kept.slots[row, k, c] = pairs.slots[p, k, c]
@@ -102,6 +113,7 @@ def begin_pair(
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
+    pairs.frozen[p] = False
     if detection.old_pairs[0] > 0:
         key = a * len(collision_shapes) + b
         at = first_from(key, old.key, detection.old_pairs[0])
@@ -109,6 +121,7 @@ def begin_pair(
         if row >= 0:
             pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
             pairs.margin[p], pairs.found_pose[p] = kept.margin[row], kept.found_pose[row]
+            pairs.frozen[p], pairs.reach[p] = kept.frozen[row], kept.reach[row]
             for k in range(kept.count[row]):
                 for c in range(SLOT_COLUMNS):
                     pairs.slots[p, k, c] = kept.slots[row, k, c]

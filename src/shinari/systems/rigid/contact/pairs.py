@@ -89,6 +89,7 @@ class Pairs(Record):
     collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
     valid = Field(np.bool_, doc="whether the points may be updated")
+    frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
     changed = Field(
         np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
@@ -117,9 +118,11 @@ class Kept(Record):
     """Points of the pairs that remain while the list is rebuilt; fields as of `Pairs`."""
 
     valid = Field(np.bool_)
+    frozen = Field(np.bool_)
     count = Field(np.int64)
     mask = Field(np.int64)
     margin = Field(np.float64, unit="m")
+    reach = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
     slots = Field(np.float64, (SLOTS, SLOT_COLUMNS))
 
@@ -289,6 +292,8 @@ def update_pair(
 ):
     """Update the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
 
+    Those of two frames that are not active are found once: they depend on the poses alone.
+
     Args:
         p: The pair.
         pairs: The pairs.
@@ -301,6 +306,11 @@ def update_pair(
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
+    frozen = not (frames.active[f] or frames.active[e])
+    if frozen and pairs.frozen[p]:
+        pairs.renew[p] = False
+        return
+    pairs.frozen[p] = frozen
     reach = reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h)
     now = relative_pose(f, e, poses, frames)
     mesh = pairs.kind[p] == MESHES
@@ -310,7 +320,13 @@ def update_pair(
     )
     travelled, angle = pose_change(now, pairs.found_pose[p])
     travelled += angle * collision_shapes.radius[a]
-    good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
+    good = (
+        not frozen
+        and pairs.valid[p]
+        and angle <= most_turn
+        and travelled <= bound
+        and travelled + reach <= pairs.margin[p]
+    )
     pairs.renew[p], pairs.reach[p], pairs.pose[p] = not good, reach, now
     if good:
         for k in range(pairs.count[p]):

@@ -161,7 +161,7 @@ class BodyContacts:
             table.grow(n)
         self.detection.points[0] = n
         table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
-        self.detection.searched[0] = 0
+        self.detection.searched[0] = self.detection.pairs[0] = 0
 
     def record_find(self, p: Program) -> None:
         """Record the search for the points at the start of a substep."""
