@@ -18,15 +18,14 @@ def ground() -> sn.Scene:
 
 
 def pyramid(scene: sn.Scene, rows: int, edge: float = 0.5) -> list[BodyHandle]:
+    size = (edge, edge, edge)
     places = [((i + r / 2) * edge, (r + 0.5) * edge, 0.0) for r in range(rows) for i in range(rows - r)]
-    return [scene.add_rigid_body(sn.Box((edge,) * 3), position=place, friction=0.6) for place in places]
+    return [scene.add_rigid_body(sn.Box(size), position=place, friction=0.6) for place in places]
 
 
 def column(scene: sn.Scene, levels: int, edge: float = 0.5) -> list[BodyHandle]:
-    return [
-        scene.add_rigid_body(sn.Box((edge,) * 3), position=(0, (k + 0.5) * edge, 0), friction=0.6)
-        for k in range(levels)
-    ]
+    size = (edge, edge, edge)
+    return [scene.add_rigid_body(sn.Box(size), position=(0, (k + 0.5) * edge, 0), friction=0.6) for k in range(levels)]
 
 
 def asleep(simulation: sn.Simulation) -> np.ndarray:
@@ -82,7 +81,7 @@ def test_what_loses_its_support_wakes():
     plate = scene.add_rigid_body(
         sn.Box((1.0, 0.2, 1.0)), motion=lambda time: (max(0.0, time - 1.5) * 8.0, 1.0, 0.0), friction=0.0
     )
-    box = scene.add_rigid_body(sn.Box((0.2,) * 3), position=(0, 1.2, 0), friction=0.0)
+    box = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 1.2, 0), friction=0.0)
     simulation = sn.Simulation(scene, substeps=4)
     simulation.step(80)
     assert asleep(simulation)[box.index]
@@ -141,7 +140,7 @@ def test_a_slow_roller_does_not_sleep():
 
 def test_cloth_that_lands_wakes_a_box():
     scene = ground()
-    box = scene.add_rigid_body(sn.Box((0.2,) * 3), position=(0, 0.1, 0), density=50.0)
+    box = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 0.1, 0), density=50.0)
     scene.add_cloth(sn.grid(shape=(12, 12), size=(0.5, 0.5)), position=(0.12, 1.6, 0))
     simulation = sn.Simulation(scene, substeps=6)
     simulation.step(30)

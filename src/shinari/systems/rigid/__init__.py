@@ -11,12 +11,15 @@
 4. Assign the elements to the graph, with its components and elimination order: `graph.py`.
 5. Solve each component by Newton steps: `newton.py` chooses the solver and decides on further steps, `direct_solver.py`
    records a step, `direct.py` assembles and factors the matrix with the operations of `block.py`, `refine.py` uses an
-   earlier factor, `line_search.py` finds the step length. Components that cost too much are solved by `sweeps.py`.
+   earlier factor, `line_search.py` finds the step length. Heaps in motion, and those that cost too much, are solved by
+   `sweeps.py`: `sweep_groups.py` lists and colours their elements, `sweep_rows.py` writes the rows of the contact
+   points, `sweep_joints.py` solves joints.
 6. Limit the energy of impacts: `impact_energy.py`.
 7. Derive the velocities from the poses: `integration.py`. Store the loads of joints: `joints/results.py`.
-8. Apply restitution to the velocities: `impacts.py` records `bounce.py` and `impact_energy.py`.
+8. Apply restitution to the velocities: `impacts.py` records `bounce.py`, `sweep_bounce.py` and `impact_energy.py`.
 9. Report the contact forces: `report.py`.
 
-After a step, `sleep.py` updates the idle times of the bodies. `model.py` has the constant data of a scene, `frames.py`
-and `progress.py` the records that these files share.
+Before a substep, `sleep.py` wakes what is about to be touched; after a step it updates the idle times of the bodies.
+`model.py` has the constant data of a scene, `frames.py`, `components.py` and `progress.py` the records that these files
+share.
 """

@@ -12,10 +12,10 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.integration import symmetric_times, velocity_at, write_inverse_inertia
 from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, write_point
 from shinari.systems.rigid.progress import Flags

@@ -29,9 +29,9 @@ from shinari.systems.rigid.block import (
     subtract_times,
     subtract_transposed,
 )
+from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import SOLVED, Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.integration import momentum_of, rotated_world_axes, vector
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues

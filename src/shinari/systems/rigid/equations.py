@@ -3,11 +3,12 @@
 import numpy as np
 
 from shinari.collision.law import RESTITUTION
-from shinari.compute import Program
+from shinari.compute import Program, Record
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.shapes.registry import type_of
+from shinari.systems.rigid.components import SOLVED, UNSETTLED
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork
@@ -24,8 +25,11 @@ from shinari.systems.rigid.newton import (
     choose_solver,
     conclude_component,
     conclude_step,
+    restore_trial,
+    set_failed,
     start_component,
     start_solution,
+    store_trial,
 )
 from shinari.systems.rigid.points import (
     begin_point,
@@ -33,6 +37,7 @@ from shinari.systems.rigid.points import (
     classify_point,
     count_elements,
     mark_limits,
+    measure_failed_point,
     measure_point,
     renew_limits,
     renew_point,
@@ -193,18 +198,39 @@ class BodyEquations:
             p.launch(begin_point, points, work, elements, self._frames, first, count=every)
             p.copy(0, (flags.sweeping, 0))
             p.copy(0, (flags.calm, 0))
+            p.copy(0, (flags.trying, 0))
             records = components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
             p.launch(choose_solver, *records, *self._limits[:3], self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.calm, 0)):
                     calm = CALM * self._slow * h
                     p.launch(calm_point, points, work, elements, components, first, calm, count=every)
-                with p.when((flags.sweeping, 0)):
-                    self._sweeps.record(p, h, self._settings.depenetration_speed)
+                with p.when((flags.trying, 0)):
+                    p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)
             p.launch(start_component, graph.components, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
+            if graph.may_sweep:
+                with p.when((flags.failed, 0)):
+                    self._record_failed(p)
+                with p.when((flags.sweeping, 0)):
+                    self._sweeps.record(p, h, self._settings.depenetration_speed)
+
+    @property
+    def _node_records(self) -> tuple[Record, ...]:
+        return self._graph.nodes, self._graph.components, self._frames, self.solver_frames
+
+    def _record_failed(self, p: Program) -> None:
+        """Restore what belongs to components whose trial has failed."""
+        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        each, first, h = (self.counts.components, 0), self._first_point, self._settings.substep
+        p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
+        records = points, work, elements, components, self._frames, self._curved
+        p.launch(measure_failed_point, *records, first, count=(self.counts.points, 0))
+        p.launch(set_failed, components, UNSETTLED, count=each)
+        self.joints.record_evaluate_again(p, elements, self._jacobian_rows, self._frames, components, h)
+        p.launch(set_failed, components, SOLVED, count=each)
 
     def _record_step(self, p: Program) -> None:
         """A Newton step of the components that are not solved, and their states after it."""
@@ -228,7 +254,7 @@ class BodyEquations:
         if joints:
             with p.when((flags.reconsidering, 0)):
                 self.joints.record_evaluate_again(p, elements, jacobian_rows, frames, components, h)
-        p.launch(conclude_component, components, flags, count=each)
+        p.launch(conclude_component, components, self.counts, flags, count=each)
         with p.when((flags.renewed, 0)):
             p.launch(renew_point, points, work, elements, components, first, count=every)
 

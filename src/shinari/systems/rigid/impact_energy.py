@@ -24,10 +24,10 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale, sub
 from shinari.systems.rigid.bounce import CAME
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.integration import is_free, momentum_of, velocities_after
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Flags

@@ -12,10 +12,10 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
+from shinari.systems.rigid.components import SOLVED, Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import SOLVED, Components, Nodes
 from shinari.systems.rigid.integration import momentum_of, vector
 
 ENOUGH = 0.05

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shinari.compute import kernel
+from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
+from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Largest number of updates of the limits of friction in a substep.
@@ -21,7 +22,7 @@ FAR = 0.02**2
 @kernel
 def start_solution(_, counts: Counts, flags: Flags):
     """Clear the counters of the solution."""
-    counts.renewals[0], flags.renewed[0] = 0, 0
+    counts.renewals[0], counts.steps[0], flags.renewed[0], flags.failed[0] = 0, 0, 0, 0
 
 
 class DirectLimits(NamedTuple):
@@ -30,7 +31,7 @@ class DirectLimits(NamedTuple):
     Attributes:
         simple: For each body: a tree or a chain, whatever it does.
         small: In all: a few bodies, whatever they do.
-        light: For each body, if bodies are fast or of very different masses.
+        light: For each body, if bodies are fast or of very different masses; others of this cost are tried directly.
         heavy: For each body, at rest.
     """
 
@@ -49,6 +50,8 @@ LIMITS = {
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
 RESTING = 0.1
+# Newton steps of a substep after which a trial has failed.
+TRIES = 15
 # Displacement in a substep, in sizes of a body, from which it is fast.
 FAST = 0.5
 
@@ -60,7 +63,8 @@ def choose_solver(
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
-    At rest one factor serves for a whole step; in motion every Newton step would need another. Sweeps do not find the
+    At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
+    was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. Sweeps do not find the
     impacts of fast bodies, nor the forces between very different masses.
 
     Args:
@@ -77,7 +81,7 @@ def choose_solver(
         slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    direct, calm = components.ordered[c] != 0, False
+    direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first) and cost > small:
         speed, swept, fast, least, most = 0.0, False, False, np.inf, 0.0
         for j in range(first, last):
@@ -90,10 +94,15 @@ def choose_solver(
         limit = RESTING * slow if swept else slow
         calm = direct and speed <= limit * limit
         light_enough = cost <= light * (last - first)
-        direct = calm or (direct and light_enough and (fast or most > UNEVEN * least))
+        hard = fast or most > UNEVEN * least
+        trial = direct and light_enough and not calm and not hard and not swept
+        direct = calm or trial or (direct and light_enough and hard)
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
+    components.trial[c] = 1 if trial else 0
     if calm:
         flags.calm[0] = 1
+    if trial:
+        flags.trying[0] = 1
     if not direct:
         flags.sweeping[0] = 1
 
@@ -108,6 +117,7 @@ def start_component(c, components: Components):
 def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
     counts.renewals[0] += flags.renewed[0]
+    counts.steps[0] += 1
     flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
     flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
 
@@ -125,15 +135,50 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
 
 
 @kernel
-def conclude_component(c, components: Components, flags: Flags):
+def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     """A pending component is solved. An unsettled one becomes pending for the next Newton step.
 
-    Points are classified again where friction was renewed.
+    Points are classified again where friction was renewed. A trial that has taken `TRIES` steps has failed.
     """
     state = components.solution[c]
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= TRIES:
+        components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
+        flags.failed[0] = flags.sweeping[0] = 1
+        return
     components.renewed[c] = 1 if state == RENEWED else 0
     components.solution[c] = PENDING if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:
         flags.done[0] = 0
     if state == RENEWED:
         flags.renewed[0] = 1
+
+
+@steady
+def has_failed(c, components):
+    """Whether the trial of a component has failed."""
+    return c >= 0 and components.trial[c] != 0 and components.direct[c] == 0
+
+
+@kernel
+def store_trial(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Store the pose from which a trial starts."""
+    if components.trial[nodes.component[j]] != 0:
+        i = nodes.frame[j]
+        solver_frames.trial_x[i], solver_frames.trial_q[i] = frames.x[i], frames.q[i]
+        solver_frames.trial_displacement[i] = solver_frames.displacement[i]
+
+
+@kernel
+def restore_trial(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Restore the pose from which a failed trial started."""
+    if has_failed(nodes.component[j], components):
+        i = nodes.frame[j]
+        frames.x[i], frames.q[i] = solver_frames.trial_x[i], solver_frames.trial_q[i]
+        solver_frames.displacement[i] = solver_frames.trial_displacement[i]
+
+
+@kernel
+def set_failed(c, components: Components, solution: int):
+    """Set the solution of components whose trial has failed."""
+    if has_failed(c, components):
+        components.solution[c] = solution

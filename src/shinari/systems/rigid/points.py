@@ -41,11 +41,12 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import PENDING, RENEWED, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
+from shinari.systems.rigid.newton import has_failed
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
@@ -132,6 +133,22 @@ def measure_point(
     p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
 ):
     """Measure gap and slip at the predicted pose, and write frames and arms of the element."""
+    measure(p, points, work, elements, frames, curved, first_point)
+
+
+@kernel(fastmath=STEADY)
+def measure_failed_point(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames, curved: Curved,
+    first_point: np.int64
+):  # fmt: skip
+    """Measure a point of a component whose trial has failed."""
+    if has_failed(elements.component[first_point + p], components):
+        measure(p, points, work, elements, frames, curved, first_point)
+
+
+@steady
+def measure(p, points, work, elements, frames, curved, first_point):
+    """Measure gap and slip of a point."""
     a, b = points.frames[p]
     n, radius, law = points.normal[p], points.radius[p], points.law[p]
     qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]

@@ -16,6 +16,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
 from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper, subtract_times, subtract_transposed
+from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.direct import (
     add_force_to,
     is_inactive,
@@ -25,7 +26,6 @@ from shinari.systems.rigid.direct import (
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.integration import momentum_of
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues

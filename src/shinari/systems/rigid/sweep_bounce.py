@@ -7,11 +7,11 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale
 from shinari.systems.rigid.bounce import BOUNCED
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.points import halves, pair_inverse_mass
 from shinari.systems.rigid.sweep_joints import NONE, apply_both, sweep_anchor, sweep_jacobian_row, sweep_rotation
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.scan import Offsets
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.elements import Elements
-from shinari.systems.rigid.graph import Components, Nodes
 from shinari.systems.rigid.progress import Counts
 
 # Colours that share no body; the next one is solved by one thread.

@@ -23,10 +23,10 @@ from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
+from shinari.systems.rigid.components import Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import Nodes
 from shinari.systems.rigid.points import halves
 from shinari.systems.rigid.sweep_groups import ColouredGroups
 from shinari.systems.rigid.sweep_joints import compliance_column

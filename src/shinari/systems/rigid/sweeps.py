@@ -1,8 +1,8 @@
 """Solution of a component by sweeps: for heaps whose factor would cost too much.
 
-Projected Gauss-Seidel over the groups of elements, colour by colour, forward and backward in turn, warm-started with the
-forces of the last substep. A few sweeps are made; what they leave is corrected in later substeps. Normal forces are not
-negative, and friction is projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
+Projected Gauss-Seidel over the groups of elements, colour by colour, forward and backward in turn, warm-started with
+the forces of the last substep. A few sweeps are made; what they leave is corrected in later substeps. Normal forces are
+not negative, and friction is projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
 """
 
 import math
@@ -15,11 +15,12 @@ from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import move, relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Components, Graph, Nodes
+from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.points import advance_point, halves

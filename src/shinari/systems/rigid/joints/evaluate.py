@@ -4,9 +4,9 @@ import numpy as np
 
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
+from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import PENDING, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
 from shinari.systems.rigid.joints.rows import hold_joint
 from shinari.systems.rigid.joints.table import DISTANCE, FIRST, FLAGS, GEAR, HAS_LIMITS, HAS_PAST, KIND, SECOND

@@ -11,9 +11,9 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
+from shinari.systems.rigid.components import PENDING, SOLVED, Components
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import PENDING, SOLVED, Components
 from shinari.systems.rigid.integration import rotation_vector_between
 from shinari.systems.rigid.joints.measures import axes_of, joint_frame
 from shinari.systems.rigid.joints.row_forces import held

@@ -8,9 +8,9 @@ import numpy as np
 from shinari.compute import Program
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.scene.body import Joint
+from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import Components
 from shinari.systems.rigid.joints.energy import bind_values, joint_data
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_gear, settle_gear

@@ -1,0 +1,95 @@
+"""Records of the graph: its nodes and components, and the blocks of the factor.
+
+`shinari.systems.rigid.graph` builds them.
+"""
+
+import numpy as np
+
+from shinari.compute import Field, Record
+
+# Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
+# needed; 3 another step is needed because limits of friction were renewed.
+SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
+
+
+class Nodes(Record):
+    """Nodes in order of elimination, component after component, N rows and one."""
+
+    frame = Field(np.int64)
+    component = Field(np.int64)
+    column = Field(np.int64, doc="where its blocks below the diagonal start")
+    target = Field(np.int64, doc="where the targets of the products of its blocks start")
+    matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
+    vector = Field(np.float64, 6, doc="right hand side, then displacement")
+    residual = Field(np.float64, 6, doc="of the conjugate gradients, as the following")
+    correction = Field(np.float64, 6, doc="residual divided by the factor")
+    direction = Field(np.float64, 6, doc="direction of the iteration")
+    image = Field(np.float64, 6, doc="the matrix times the direction")
+    # work arrays of the ordering, by local index in each component
+    member = Field(np.int64, doc="frame")
+    order = Field(np.int64, doc="local index of the node with this elimination rank")
+    rank = Field(np.int64, doc="elimination rank of the node")
+    size = Field(np.int64, doc="blocks in the column with this elimination rank")
+    next = Field(np.int64, doc="next node of the component, by its least frame, while nodes are numbered")
+    number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
+    degree = Field(np.int64, doc="neighbours that are not eliminated; -1 once it is eliminated")
+    # of the sweeps
+    colours = Field(np.int64, doc="bits of the colours of its groups")
+    mobility = Field(
+        np.float64, 7, doc="h^2 times inverse mass and inverse inertia; 0 in the last row, for immovable frames"
+    )
+
+
+class Components(Record):
+    """Components, C rows and one."""
+
+    node = Field(np.int64, doc="its first node")
+    element = Field(np.int64, doc="its first element in their order")
+    word = Field(np.int64, doc="first word of its sets of neighbours")
+    ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
+    direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
+    trial = Field(np.int64, doc="whether it is solved directly as a trial")
+    calm = Field(np.int64, doc="whether it is solved directly because it rests")
+    cost = Field(np.float64, doc="products of blocks of its factor")
+    factored = Field(np.int64, doc="whether its factor can be used again in this step")
+    factorings = Field(np.int64, doc="number of factorings in the step")
+    failures = Field(np.int64, doc="number of conjugate gradient solutions that did not converge")
+    iterations = Field(np.int64, doc="iterations with an earlier factor in the step")
+    solution = Field(np.int64, doc="SOLVED, PENDING, UNSETTLED or RENEWED")
+    crossing = Field(np.int64, doc="whether a point changes its state on the full step")
+    part = Field(np.float64, doc="part of the step that is taken, and of impulses")
+    slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
+    largest_rotation_squared = Field(
+        np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
+    )
+    renewed = Field(np.int64, doc="whether limits of friction were renewed")
+    bounces = Field(np.int64, doc="1: points approach fast enough to bounce, 2: and have bounced")
+    state = Field(np.int64, doc="FREE, HELD or UNLIMITED")
+    reference = Field(np.float64, 3, unit="m/s", doc="velocity of the immovable frames in contact")
+    limit = Field(np.float64, unit="J", doc="largest kinetic energy after impacts")
+    wrong = Field(np.int64, doc="whether the bounce offsets are inconsistent")
+
+
+class Blocks(Record):
+    """Blocks of the factor beside the diagonal, B rows."""
+
+    row = Field(np.int64, doc="the node that is eliminated later; ascending for each node")
+    value = Field(np.float64, (6, 6), doc="rows of the node of the column, columns of the other")
+
+
+class Targets(Record):
+    """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
+
+    block = Field(np.int64, doc="the block that their product is subtracted from")
+
+
+class Neighbours(Record):
+    """Sets of neighbours as bits: for each node of a component as many words as it takes."""
+
+    word = Field(np.int64)
+
+
+class Edges(Record):
+    """The elements that the graph was built from."""
+
+    frames = Field(np.int64, 2)
