@@ -45,7 +45,7 @@ SPARE = 1.2
 LEAST = 0.2
 MOST = 0.8
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
-AHEAD = 1.0
+AHEAD = 0.5
 # A ball is fast when its margin would be this many mean radii; less where most balls move by more than a radius in a
 # substep: their memory would grow with the cube of the speed.
 LONE, CROWD = 16.0, 4.0

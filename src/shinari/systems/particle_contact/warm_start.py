@@ -44,7 +44,7 @@ def recall(a, b, balls, warm_start, ranges):
         if warm_start.particles[k, 1] == q:
             found = k
     j = balls.member[b]
-    for k in range(ranges.first[j], ranges.last[j]):
+    for k in range(ranges.first[j], ranges.last[j] if found < 0 else 0):
         if warm_start.particles[k, 1] == p:
             found, sign = k, -ONE
     return found, sign
