@@ -175,7 +175,9 @@ class Pairs(System):
         self._idle = (
             None
             if candidate_objects is None
-            else IdleObjects(table, candidate_objects, self._members, particles, origins, self.control, self._chunks)
+            else IdleObjects(
+                table.owners, candidate_objects, self._members, particles, origins, self.control, self._chunks
+            )
         )
 
     @property

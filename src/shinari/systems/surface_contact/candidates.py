@@ -59,6 +59,7 @@ def objects_of(model: Model, who: Participants) -> Objects:
         ignored=np.sort(first * KEY + second),
         takes_part=np.array([each is not None for each in who.members], bool),
         alone=who.alone,
+        loose=who.loose,
         reach_along=who.reach_along,
         surface=model.surfaces,
         box=np.zeros((count, 6), model.real),
@@ -98,6 +99,26 @@ class ElementPairs:
             self.some.append((first.tree.overlaps(second.tree.boxes, second.chosen), SECOND, second))
 
 
+class Searches:
+    """Searches for pairs of elements.
+
+    Attributes:
+        pairs: Tables that may meet.
+        elements: The tables, each once.
+        trees: Those whose trees are searched for all pairs.
+    """
+
+    def __init__(self, pairs: list[ElementPairs]) -> None:
+        self.pairs = pairs
+        self.elements = list(dict.fromkeys(each for both in pairs for each in (both.first, both.second)))
+        self.trees = list(dict.fromkeys(both.second for both in pairs))
+
+    def leave_out(self, others: "Searches") -> None:
+        """Forget tables that others have: their boxes and trees are made anew there."""
+        self.elements = [each for each in self.elements if each not in others.elements]
+        self.trees = [each for each in self.trees if each not in others.trees]
+
+
 class Finder:
     """Finds the candidates.
 
@@ -114,32 +135,30 @@ class Finder:
         offsets = who.neighbour_offsets.astype(np.int64)
         self._joints = Joints(start=offsets, neighbour=who.neighbours)
         self._count, self._table = len(who.members), table
-        tables = who.points[:, None], who.triangles, who.edges, who.beads, who.segments
-        points, triangles, edges, beads, segments = (
+        tables = who.points[:, None], who.triangles, who.edges, who.beads[:, :1], who.beads, who.segments
+        points, triangles, edges, loose, beads, segments = (
             Elements(each, model, who) if len(each) else None for each in tables
         )
-        both = (points, triangles), (edges, edges), (beads, segments)
-        self._meetings = [ElementPairs(a, b) for a, b in both if a is not None and b is not None]
-        found = [each for element_pairs in self._meetings for each in (element_pairs.first, element_pairs.second)]
-        self._elements = list(dict.fromkeys(found))
+        # between surfaces, and with loose particles
+        self._own, self._loose = (
+            Searches([ElementPairs(a, b) for a, b in both if a is not None and b is not None])
+            for both in (((points, triangles), (edges, edges)), ((loose, triangles), (beads, segments)))
+        )
+        self._loose.leave_out(self._own)
         self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
         self._scan = Scan(self._flags)
 
-    def record_find(self, p: Program, detection: DetectionState) -> None:
+    def record_find(self, p: Program, detection: DetectionState, members: Members) -> None:
         """Find all pairs that can touch while every particle stays near its way."""
-        count, records = len(self.contact_particles), (self.paths, self.contact_particles, self.objects)
-        p.launch(set_box, self.paths, detection, count=count, grain=1024)
-        p.launch(set_object_box, *records, count=self._count, grain=1)
+        count, records = (detection.members, 0), (self.paths, self.contact_particles, self.objects)
+        p.launch(set_box, members, self.paths, detection, count=count, grain=1024)
+        p.launch(set_object_box, *records, detection, count=self._count, grain=1)
         p.launch(find_region, self.objects, self._count, count=self._count, grain=16)
-        p.launch(mark_inside, *records, count=count, grain=2048)
-        self._record_boxes(p)
+        p.launch(mark_inside, members, *records, count=count, grain=2048)
         p.serial(start_candidates, self._table.table)
-        for element_pairs in self._meetings:
-            element_pairs.second.tree.record_refit(p)
-        for element_pairs in self._meetings:
-            overlaps, mode = element_pairs.every
-            overlaps.record(p, len(element_pairs.first))
-            self._record_filter(p, element_pairs, overlaps, mode)
+        self._record_every(p, self._own)
+        with p.when((detection.loose, 0)):
+            self._record_every(p, self._loose)
 
     def record_boxes_of(
         self, p: Program, detection: DetectionState, who: Members, count: tuple[np.ndarray, int]
@@ -147,22 +166,38 @@ class Finder:
         """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
         p.launch(renew_box, who, self.paths, self.contact_particles, self.objects, detection, count=count, grain=256)
 
-    def record_renew(self, p: Program) -> None:
+    def record_renew(self, p: Program, detection: DetectionState) -> None:
         """Find the pairs in which particles that are astray take part."""
-        self._record_boxes(p)
         p.serial(start_candidates, self._table.table)
-        for each in self._elements:
+        self._record_some(p, self._own)
+        with p.when((detection.loose, 0)):
+            self._record_some(p, self._loose)
+
+    def _record_every(self, p: Program, searches: Searches) -> None:
+        """Find all pairs."""
+        self._record_boxes(p, searches)
+        for each in searches.trees:
+            each.tree.record_refit(p)
+        for element_pairs in searches.pairs:
+            overlaps, mode = element_pairs.every
+            overlaps.record(p, len(element_pairs.first))
+            self._record_filter(p, element_pairs, overlaps, mode)
+
+    def _record_some(self, p: Program, searches: Searches) -> None:
+        """Find the pairs of elements with a particle that is astray."""
+        self._record_boxes(p, searches)
+        for each in searches.elements:
             each.tree.record_refit(p)
             p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
             each.scan.record(p, len(each))
             p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
-        for element_pairs in self._meetings:
+        for element_pairs in searches.pairs:
             for overlaps, mode, queries in element_pairs.some:
                 overlaps.record(p, queries.scan.total)
                 self._record_filter(p, element_pairs, overlaps, mode)
 
-    def _record_boxes(self, p: Program) -> None:
-        for each in self._elements:
+    def _record_boxes(self, p: Program, searches: Searches) -> None:
+        for each in searches.elements:
             records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
             p.launch(set_row_box, *records, count=len(each), grain=1024)
 
@@ -201,8 +236,9 @@ def box_of(i, paths, detection):
 
 
 @kernel(fastmath=STEADY)
-def set_box(i, paths: Paths, detection: DetectionState):
+def set_box(m, members: Members, paths: Paths, detection: DetectionState):
     """Set the box of a particle."""
+    i = members.particle[m]
     paths.low[i], paths.high[i] = box_of(i, paths, detection)
 
 
@@ -223,10 +259,11 @@ def renew_box(
 
 
 @kernel(fastmath=STEADY)
-def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects):
-    """Box around the particles of an object and their radii."""
+def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects, detection: DetectionState):
+    """Box around the particles of an object and their radii; empty where it does not take part now."""
     x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO
-    for m in range(objects.first_member[t], objects.first_member[t + 1]):
+    last = objects.first_member[t] if objects.loose[t] and detection.loose[0] == 0 else objects.first_member[t + 1]
+    for m in range(objects.first_member[t], last):
         i = objects.member[m]
         low, high = paths.low[i], paths.high[i]
         x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
@@ -250,8 +287,9 @@ def find_region(a, objects: Objects, object_count: int):
 
 
 @kernel(fastmath=STEADY)
-def mark_inside(i, paths: Paths, contact_particles: ContactParticles, objects: Objects):
+def mark_inside(m, members: Members, paths: Paths, contact_particles: ContactParticles, objects: Objects):
     """Mark a particle that is where its object can meet another."""
+    i = np.int64(members.particle[m])
     region, r, low, high = (
         objects.region[contact_particles.object_index[i]],
         contact_particles.radius[i],

@@ -16,7 +16,8 @@ class SurfaceContactModel(SystemModel):
     def bind(self, bound: BoundSystems) -> "list[SurfaceContacts]":
         """The contacts of a simulation."""
         who = participants(bound.scene, bound.model, bound.state)
-        return [] if who is None else [SurfaceContacts(bound.model, bound.state, bound.settings, bound.particles, who)]
+        records = bound.model, bound.state, bound.settings, bound.particles, bound.origins
+        return [] if who is None else [SurfaceContacts(*records, who)]
 
     def warn(self, scene: Contents, model: Model) -> None:
         """Warn of surfaces that overlap or intersect where they were put."""
