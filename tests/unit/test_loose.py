@@ -1,4 +1,4 @@
-"""Loose particles far from all surfaces: contacts leave them out, and take them in before they can touch."""
+"""Loose particles and surfaces: those that are far are left out of contacts; loads that a sheet cannot carry."""
 
 import numpy as np
 import pytest
@@ -72,3 +72,29 @@ def test_a_checkpoint_resumes_bit_by_bit(tmp_path):
     for simulation in (one, again):
         simulation.step(15)
     assert one.state == again.state
+
+
+def loaded(substeps: int, cells: int = 30) -> sn.Simulation:
+    """A sheet that is held at its edges, under 128 grains of 15 mm."""
+    scene = sn.Scene()
+    vertices, faces = sn.grid(size=(0.6, 0.6), shape=(cells + 1, cells + 1))
+    sheet = scene.add_cloth((vertices, faces), material=sn.ClothMaterial(density=0.3), name="sheet")
+    sheet.pin(np.flatnonzero(np.abs(vertices[:, [0, 2]]).max(axis=1) > 0.2999))
+    side = 0.033 * (np.arange(8) - 3.5)
+    layers = np.meshgrid(side, [0.025, 0.058], side, indexing="ij")
+    scene.add_grains(np.stack(layers, axis=-1).reshape(-1, 3), radius=0.015, name="load")
+    return sn.Simulation(scene, substeps=substeps, threads=1)
+
+
+def test_a_load_that_a_sheet_cannot_carry_is_told():
+    with pytest.warns(sn.ContactWarning, match="a grain of 'load' is 312 times .* 'sheet': .* take 16 substeps"):
+        loaded(10)
+
+
+@pytest.mark.parametrize(("substeps", "cells"), [(20, 30), (10, 15)])
+def test_a_load_without_a_warning_rests(substeps, cells):
+    simulation = loaded(substeps, cells)
+    simulation.step(120)
+    y = simulation.positions("load")[:, 1]
+    assert y.min() > simulation.positions("sheet")[:, 1].min()
+    assert simulation.energy().kinetic < 0.01 * 4.8 * 9.81 * 0.2
