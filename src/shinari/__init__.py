@@ -28,7 +28,7 @@ from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
-from shinari.scene.motors import Servo, VelocityMotor
+from shinari.scene.motors import ForceMotor, Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from shinari.geometry.tetrahedra.fill import tetrahedralize
     from shinari.geometry.tetrahedra.lattice import lattice
     from shinari.geometry.topology import grid
-    from shinari.io.robots.load import Robot, load_robot
+    from shinari.io.robots.load import load_robot
+    from shinari.io.robots.robot import Robot
     from shinari.io.run_reader import open_cache
     from shinari.io.scene_file import load_scene
     from shinari.maths.function import function
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
-    "Robot": "shinari.io.robots.load",
+    "Robot": "shinari.io.robots.robot",
     "Simulation": "shinari.api.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.geometry.topology",
@@ -89,6 +90,7 @@ __all__ = [
     "FileError",
     "FluidMaterial",
     "FluidWarning",
+    "ForceMotor",
     "FrameError",
     "FrameRateWarning",
     "GrainMaterial",
