@@ -38,6 +38,7 @@ from shinari.shapes.capsule import Capsule
 from shinari.shapes.compound import Compound
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.ellipsoid import Ellipsoid
 from shinari.shapes.heightfield import Heightfield
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.mesh import Mesh
@@ -86,6 +87,7 @@ __all__ = [
     "ConvexHull",
     "Cylinder",
     "DivergenceError",
+    "Ellipsoid",
     "EmbeddingWarning",
     "FileError",
     "FluidMaterial",

@@ -67,6 +67,9 @@ def checked_body(value: Any) -> Body:
     check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
     check.number(name, "torsional_friction", body.torsional_friction, least=0.0)
     check.function_or_none(name, "motion", body.motion)
+    if body.color is not None:
+        for channel in check.array(name, "color", body.color, (3,)).tolist():
+            check.number(name, "color", channel, least=0.0, most=1.0)
     if body.visual is not None:
         vertices, faces = body.visual
         vertices = check.array(name, "visual", vertices, (None, 3), most=check.FINITE)

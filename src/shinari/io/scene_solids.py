@@ -55,6 +55,7 @@ def add_rigid_body(scene: Scene, table: bodies.RigidBodyTable, folder: Path) -> 
         kinematic=table.kinematic,
         motion=None if table.motion is None else motion_of(table.motion),
         visual=None if table.visual is None else inside(folder, table.visual),
+        color=table.color,
         name=table.name,
     )
 

@@ -67,6 +67,7 @@ class RigidBodyTable(Table):
         kinematic: True: it pushes and is not pushed.
         motion: How it moves; the body is kinematic, and it replaces `position` and `rotation`.
         visual: Mesh file that is shown in place of the shape, relative to the folder of the scene file and inside it.
+        color: Red, green and blue of 0 to 1.
     """
 
     shape: PartShapeTable | CompoundTable | None = None
@@ -88,6 +89,7 @@ class RigidBodyTable(Table):
     kinematic: bool = False
     motion: MotionTable | None = None
     visual: Name | None = None
+    color: tuple[Ratio, Ratio, Ratio] | None = None
 
 
 class VelocityMotorTable(Table, tag_field="type", tag="velocity"):

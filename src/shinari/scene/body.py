@@ -33,6 +33,7 @@ class Body:
         kinematic: Pushes and is not pushed.
         motion: Pose of a kinematic body as a function of time; None: it moves evenly with its velocities.
         visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
+        color: Red, green and blue, 0 to 1; None: by its place among the bodies.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Body:
     kinematic: bool = False
     motion: Motion | None = None
     visual: tuple[np.ndarray, np.ndarray] | None = None
+    color: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,8 @@ def _give_masses(spec: Any, source: Source, mujoco: Any) -> None:
 def _carries_mass(body: Any) -> bool:
     """Whether something with a mass is fixed to a body."""
     fixed = [child for child in body.bodies if not child.joints]
-    return any(child.mass > 0.0 or child.geoms or _carries_mass(child) for child in fixed)
+    solid = [any(geom.contype or geom.conaffinity for geom in child.geoms) for child in fixed]
+    return any(child.mass > 0.0 or heavy or _carries_mass(child) for child, heavy in zip(fixed, solid, strict=True))
 
 
 def _told(error: Exception) -> str:

@@ -11,6 +11,7 @@ from shinari.shapes.base import Shape, shape_mesh
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.ellipsoid import Ellipsoid
 from shinari.shapes.heightfield import Heightfield
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.plane import Plane
@@ -26,7 +27,9 @@ HFIELD_TURN = Y_TO_Z
 """Turns the height of a height field from y to z, and its rows from z to -y."""
 NO_CONTACT = 1 << 4
 """Bit of the flags of a model by which nothing touches anything."""
-FLAT = 1e-9
+GREY = (0.5, 0.5, 0.5, 1.0)
+"""Colour of geoms for which a file gives none."""
+FLAT = 1e-5
 """Thickness of a mesh, as part of its length, below which it is flat."""
 NOT_SEEN = 3
 """Geoms of this group on are not shown: by custom they are what touches, where something else is to be seen."""
@@ -46,6 +49,7 @@ class Geom:
         touches: Whether it touches anything; else it is only to be seen.
         seen: Whether it is to be seen where its body has geoms that only are.
         masks: What it is, and what it touches: a bit for each kind.
+        color: Red, green and blue, 0 to 1; None where the file tells none.
     """
 
     index: int
@@ -57,6 +61,7 @@ class Geom:
     touches: bool
     seen: bool
     masks: tuple[int, int]
+    color: tuple[float, float, float] | None = None
 
 
 def geoms_of(model: Any, data: Any, body: int, skipped: list[str]) -> list[Geom]:
@@ -87,6 +92,7 @@ def geoms_of(model: Any, data: Any, body: int, skipped: list[str]) -> list[Geom]
                 touches=any(masks),
                 seen=int(model.geom_group[index]) < NOT_SEEN,
                 masks=masks,
+                color=_color(model, index),
             )
         )
     return result
@@ -103,6 +109,21 @@ def surface_of(geoms: list[Geom], pose: tuple[np.ndarray, np.ndarray]) -> tuple[
         position, rotation = relative(pose, geom.position, geom.rotation)
         meshes.append((vertices @ rotation_matrix(rotation).T + position, faces))
     return join_meshes(meshes)
+
+
+def color_of(geoms: list[Geom]) -> tuple[float, float, float] | None:
+    """The colour of a body: that of the first of its geoms that is to be seen and has one."""
+    shown = [geom for geom in geoms if geom.seen] or geoms
+    return next((geom.color for geom in shown if geom.color is not None), None)
+
+
+def _color(model: Any, index: int) -> tuple[float, float, float] | None:
+    material = int(model.geom_matid[index])
+    rgba = np.array(model.mat_rgba[material] if material >= 0 else model.geom_rgba[index], np.float64)
+    if material < 0 and np.allclose(rgba, GREY):
+        return None
+    red, green, blue = np.clip(rgba[:3], 0.0, 1.0).tolist()
+    return red, green, blue
 
 
 def may_touch(first: list[Geom], second: list[Geom]) -> bool:
@@ -122,7 +143,7 @@ def _shape(model: Any, index: int, kind: int) -> tuple[Shape | None, np.ndarray 
     if kind in (CAPSULE, CYLINDER):
         return (Capsule if kind == CAPSULE else Cylinder)(float(size[0]), float(2.0 * size[1])), Y_TO_Z
     if kind == ELLIPSOID:
-        return ConvexHull(size * shape_mesh(Sphere(1.0))[0]), None
+        return Ellipsoid(tuple(size.tolist())), None
     if kind == HFIELD:
         return _ground(model, int(model.geom_dataid[index])), HFIELD_TURN
     if not (model.geom_contype[index] or model.geom_conaffinity[index]):

@@ -13,7 +13,7 @@ from shinari.errors import RobotWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.io.robots.closures import closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
-from shinari.io.robots.geometry import Geom, may_touch, relative, surface_of
+from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surface_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
@@ -185,6 +185,7 @@ class _Adder:
         position, rotation = self._put(*pose)
         visual = surface_of(m.geoms[body], pose)
         options: dict[str, Any] = {"position": position, "rotation": rotation, "visual": visual}
+        options["color"] = self._color(body)
         options |= self._friction(body, solid)
         if m.static[body]:
             self._handles[body] = self._scene.add_rigid_body(shape, kinematic=True, name=label, **options)
@@ -208,6 +209,13 @@ class _Adder:
             label = f"{self._name}/{m.joint_name(joint)}_carrier"
             handle = self._scene.add_rigid_body(None, position=position, rotation=rotation, name=label, **small)
             self._between[body].append(handle)
+
+    def _color(self, body: int) -> tuple[float, float, float] | None:
+        """Colour of a body in the file."""
+        m = self._mechanism
+        found = m.source.colours.get(m.body_name(body), [])
+        told = next((color for color in found if color is not None), None)
+        return color_of(m.geoms[body]) if told is None else (told[0], told[1], told[2])
 
     def _add_joints(self, body: int) -> None:
         """The joints between a body and its parent."""

@@ -9,8 +9,6 @@ from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.compile import compiled
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
-from shinari.shapes.heightfield import Heightfield
-from shinari.shapes.plane import Plane
 
 FREE, BALL, SLIDE, HINGE = range(4)
 UNNAMED = "MuJoCo Model"
@@ -81,7 +79,8 @@ class Mechanism:
         for body, geoms in enumerate(found):
             carrier = self.carrier(body)
             for geom in geoms:
-                self.geoms[0 if isinstance(geom.shape, (Plane, Heightfield)) else carrier].append(geom)
+                endless = geom.shape is not None and geom.shape.endless
+                self.geoms[0 if endless else carrier].append(geom)
             if body and carrier != body:
                 to_local = self.body_name(carrier) if carrier else "the world"
                 self.skipped.append(f"body {self.body_name(body)!r}: it has no mass; merged into {to_local!r}")

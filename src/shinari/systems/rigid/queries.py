@@ -1,7 +1,7 @@
 """Queries about rigid bodies and joints."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,20 +19,39 @@ if TYPE_CHECKING:
     from shinari.systems.rigid.system import RigidBodySystem
 
 
+class Pose(NamedTuple):
+    """Where a rigid body is.
+
+    Attributes:
+        position: Position of its origin [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The rotation as a matrix, (3, 3): its columns are the axes of the body in the world."""
+        return rotation_matrix(self.rotation)
+
+
 class BodyQueries:
     """Poses of bodies, and states, loads and motors of joints."""
 
     def __init__(self, run: "Running") -> None:
         self._run = run
 
-    def pose(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, body: BodyHandle | str) -> "Pose":
         """Where a rigid body is: the position of its origin [m], (3,), and its rotation w x y z, (4,). Copies.
+
+        They are fields, `pose.position` and `pose.rotation`, and can be unpacked: `place, turn = sim.pose(body)`.
 
         Raises:
             SceneError: It is no rigid body of this scene.
         """
         index = self._body(body).index
-        return self._run.state.body_positions[index].copy(), self._run.state.body_rotations[index].copy()
+        return Pose(self._run.state.body_positions[index].copy(), self._run.state.body_rotations[index].copy())
 
     def joint(self, joint: JointHandle | str) -> "JointState":
         """Angle and travel of a joint, and how fast they change.
