@@ -24,6 +24,7 @@ from shinari.errors import (
     TetrahedraWarning,
 )
 from shinari.geometry.motion import Keyframes, Oscillation
+from shinari.geometry.rotations import rotation
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
@@ -129,6 +130,7 @@ __all__ = [
     "open_cache",
     "register",
     "register_shape",
+    "rotation",
     "show",
     "tetrahedralize",
 ]
