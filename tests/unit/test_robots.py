@@ -235,7 +235,7 @@ def test_actuators_become_motors(tmp_path: Path) -> None:
 
 def test_what_is_skipped_is_listed_and_warned_of(tmp_path: Path) -> None:
     equality = '<equality><weld name="glue" body1="foot" body2="table" active="false"/></equality>'
-    rest = '<option density="1.2" viscosity="1e-5"/><sensor><jointpos name="reads" joint="swing"/></sensor></mujoco>'
+    rest = '<option density="1.2" viscosity="1e-5"/><sensor><clock name="reads"/></sensor></mujoco>'
     text = MIXED.replace("</mujoco>", equality + rest)
     told = r"robot\.xml: skipped: THE MEDIUM \(density 1.2 kg/m\^3.*glue.*reads"
     with pytest.warns(sn.RobotWarning, match=told) as caught:
@@ -341,6 +341,35 @@ def test_named_targets_arrays_and_commands(tmp_path: Path) -> None:
             robot.drive(bad)
     with pytest.raises(sn.SceneError, match="commands: there is no 'ja'; known are pa, mb"):
         robot.command({"ja": 1.0})
+
+
+def test_sensors_read_what_mujoco_reads(tmp_path: Path) -> None:
+    """After a tenth of a second, turned upright; velocities to the first order of the step."""
+    text = """<mujoco><option timestep="1e-4"/><worldbody><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+      <geom type="box" size="0.2 0.05 0.02" pos="0.2 0 0"/><body name="b" pos="0.4 0 0"><joint name="k" axis="1 0 0"/>
+      <geom type="box" size="0.05 0.1 0.02" pos="0 0.1 0"/><site name="s" pos="0.1 0.2 0" euler="0 30 40"/></body>
+      </body></worldbody><sensor><jointpos name="q" joint="j"/><jointvel name="v" joint="k"/>
+      <framepos name="p" objtype="site" objname="s"/><framequat name="r" objtype="site" objname="s"/><gyro name="g" site="s"/>
+      <velocimeter name="w" site="s"/><framelinvel name="l" objtype="body" objname="b"/>
+      <frameangvel name="o" objtype="xbody" objname="a"/></sensor>
+      </mujoco>"""
+    scene, robot = load(write(tmp_path, text))
+    assert robot.skipped == []
+    sim = sn.Simulation(scene, dt=1 / 1000, substeps=10, threads=1)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    sim.step(100)
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+    mujoco.mj_forward(model, data)
+    for name, sensor in robot.sensors.items():
+        found, expected = sensor.read(), np.array(data.sensor(name).data)
+        if sensor.kind == "framequat":
+            found = UPRIGHT.T @ rotation_matrix(found)
+            expected = rotation_matrix(expected)
+        elif sensor.kind.startswith("frame"):
+            expected = UPRIGHT @ expected
+        assert np.allclose(found, expected, rtol=0, atol=2e-3), sensor.kind
 
 
 def test_a_joint_that_follows_gets_its_target(tmp_path: Path) -> None:

@@ -189,8 +189,9 @@ def _mass_properties(
         mass = check.number(label, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
     if centre is not None and inertia is None:
         raise SceneError(f"{label}: centre: needs the mass and the inertia that belong to it")
+    needed = inertia is None or centre is None
     with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
-        of_shape = compound_properties(pieces, densities.tolist()) if pieces else None
+        of_shape = compound_properties(pieces, densities.tolist()) if pieces and needed else None
     if inertia is not None:
         if mass is None:
             raise SceneError(f"{label}: inertia: needs the mass that belongs to it")

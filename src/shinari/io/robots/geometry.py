@@ -64,8 +64,8 @@ class Geom:
     color: tuple[float, float, float] | None = None
 
 
-def geoms_of(model: Any, data: Any, body: int, skipped: list[str]) -> list[Geom]:
-    """Geoms of a body; those of unknown kinds are added to what is skipped."""
+def geoms_of(model: Any, data: Any, body: int, hulls: dict[int, ConvexHull], skipped: list[str]) -> list[Geom]:
+    """Geoms of a body; those of unknown kinds are added to what is skipped, hulls of meshes are made once."""
     result = []
     first = int(model.body_geomadr[body])
     for index in range(first, first + int(model.body_geomnum[body])):
@@ -77,7 +77,7 @@ def geoms_of(model: Any, data: Any, body: int, skipped: list[str]) -> list[Geom]
             )
             continue
         rotation = quaternion_product(np.array(data.xquat[body]), np.array(model.geom_quat[index]))
-        shape, turn = _shape(model, index, kind)
+        shape, turn = _shape(model, index, kind, hulls)
         masks = (0, 0)
         if not int(model.opt.disableflags) & NO_CONTACT:
             masks = int(model.geom_contype[index]), int(model.geom_conaffinity[index])
@@ -131,7 +131,7 @@ def may_touch(first: list[Geom], second: list[Geom]) -> bool:
     return any(a.masks[0] & b.masks[1] or b.masks[0] & a.masks[1] for a in first for b in second)
 
 
-def _shape(model: Any, index: int, kind: int) -> tuple[Shape | None, np.ndarray | None]:
+def _shape(model: Any, index: int, kind: int, hulls: dict[int, ConvexHull]) -> tuple[Shape | None, np.ndarray | None]:
     """The shape, and how its axes are turned in those of the geom."""
     size = np.array(model.geom_size[index], np.float64)
     if kind == PLANE:
@@ -148,7 +148,10 @@ def _shape(model: Any, index: int, kind: int) -> tuple[Shape | None, np.ndarray 
         return _ground(model, int(model.geom_dataid[index])), HFIELD_TURN
     if not (model.geom_contype[index] or model.geom_conaffinity[index]):
         return None, None
-    return _hull(_hull_points(model, int(model.geom_dataid[index]))), None
+    mesh = int(model.geom_dataid[index])
+    if mesh not in hulls:
+        hulls[mesh] = _hull(_hull_points(model, mesh))
+    return hulls[mesh], None
 
 
 def _ground(model: Any, field: int) -> Heightfield:

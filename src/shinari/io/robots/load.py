@@ -17,6 +17,7 @@ from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surf
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
+from shinari.io.robots.sensors import sensors_of
 from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.shapes.compound import Compound
@@ -137,10 +138,11 @@ class _Adder:
         self._filter(colliders)
         followers = self._followers()
         self._list_others()
+        sensors = sensors_of(m, self._handles, self._joints)
         bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
         actuators = {actuator.name: actuator for actuator in self._actuators}
         told = self._skipped, m.source.repaired
-        return Robot(self._name, bodies, self._joints, colliders, *told, actuators, self._poses(), followers)
+        return Robot(self._name, bodies, self._joints, colliders, *told, actuators, self._poses(), followers, sensors)
 
     def _poses(self) -> dict[str, dict[str, float]]:
         """Keyframes as named targets."""
@@ -354,10 +356,9 @@ class _Adder:
         if density > 0.0 or viscosity > 0.0:
             medium = f"density {density:g} kg/m^3, viscosity {viscosity:g} Pa s"
             self._skipped.insert(0, f"THE MEDIUM ({medium}): bodies move as in a vacuum, unless scene.damping is given")
-        for what, count in (("sensor", model.nsensor), ("pair", model.npair)):
-            for index in range(int(count)):
-                name = getattr(model, what)(index).name
-                self._skipped.append(f"{what} {name!r}" if name else f"{what} {index}")
+        for index in range(int(model.npair)):
+            name = model.pair(index).name
+            self._skipped.append(f"pair {name!r}" if name else f"pair {index}")
         gravity = np.array(model.opt.gravity)
         if gravity[0] or gravity[1] or not gravity[2] < 0.0:
             self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")

@@ -9,6 +9,7 @@ from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.compile import compiled
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
+from shinari.shapes.hull import ConvexHull
 
 FREE, BALL, SLIDE, HINGE = range(4)
 UNNAMED = "MuJoCo Model"
@@ -67,7 +68,8 @@ class Mechanism:
             self.static[body] = not self.joints[body] and self._stands(body, parent, fixed_base)
             carried = not self.joints[body] and (parent != 0 or self.static[body])
             self.groups[body] = self.groups[parent] if carried else body
-        found = [geoms_of(model, self.data, b, self.skipped) for b in range(count)]
+        hulls: dict[int, ConvexHull] = {}
+        found = [geoms_of(model, self.data, b, hulls, self.skipped) for b in range(count)]
         self.bodies = [
             b
             for b in range(1, count)

@@ -9,6 +9,7 @@ import numpy as np
 from shinari import check
 from shinari.errors import SceneError
 from shinari.io.robots.drives import Actuator, motor_of
+from shinari.io.robots.sensors import Sensor
 from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import MOTORS, ForceMotor, Motor, Servo, VelocityMotor
@@ -35,6 +36,7 @@ class Robot:
         actuators: Its actuators by name, for `command`.
         poses: Named targets: angles of some joints by name. Of an MJCF its keyframes.
         followers: Joints that take the target of another times a ratio plus an offset, by name.
+        sensors: Its sensors by name; `robot.sensors["gyro"].read()`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Robot:
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     poses: dict[str, dict[str, float]] = field(default_factory=dict)
     followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    sensors: Mapping[str, Sensor] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
