@@ -349,7 +349,8 @@ def test_sensors_read_what_mujoco_reads(tmp_path: Path) -> None:
       <geom type="box" size="0.2 0.05 0.02" pos="0.2 0 0"/><body name="b" pos="0.4 0 0"><joint name="k" axis="1 0 0"/>
       <geom type="box" size="0.05 0.1 0.02" pos="0 0.1 0"/><site name="s" pos="0.1 0.2 0" euler="0 30 40"/></body>
       </body></worldbody><sensor><jointpos name="q" joint="j"/><jointvel name="v" joint="k"/>
-      <framepos name="p" objtype="site" objname="s"/><framequat name="r" objtype="site" objname="s"/><gyro name="g" site="s"/>
+      <framepos name="p" objtype="site" objname="s"/><framequat name="r" objtype="site" objname="s"/>
+      <gyro name="g" site="s"/>
       <velocimeter name="w" site="s"/><framelinvel name="l" objtype="body" objname="b"/>
       <frameangvel name="o" objtype="xbody" objname="a"/></sensor>
       </mujoco>"""
