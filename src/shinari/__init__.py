@@ -24,11 +24,12 @@ from shinari.errors import (
     TetrahedraWarning,
 )
 from shinari.geometry.motion import Keyframes, Oscillation
+from shinari.geometry.rotations import rotation
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
-from shinari.scene.motors import Servo, VelocityMotor
+from shinari.scene.motors import ForceMotor, Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
@@ -38,6 +39,7 @@ from shinari.shapes.capsule import Capsule
 from shinari.shapes.compound import Compound
 from shinari.shapes.cone import Cone
 from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.ellipsoid import Ellipsoid
 from shinari.shapes.heightfield import Heightfield
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.mesh import Mesh
@@ -52,7 +54,8 @@ if TYPE_CHECKING:
     from shinari.geometry.tetrahedra.fill import tetrahedralize
     from shinari.geometry.tetrahedra.lattice import lattice
     from shinari.geometry.topology import grid
-    from shinari.io.robots.load import Robot, load_robot
+    from shinari.io.robots.load import load_robot
+    from shinari.io.robots.robot import Robot
     from shinari.io.run_reader import open_cache
     from shinari.io.scene_file import load_scene
     from shinari.maths.function import function
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
-    "Robot": "shinari.io.robots.load",
+    "Robot": "shinari.io.robots.robot",
     "Simulation": "shinari.api.simulation",
     "function": "shinari.maths.function",
     "grid": "shinari.geometry.topology",
@@ -85,10 +88,12 @@ __all__ = [
     "ConvexHull",
     "Cylinder",
     "DivergenceError",
+    "Ellipsoid",
     "EmbeddingWarning",
     "FileError",
     "FluidMaterial",
     "FluidWarning",
+    "ForceMotor",
     "FrameError",
     "FrameRateWarning",
     "GrainMaterial",
@@ -125,6 +130,7 @@ __all__ = [
     "open_cache",
     "register",
     "register_shape",
+    "rotation",
     "show",
     "tetrahedralize",
 ]

@@ -292,6 +292,31 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["info", "c.vtkhdf"]) == cli.BAD_INPUT
 
 
+def test_info_and_view_of_a_robot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
+    inertial = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = f"""<robot name="arm"><link name="base"><wheel/></link><link name="upper">{inertial}<visual><geometry>
+      <box size="0.1 0.1 0.4"/></geometry></visual></link><joint name="elbow" type="revolute"><parent link="base"/>
+      <child link="upper"/><axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="50" velocity="3"/></joint></robot>"""
+    (folder / "arm.urdf").write_text(text)
+    assert cli.main(["info", "arm.urdf", "--json"]) == cli.OK
+    said = report(capsys)
+    assert (said["kind"], said["name"], said["mass"]) == ("robot", "arm", 2.0)
+    assert said["joints"] == {"elbow": "hinge from -1 to 2, force up to 50, speed up to 3"}
+    assert "<wheel> of link 'base'" in said["skipped"]
+    (folder / "broken.urdf").write_text("<robot")
+    assert cli.main(["info", "broken.urdf"]) == cli.BAD_INPUT
+    from shinari.io.robots.show import robot_scene
+
+    with pytest.warns(sn.RobotWarning, match="wheel"):
+        scene, robot = robot_scene(folder / "arm.urdf")
+    ground = scene.colliders[0]
+    assert ground.position[1] == pytest.approx(-0.2, abs=1e-9)
+    sim = sn.Simulation(scene)
+    sim.run(0.5, progress=False)
+    assert abs(robot.angles[0]) < 1e-3
+
+
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["schema"]) == cli.OK
     assert report(capsys)["$defs"]["SceneFile"]["properties"]["cloth"]

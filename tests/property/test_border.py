@@ -28,7 +28,8 @@ from shinari import check
 from shinari.io.run_reader import Cache
 from shinari.model.state import State
 from shinari.output.recorder import Recorder
-from shinari.scene.handle import BodyHandle, Handle, JointHandle
+from shinari.scene.handle import BodyHandle, Handle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.rod import RodHandle
 from shinari.systems.grabs.queries import Grab
 

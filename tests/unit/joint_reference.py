@@ -57,7 +57,7 @@ class World:
         records = self.elements, self.jacobian_rows, self.frames
         self.evaluate_all, self.settle_all = Program(), Program()
         self.joints.record_evaluate(self.evaluate_all, *records, h)
-        self.joints.record_settle(self.settle_all, *records)
+        self.joints.record_settle(self.settle_all, *records, h)
         self.torques = np.zeros((count + 1, 3))
 
     def evaluate(self):

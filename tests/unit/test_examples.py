@@ -93,6 +93,8 @@ RUNS = {
     "36_sand_column/sand_column": ([], ["sand_column.html", "sand_column.npz", "sand_column.png"]),
     "37_hourglass/hourglass": ([], ["hourglass.html", "hourglass.npz", "hourglass.png"]),
     "38_custom_shape/custom_shape": ([], ["custom_shape.html", "custom_shape.npz", "custom_shape.png"]),
+    "39_robot_arm/robot_arm": ([], ["robot_arm.html", "robot_arm.npz", "robot_arm.png"]),
+    "40_cup_under_tap/cup_under_tap": ([], ["cup_under_tap.html", "cup_under_tap.npz", "cup_under_tap.png"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold

@@ -18,8 +18,8 @@ from shinari.shapes.registry import type_of
 
 
 @dataclass(frozen=True)
-class Ellipsoid(sn.Shape):
-    """Ellipsoid with the given half axes [m]."""
+class Egg(sn.Shape):
+    """Egg with the given half axes [m]."""
 
     radii: tuple[float, float, float]
 
@@ -62,10 +62,10 @@ def torus_distance(q, s):
     return length - s[1], (n[0] * across[0], n[1], n[0] * across[2])
 
 
-sn.register_shape(Ellipsoid, support=ellipsoid_support)
+sn.register_shape(Egg, support=ellipsoid_support)
 sn.register_shape(Torus, distance=torus_distance)
 RADII = (0.3, 0.2, 0.5)
-ELLIPSOID, TORUS = Ellipsoid(RADII), Torus(0.5, 0.12)
+ELLIPSOID, TORUS = Egg(RADII), Torus(0.5, 0.12)
 
 
 def on_ellipsoid(count: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def on_ellipsoid(count: int) -> np.ndarray:
 
 
 def test_distance_by_support_is_that_to_the_nearest_point():
-    """Points along the normals of an ellipsoid: outside exactly as far, inside too while above its focal surface."""
+    """Points along the normals of an egg: outside exactly as far, inside too while above its focal surface."""
     foot = on_ellipsoid(300)
     n = foot / np.square(RADII)
     n /= np.linalg.norm(n, axis=1)[:, None]
@@ -206,8 +206,8 @@ def test_it_holds_and_swallows_fluid(tmp_path: Path):
     scene = sn.Scene()
     scene.add_collider(sn.Box((1.4, 1.0, 0.8), inside=True), position=(0, 0.5, 0))
     scene.add_collider(ELLIPSOID, position=(-0.3, 0.2, 0.0))
-    scene.add_sink(Ellipsoid((0.05, 0.05, 0.05)), position=(0.6, 0.05, 0.3))
-    fluid = scene.add_fluid(Ellipsoid((0.2, 0.15, 0.2)), spacing=0.04, position=(0.3, 0.3, 0.0))
+    scene.add_sink(Egg((0.05, 0.05, 0.05)), position=(0.6, 0.05, 0.3))
+    fluid = scene.add_fluid(Egg((0.2, 0.15, 0.2)), spacing=0.04, position=(0.3, 0.3, 0.0))
     count = len(fluid.particles)
     assert count * 0.04**3 == pytest.approx(4 / 3 * np.pi * 0.2 * 0.15 * 0.2, rel=0.03)
     simulation = sn.Simulation(scene, substeps=2)

@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import shinari as sn
-from shinari.io.robots.source import read_source
+from shinari.io.robots.read import read_source
 
 pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
 
@@ -77,11 +77,13 @@ def test_of_a_mesh_the_hull_touches_and_the_mesh_is_seen(tmp_path: Path, suffix:
 
 
 def test_visual_meshes_of_another_format_are_listed_and_solid_ones_refused(tmp_path: Path) -> None:
-    write(tmp_path, "<COLLADA/>", "part.dae")
-    _, robot = load(write(tmp_path, urdf('<mesh filename="part.dae"/>', "visual")))
-    assert robot.skipped == ["visual mesh 'part.dae' of link 'a': not .stl, .obj, .msh"]
-    with pytest.raises(sn.FileError, match=r"robot\.urdf: cannot be read as a robot"):
-        load(write(tmp_path, urdf('<mesh filename="part.dae"/>')))
+    write(tmp_path, "what is this", "part.step")
+    _, robot = load(write(tmp_path, urdf('<mesh filename="part.step"/>', "visual")))
+    (told,) = robot.skipped
+    assert "visual of link 'a'" in told
+    assert "its format is not read; expected one of .obj" in told
+    with pytest.raises(sn.FileError, match=r"robot\.urdf: <mesh>: .*part\.step: its format is not read"):
+        load(write(tmp_path, urdf('<mesh filename="part.step"/>')))
 
 
 NAMES = ["nothing.stl", "../secret.stl", "/etc/passwd.stl", "sub/../../secret.stl", "link.stl", "a\\..\\..\\secret.stl"]
@@ -108,17 +110,36 @@ def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str, kind: str
         text = mjcf(f'<hfield name="m" size="1 1 1 1" file="{name}"/>')
     else:
         text = mjcf(head=f'<include file="{name}"/>')
+    if kind == "visual":
+        # what is only to be seen is left out, and so not read either
+        assert read_source(write(folder, text), None).assets == {}
+        (told,) = load(write(folder, text))[1].skipped
+        assert "outside" in told or "cannot" in told
+        return
     with pytest.raises(sn.FileError, match=r"robot\.(urdf|xml): <(mesh|hfield|include)>: .*(outside|cannot)"):
         load(write(folder, text))
 
 
-def test_a_package_is_a_folder_that_is_given(tmp_path: Path) -> None:
+def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name above the file, beside a folder above it, by its package.xml, or in ROS_PACKAGE_PATH."""
     write(tmp_path, trimesh.creation.box().export(file_type="stl"), "meshes/part.stl")
     path = write(tmp_path, urdf('<mesh filename="package://r/meshes/part.stl"/>'), "urdf/robot.urdf")
     with pytest.raises(sn.FileError, match=r"package://r/meshes/part\.stl.*No such file"):
         load(path)
     scene, _ = load(path, package=tmp_path)
     assert len(scene.bodies[0].pieces) == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "other"))
+    write(tmp_path, trimesh.creation.box().export(file_type="stl"), "other/r/meshes/part.stl")
+    assert len(load(path)[0].bodies) == 1
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    write(tmp_path, "<package><name> r </name></package>", "package.xml")
+    assert len(load(path)[0].bodies) == 1
+    for place in ("ws/r/urdf/robot.urdf", "ws/bot/robot.urdf"):
+        write(tmp_path, trimesh.creation.box().export(file_type="stl"), "ws/r/meshes/part.stl")
+        text = urdf('<mesh filename="package://r/meshes/part.stl"/>')
+        assert len(load(write(tmp_path, text, place))[0].bodies) == 1
+    with pytest.raises(sn.FileError, match="outside"):
+        load(write(tmp_path, urdf('<mesh filename="package://r/../../secret.stl"/>'), "ws/r/urdf/robot.urdf"))
     relative = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), "urdf/robot.urdf")
     assert len(load(relative, package=tmp_path)[0].bodies) == 1
 
@@ -141,12 +162,23 @@ BAD = {
     "document type": BOMB,
     "document  type": '<!DOCTYPE x SYSTEM "file:///etc/passwd"><robot name="r"/>',
     "nested more than": "<mujoco><worldbody>" + "<body>" * 300 + "</body>" * 300 + "</worldbody></mujoco>",
-    "<wheel>: unknown tag": '<robot name="r"><link name="a"><wheel/></link></robot>',
-    "unrecognized element; Element 'wheel'": "<mujoco><worldbody><wheel/></worldbody></mujoco>",
     "bad format in attribute": '<mujoco><worldbody><body pos="a b c"/></worldbody></mujoco>',
-    "<model>: is not supported": mjcf('<model file="a.xml"/>'),
-    "<extension>: is not supported": mjcf(head='<extension><plugin plugin="x"/></extension>'),
-    "<composite>: file: is not supported": mjcf(geom='<geom size="1"/><composite file="x"/>'),
+    "<model>: the file 'a.xml' cannot be read": mjcf('<model file="a.xml"/>'),
+    "<model>: 'robot.xml' is part of itself": mjcf('<model name="m" file="robot.xml"/>'),
+    "<composite>: file: is not read": mjcf(geom='<geom size="1"/><composite file="x"/>'),
+    "<mass> of link 'a': is -1 kg; expected a number above 0": urdf().replace('mass value="1"', 'mass value="-1"'),
+    "<mass> of link 'a': value: expected a number, got 'x'": urdf().replace('mass value="1"', 'mass value="x"'),
+    "xacro macros; expand": '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="a"/></robot>',
+    "<parent> of joint 'j': there is no link 'b'; known are a": urdf().replace(
+        "</robot>", '<joint name="j" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'
+    ),
+    "<joint> 'j': type: expected one of .* got 'bent'": urdf().replace(
+        "</robot>", '<joint name="j" type="bent"><parent link="a"/><child link="a"/></joint></robot>'
+    ),
+    "<joint> 'j': its links carry each other in a ring": urdf().replace(
+        "</robot>", '<joint name="j" type="fixed"><parent link="a"/><child link="a"/></joint></robot>'
+    ),
+    "<link> 'a': is there twice": urdf().replace("</robot>", '<link name="a"/></robot>'),
     "mass and inertia of moving bodies": "<mujoco><worldbody><body name='k'><joint/></body></worldbody></mujoco>",
 }
 
@@ -170,7 +202,7 @@ def test_what_belongs_to_other_programs_is_listed(tmp_path: Path) -> None:
         '<gazebo reference="a"><anything/></gazebo><transmission name="t"/><mujoco><compiler/></mujoco></robot>',
     )
     _, robot = load(write(tmp_path, text))
-    assert robot.skipped == ["<gazebo>", "<transmission>", "<mujoco>, options for another engine"]
+    assert robot.skipped == ["<gazebo>", "<transmission> 't'", "<mujoco>"]
 
 
 def test_the_text_for_the_parser_names_no_file(tmp_path: Path) -> None:
@@ -180,6 +212,136 @@ def test_the_text_for_the_parser_names_no_file(tmp_path: Path) -> None:
     path = write(tmp_path, mjcf(asset, geom, '<compiler meshdir="meshes" texturedir="y"/>'))
     source = read_source(path, None)
     assert list(source.assets) == ["asset_0.stl"]
-    assert "part.stl" not in source.xml
-    assert "x.png" not in source.xml
+    text, lines = source.text
+    assert "part.stl" not in text
+    assert "x.png" not in text
+    assert all(f"<{element.tag}" in text.splitlines()[line - 1] for line, element in lines.items())
     assert len(load(path)[0].bodies) == 1
+
+
+UNKNOWN = {
+    "<wheel> of link 'a'": '<robot name="r"><link name="a"><wheel/></link></robot>',
+    "<audio_source>": '<robot name="r"><link name="a"/><audio_source/></robot>',
+    "<contact> of link 'a'": '<robot name="r"><link name="a"><contact><friction/></contact></link></robot>',
+    "<wheel>": "<mujoco><worldbody><wheel/></worldbody></mujoco>",
+    "shine of <geom>": '<mujoco><worldbody><geom size="1" shine="3"/></worldbody></mujoco>',
+    "glow of <option>": '<mujoco><option glow="3"/></mujoco>',
+    "<extension>": '<mujoco><extension><plugin plugin="x"/></extension></mujoco>',
+    "<motor> 'm'": '<mujoco><actuator><motor name="m" joint="none"/></actuator></mujoco>',
+}
+
+
+@pytest.mark.parametrize("told", UNKNOWN)
+def test_what_is_unknown_is_left_out_and_listed(tmp_path: Path, told: str) -> None:
+    _, robot = load(write(tmp_path, UNKNOWN[told]))
+    assert any(line.startswith(told) for line in robot.skipped)
+
+
+INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "moments"),
+    [
+        ('ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"', "two make less", (1.0, 1.0, 2.0)),
+        ('ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"', "is zero", (2.5e-3, 2.5e-3, 2.5e-3)),
+        ('ixx="1" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "has the moment -1", (3e-3, 3.0, 3.0)),
+        ('ixx="nan" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "not finite", (2.5e-3, 2.5e-3, 2.5e-3)),
+    ],
+)
+def test_a_sloppy_inertia_becomes_the_nearest_that_a_body_has(
+    tmp_path: Path, given: str, told: str, moments: tuple
+) -> None:
+    text = urdf().replace('<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>', f"<inertia {given}/>")
+    scene, robot = load(write(tmp_path, text), fixed_base=False)
+    assert told in robot.repaired[0]
+    assert np.sort(scene.bodies[0].moments) == pytest.approx(moments, rel=1e-6)
+
+
+def test_links_without_mass_get_one(tmp_path: Path) -> None:
+    """With shapes that of water; without any a thousandth of the heaviest, told in `repaired`."""
+    box = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
+    seen = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+    chain = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="{a}"/><child link="{b}"/></joint>'
+        for k, (a, b) in enumerate([("a", "b"), ("b", "c"), ("c", "d")])
+    )
+    links = f'{LINK}</link><link name="b">{box}</link><link name="c">{seen}</link><link name="d"/>'
+    text = f'<robot name="r">{links}{chain}</robot>'
+    scene, robot = load(write(tmp_path, text))
+    mass = {name: scene.bodies[handle.index].mass for name, handle in robot.bodies.items()}
+    assert mass["b"] == pytest.approx(6.0, rel=1e-9)
+    assert mass["c"] == pytest.approx(1.0, rel=1e-9)
+    assert mass["d"] == pytest.approx(1e-3, rel=1e-9)
+    assert len(robot.repaired) == 3
+
+
+def test_numbers_are_read_as_they_were_meant(tmp_path: Path) -> None:
+    text = f"""<robot name="r">{LINK}</link>{LINK.replace('"a"', '"b"')}</link>
+      <joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="1, 2, 3" rpy="0 0 0 0"/>
+      <limit lower="-1.57." upper="1" effort="0" velocity="2"/><axis xyz="0 0 1"/><axis xyz="1 0 0"/></joint></robot>"""
+    scene, robot = load(write(tmp_path, text))
+    joint = scene.joints[robot.joints["j"].index]
+    assert np.allclose(joint.twist, [-1.57, 1.0])
+    assert (joint.max_force, joint.max_speed) == (np.inf, 2.0)
+    assert np.allclose(robot.joints["j"].anchor, [1.0, 3.0, -2.0])
+    assert np.allclose(robot.joints["j"].axis, [0.0, 1.0, 0.0])
+    assert robot.skipped == ["<axis> of joint 'j'"]
+    assert len(robot.repaired) == 3
+
+
+@pytest.mark.parametrize("suffix", ["dae", "glb", "ply"])
+def test_meshes_of_other_programs(tmp_path: Path, suffix: str) -> None:
+    vertices, faces = step_shape()
+    if suffix == "dae":
+        data = collada(vertices, faces)
+    else:
+        data = trimesh.Trimesh(vertices, faces, process=False).export(file_type=suffix)
+    write(tmp_path, data, f"part.{suffix}")
+    scene, robot = load(write(tmp_path, urdf(f'<mesh filename="part.{suffix}"/>')), fixed_base=False)
+    assert robot.skipped == []
+    seen, triangles = scene.bodies[0].visual
+    assert trimesh.Trimesh(seen, triangles).volume == pytest.approx(0.2 * 0.12, rel=1e-5)
+    assert np.allclose(seen.min(axis=0), vertices.min(axis=0), atol=1e-6)
+
+
+def collada(vertices: np.ndarray, faces: np.ndarray) -> bytes:
+    """The mesh in centimetres, in a node that turns it, as polygons with normals."""
+    turned = 100.0 * np.stack([vertices[:, 1], -vertices[:, 0], vertices[:, 2]], axis=1)
+    numbers = " ".join(f"{v:.9g}" for v in turned.ravel())
+    corners = " ".join(f"{i} 0" for i in faces.ravel())
+    return f"""<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+      <asset><unit name="cm" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+      <library_geometries><geometry id="g"><mesh>
+        <source id="p"><float_array id="pa" count="{turned.size}">{numbers}</float_array><technique_common>
+          <accessor source="#pa" count="{len(turned)}" stride="3"/></technique_common></source>
+        <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+        <polylist count="{len(faces)}"><input semantic="VERTEX" source="#v" offset="0"/>
+          <input semantic="NORMAL" source="#p" offset="1"/><vcount>{"3 " * len(faces)}</vcount><p>{corners}</p>
+        </polylist>
+      </mesh></geometry></library_geometries>
+      <library_visual_scenes><visual_scene id="s"><node id="n"><rotate>0 0 1 90</rotate>
+        <instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+      <scene><instance_visual_scene url="#s"/></scene></COLLADA>""".encode()
+
+
+def test_a_model_in_a_model_is_attached_and_replicated(tmp_path: Path) -> None:
+    body = '<body name="b"><wheel/><joint name="j"/><geom size="0.1"/></body>'
+    write(tmp_path, f'<mujoco model="c"><worldbody>{body}</worldbody></mujoco>', "parts/child.xml")
+    text = """<mujoco><asset><model name="m" file="parts/child.xml"/></asset><worldbody>
+      <body><attach model="m" body="b" prefix="p_"/></body>
+      <replicate count="3" offset="1 0 0"><body><freejoint/><geom size="0.1"/></body></replicate>
+      </worldbody></mujoco>"""
+    scene, robot = load(write(tmp_path, text))
+    assert list(robot.joints) == ["p_j"]
+    assert "<wheel> of body 'b'" in robot.skipped
+    assert sum(not body.kinematic for body in scene.bodies) == 4
+
+
+def test_places_in_the_world_become_local(tmp_path: Path) -> None:
+    text = """<mujoco><compiler coordinate="global"/><worldbody><body name="a"><joint name="j" pos="0 0 2"/>
+      <geom type="capsule" fromto="0 0 2 0 0 1" size="0.05"/><body name="b"><joint name="k" pos="0 0 1"/>
+      <geom type="sphere" pos="0 0 0.5" size="0.1"/></body></body></worldbody></mujoco>"""
+    _, robot = load(write(tmp_path, text))
+    assert np.allclose(robot.joints["j"].anchor, [0, 2, 0])
+    assert np.allclose(robot.joints["k"].anchor, [0, 1, 0])

@@ -105,7 +105,7 @@ def test_an_arm_stands_where_its_joints_say(tmp_path: Path, angle: float, place:
     assert np.allclose(rotation_matrix(upper.rotation), turn @ about_y, rtol=0, atol=1e-12)
     joint = scene.joints[robot.joints["shoulder"].index]
     assert (joint.kind, joint.first, joint.second) == ("hinge", robot.bodies["upper"].index, robot.bodies["base"].index)
-    assert np.allclose(joint.twist, [-1.0 - angle, 2.0 - angle], rtol=0, atol=1e-12)
+    assert np.allclose(joint.twist, [-1.0, 2.0], rtol=0, atol=1e-12)
     assert joint.damping == 0.2
     axis = rotation_matrix(quaternion_product(upper.rotation, joint.frames[0]))[:, 0]
     assert np.allclose(axis, turn @ [0.0, 1.0, 0.0], rtol=0, atol=1e-12)
@@ -169,6 +169,8 @@ def test_joints_are_where_mujoco_has_them_in_the_same_order(tmp_path: Path) -> N
         for body, place, frame in zip((joint.first, joint.second), joint.places, joint.frames, strict=True):
             here = scene.bodies[body]
             anchor = here.position + rotation_matrix(here.rotation) @ place
+            if name == "lift" and body == joint.second:
+                anchor += 0.3 * UPRIGHT @ data.xaxis[k]
             assert np.allclose(anchor, UPRIGHT @ data.xanchor[k], rtol=0, atol=1e-12)
             if name != "ankle":
                 axis = rotation_matrix(quaternion_product(here.rotation, frame))[:, 0]
@@ -178,72 +180,214 @@ def test_joints_are_where_mujoco_has_them_in_the_same_order(tmp_path: Path) -> N
     assert names[swing.first] == names[lift.second] == "mixed/swing_carrier"
     assert names[swing.second] == "mixed/trunk"
     assert names[lift.first] == names[ankle.second] == "mixed/hip"
-    assert np.allclose(swing.twist, np.radians([-50.0, 80.0]) - 0.5, rtol=0, atol=1e-12)
-    assert np.allclose(lift.travel, [-0.4, 0.1], rtol=0, atol=1e-12)
-    assert lift.drive.kind == "position"
-    assert lift.drive.target == pytest.approx(0.05 - 0.3, abs=1e-12)
-    assert lift.drive.stiffness == 20.0
+    assert np.allclose(swing.twist, np.radians([-50.0, 80.0]), rtol=0, atol=1e-12)
+    assert np.allclose(lift.travel, [-0.1, 0.4], rtol=0, atol=1e-12)
+    assert (lift.drive, lift.stiffness) == (None, 20.0)
+    assert lift.rest == pytest.approx(0.05, abs=1e-12)
+    assert (swing.start, lift.start) == (0.5, 0.3)
 
 
-def test_a_joint_that_starts_outside_its_limits_is_refused_with_a_way_out(tmp_path: Path) -> None:
+def test_joints_that_start_outside_their_limits_are_moved_to_them(tmp_path: Path) -> None:
     text = ARM.replace('lower="-1" upper="2"', 'lower="-2" upper="-1"')
-    scene = sn.Scene()
-    with pytest.raises(
-        sn.SceneError, match=r"'shoulder' starts at 0, outside .* -2 to -1; give angles=\{'shoulder': -1.5"
-    ):
-        load(write(tmp_path, text), scene)
+    scene, robot = load(write(tmp_path, text))
+    assert robot.repaired == ["joints that started outside their limits: moved shoulder 0 to -1"]
+    assert scene.joints[robot.joints["shoulder"].index].start == -1.0
     _, robot = load(write(tmp_path, text), scene, angles={"shoulder": -1.5})
-    assert np.allclose(scene.joints[robot.joints["shoulder"].index].twist, [-0.5, 0.5])
+    assert np.allclose(scene.joints[robot.joints["shoulder"].index].twist, [-2.0, -1.0])
+    with pytest.raises(
+        sn.SceneError, match=r"'shoulder' starts at 1, outside .* -2 to -1; give angles=\{'shoulder': -1.5"
+    ):
+        load(write(tmp_path, text), scene, angles={"shoulder": 1.0})
     with pytest.raises(sn.SceneError, match=r"angles: 'elbow' is no hinge or slide of it; known are shoulder"):
         load(write(tmp_path, text), scene, angles={"elbow": 1.0})
     with pytest.raises(sn.SceneError, match=r"angles: shoulder"):
         load(write(tmp_path, text), scene, angles={"shoulder": float("nan")})
 
 
-def test_actuators_become_servos_and_motors(tmp_path: Path) -> None:
+def test_actuators_become_motors(tmp_path: Path) -> None:
     joints = "".join(
         f'<body name="b{k}" pos="{k} 0 0"><joint name="j{k}" actuatorfrcrange="-7 7" {extra}/><geom size="0.1"/></body>'
         for k, extra in enumerate(["", "", "", 'stiffness="4" springref="30"', 'ref="20"', ""])
     )
-    text = f"""<mujoco><worldbody>{joints}</worldbody><actuator>
+    text = f"""<mujoco><worldbody>{joints}</worldbody><tendon><fixed name="t"><joint joint="j3" coef="2"/>
+      <joint joint="j5" coef="-1"/></fixed></tendon><actuator>
       <position name="p" joint="j0" kp="20" kv="2" forcerange="-3 3" gear="2"/><velocity joint="j0" kv="0.5"/>
       <velocity name="v" joint="j1" kv="3"/>
-      <motor name="m" joint="j2"/>
+      <motor name="m" joint="j2" gear="4" forcerange="-1 1"/>
       <position name="q" joint="j4" kp="5" ctrlrange="0.1 0.5"/>
-      <intvelocity name="i" joint="j5" kp="3" actrange="-1 1"/>
+      <motor name="pull" tendon="t" gear="3"/>
+      <muscle name="biceps" joint="j1"/>
     </actuator></mujoco>"""
     scene, robot = load(write(tmp_path, text))
-    drives = [scene.joints[robot.joints[f"j{k}"].index].drive for k in range(6)]
-    assert drives[0].kind == "position"
-    assert (drives[0].target, drives[0].stiffness, drives[0].damping, drives[0].most) == (0.0, 80.0, 8.5, 6.0)
-    assert (drives[1].kind, drives[1].target, drives[1].most) == ("velocity", 0.0, 7.0)
-    assert drives[2] is None
-    assert (drives[3].kind, drives[3].stiffness, drives[3].most) == ("position", 4.0, np.inf)
-    assert drives[3].target == pytest.approx(np.radians(30.0), rel=1e-12)
-    assert drives[4].target == pytest.approx(0.1 - np.radians(20.0), rel=1e-12)
-    assert drives[5] is None
-    told = "; ".join(robot.skipped)
-    assert "actuator 'm'" in told
-    assert "actuator 'i'" in told
-    assert "gain of the motor of joint 'j1'" in told
+    found = [scene.joints[robot.joints[f"j{k}"].index] for k in range(6)]
+    drives = [joint.drive for joint in found]
+    assert (drives[0].kind, drives[0].target, drives[0].stiffness, drives[0].damping) == ("position", 0.0, 80.0, 8.5)
+    assert drives[0].most == 7.0
+    assert (drives[1].kind, drives[1].stiffness, drives[1].damping, drives[1].most) == ("position", 0.0, 3.0, 7.0)
+    assert (drives[2].kind, drives[2].target, drives[2].most) == ("force", 0.0, 4.0)
+    assert (found[3].stiffness, found[3].rest) == (4.0, pytest.approx(np.radians(30.0), rel=1e-12))
+    assert drives[4].target == pytest.approx(0.1, rel=1e-12)
+    assert (drives[3].kind, drives[5].kind) == ("force", "force")
+    assert list(robot.actuators) == ["p", "actuator_2", "v", "m", "q", "pull"]
+    assert robot.actuators["pull"].joints == {"j3": 6.0, "j5": -3.0}
+    assert any("actuator 'biceps'" in told for told in robot.skipped)
 
 
 def test_what_is_skipped_is_listed_and_warned_of(tmp_path: Path) -> None:
-    text = MIXED.replace(
-        "</mujoco>",
-        """<keyframe><key name="home"/></keyframe><equality><weld name="glue" body1="foot" body2="table"/></equality>
-        <sensor><jointpos name="reads" joint="swing"/></sensor></mujoco>""",
-    ).replace(
-        '<geom type="mesh" mesh="wedge"/>',
-        '<geom type="mesh" mesh="wedge"/><geom name="egg" type="ellipsoid" size="1 2 3"/>',
-    )
-    with pytest.warns(sn.RobotWarning, match=r"robot\.xml: skipped: .*egg.*glue.*reads.*home") as caught:
+    equality = '<equality><weld name="glue" body1="foot" body2="table" active="false"/></equality>'
+    rest = '<option density="1.2" viscosity="1e-5"/><sensor><clock name="reads"/></sensor></mujoco>'
+    text = MIXED.replace("</mujoco>", equality + rest)
+    told = r"robot\.xml: skipped: THE MEDIUM \(density 1.2 kg/m\^3.*glue.*reads"
+    with pytest.warns(sn.RobotWarning, match=told) as caught:
         robot = sn.load_robot(write(tmp_path, text), sn.Scene())
     assert caught[0].filename == __file__
-    assert len(robot.skipped) == 4
+    assert len(robot.skipped) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sn.load_robot(write(tmp_path, MIXED), sn.Scene()).skipped == []
+
+
+LOOP = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+  <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 0.4" size="0.02"/>
+    <body name="b" pos="0 0 0.4"><joint name="jb" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0.6 0 0" size="0.02"/><site name="end" pos="0.6 0 0"/></body></body>
+  <body name="c" pos="0.6 0 1"><joint name="jc" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 0.4" size="0.02"/><site name="tip" pos="0 0 0.4"/></body>
+  <site name="wall" pos="2 0 1"/><body name="d" pos="1.5 0 1"><freejoint/><geom size="0.1"/><site name="eye"/></body>
+  </worldbody>{}</mujoco>"""
+
+
+@pytest.mark.parametrize("kind", ["body1='b' body2='c' anchor='0.6 0 0'", "site1='end' site2='tip'"])
+def test_a_connection_closes_a_parallelogram(tmp_path: Path, kind: str) -> None:
+    """Its cranks keep the same angle, and the coupler stays level."""
+    text = LOOP.format(f"<equality><connect name='pin' {kind}/></equality>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scene, robot = load(write(tmp_path, text))
+        assert robot.joints["pin"].kind == "ball"
+        sim = sn.Simulation(scene, substeps=10, threads=1)
+    robot.joints["ja"].drive(sn.ForceMotor(3.0))
+    sim.run(0.3, progress=False)
+    assert robot.joints["ja"].angle > 0.2
+    assert robot.joints["jc"].angle == pytest.approx(robot.joints["ja"].angle, abs=1e-4)
+    assert robot.joints["jb"].angle == pytest.approx(-robot.joints["ja"].angle, abs=1e-4)
+
+
+def test_welds_and_connections_that_cannot_be_are_listed(tmp_path: Path) -> None:
+    equalities = """<weld name="glue" body1="c" body2="d"/><connect name="far" site1="end" site2="eye"/>
+      <connect name="same" body1="world" body2="world" anchor="0 0 0"/>"""
+    scene, robot = load(write(tmp_path, LOOP.format(f"<equality>{equalities}</equality>")))
+    assert robot.joints["glue"].kind == "fixed"
+    assert {scene.joints[robot.joints["glue"].index].first, scene.joints[robot.joints["glue"].index].second} == {
+        robot.bodies["c"].index,
+        robot.bodies["d"].index,
+    }
+    assert any("'far': at the start its ends are" in told for told in robot.skipped)
+    assert any("'same'" in told for told in robot.skipped)
+
+
+def test_straight_tendons_become_ropes_and_springs(tmp_path: Path) -> None:
+    """The ball swings on a rope of 0.7 m, or hangs on a spring: m g / k longer than its rest."""
+    tendons = """<tendon><spatial name="rope" range="0 0.7"><site site="wall"/><site site="eye"/></spatial>
+      <spatial name="spring" stiffness="2000" damping="100" springlength="0.4"><site site="wall"/><site site="eye"/>
+      </spatial><spatial name="bent" stiffness="1"><site site="wall"/><site site="eye"/><site site="end"/></spatial>
+      </tendon>"""
+    scene, robot = load(write(tmp_path, LOOP.format(tendons)))
+    rope, spring = robot.joints["rope"], robot.joints["spring_spring"]
+    assert rope.kind == spring.kind == "distance"
+    assert rope.limits == (0.0, 0.7)
+    assert any("tendon 'bent'" in told for told in robot.skipped)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sn.ContactWarning)
+        sim = sn.Simulation(scene, substeps=10, threads=1)
+    sim.run(4.0, progress=False)
+    weight = scene.bodies[robot.bodies["d"].index].mass * 9.81
+    assert spring.angle == pytest.approx(min(0.4 + weight / 2000.0, 0.7), rel=2e-2)
+
+
+def test_named_targets_arrays_and_commands(tmp_path: Path) -> None:
+    text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"
+      range="-60 60"/><geom size="0.1" pos="0 0 0.2"/><body name="b" pos="0 0 0.4"><joint name="jb" type="slide"
+      axis="0 0 1"/><geom size="0.1"/></body></body></worldbody>
+      <actuator><position name="pa" joint="ja" kp="30" kv="6"/><motor name="mb" joint="jb" gear="2" ctrlrange="-1 1"/>
+      </actuator><keyframe><key name="up" qpos="0.4 0.1"/></keyframe></mujoco>"""
+    scene, robot = load(write(tmp_path, text), sn.Scene(gravity=(0, 0, 0)))
+    assert robot.names == ("ja", "jb")
+    assert np.allclose(robot.limits, [[-np.pi / 3, np.pi / 3], [-np.inf, np.inf]])
+    assert robot.poses == {"up": {"ja": 0.4, "jb": 0.1}}
+    assert np.array_equal(robot.angles, [0.0, 0.0])
+    sim = sn.Simulation(scene, substeps=10, threads=1)
+    robot.drive("up", sn.Servo(0, 600, 100))
+    sim.run(3.0, progress=False)
+    assert np.allclose(robot.angles, [0.4, 0.1], atol=1e-5)
+    robot.drive([0.2, 0.0])
+    sim.run(3.0, progress=False)
+    assert np.allclose(robot.angles, [0.2, 0.0], atol=1e-5)
+    assert np.allclose(robot.velocities, 0.0, atol=1e-4)
+    robot.command({"pa": -0.3, "mb": 5.0})
+    assert robot.joints["jb"].motor == sn.ForceMotor(2.0)
+    sim.step()
+    assert robot.loads[1] == pytest.approx(2.0, rel=1e-2)
+    robot.drive({"jb": None, "ja": sn.Servo(0.1)})
+    assert (robot.joints["jb"].motor, robot.joints["ja"].motor) == (None, sn.Servo(0.1))
+    for bad, told in (
+        ({"jc": 1.0}, "there is no 'jc'; known are ja, jb"),
+        ([1.0], r"targets: expected shape \(2,\)"),
+        ("down", "there is no pose 'down'; known are up"),
+        ({"ja": 2.0}, "target: 2 is outside its limits"),
+        ([0.1, float("nan")], "targets"),
+    ):
+        with pytest.raises(sn.SceneError, match=told):
+            robot.drive(bad)
+    with pytest.raises(sn.SceneError, match="commands: there is no 'ja'; known are pa, mb"):
+        robot.command({"ja": 1.0})
+
+
+def test_sensors_read_what_mujoco_reads(tmp_path: Path) -> None:
+    """After a tenth of a second, turned upright; velocities to the first order of the step."""
+    text = """<mujoco><option timestep="1e-4"/><worldbody><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+      <geom type="box" size="0.2 0.05 0.02" pos="0.2 0 0"/><body name="b" pos="0.4 0 0"><joint name="k" axis="1 0 0"/>
+      <geom type="box" size="0.05 0.1 0.02" pos="0 0.1 0"/><site name="s" pos="0.1 0.2 0" euler="0 30 40"/></body>
+      </body></worldbody><sensor><jointpos name="q" joint="j"/><jointvel name="v" joint="k"/>
+      <framepos name="p" objtype="site" objname="s"/><framequat name="r" objtype="site" objname="s"/>
+      <gyro name="g" site="s"/>
+      <velocimeter name="w" site="s"/><framelinvel name="l" objtype="body" objname="b"/>
+      <frameangvel name="o" objtype="xbody" objname="a"/></sensor>
+      </mujoco>"""
+    scene, robot = load(write(tmp_path, text))
+    assert robot.skipped == []
+    sim = sn.Simulation(scene, dt=1 / 1000, substeps=10, threads=1)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    sim.step(100)
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+    mujoco.mj_forward(model, data)
+    for name, sensor in robot.sensors.items():
+        found, expected = sensor.read(), np.array(data.sensor(name).data)
+        if sensor.kind == "framequat":
+            found = UPRIGHT.T @ rotation_matrix(found)
+            expected = rotation_matrix(expected)
+        elif sensor.kind.startswith("frame"):
+            expected = UPRIGHT @ expected
+        assert np.allclose(found, expected, rtol=0, atol=2e-3), sensor.kind
+
+
+def test_a_joint_that_follows_gets_its_target(tmp_path: Path) -> None:
+    extra = """<link name="finger"><inertial><mass value="0.1"/>
+      <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="finger" type="continuous"><parent link="tool"/><child link="finger"/><axis xyz="0 1 0"/>
+      <mimic joint="shoulder" multiplier="-0.5" offset="0.1"/></joint></robot>"""
+    scene, robot = load(write(tmp_path, ARM.replace("</robot>", extra)))
+    assert robot.followers == {"finger": ("shoulder", -0.5, 0.1)}
+    assert any("joint 'finger' follows -0.5 x 'shoulder' + 0.1" in told for told in robot.skipped)
+    sn.Simulation(scene)
+    with pytest.raises(sn.SceneError, match="there is no simulation"):
+        robot.drive({"shoulder": 0.4}, sn.Servo(0, 10, 1))
+    sim = sn.Simulation(scene)
+    robot.drive({"shoulder": 0.4}, sn.Servo(0, 10, 1))
+    assert robot.joints["finger"].motor == sn.Servo(-0.1, 10.0, 1.0)
+    assert sim.time == 0.0
 
 
 def test_links_without_mass_are_merged_and_fixed_joints_keep_their_names(tmp_path: Path) -> None:
@@ -251,7 +395,8 @@ def test_links_without_mass_are_merged_and_fixed_joints_keep_their_names(tmp_pat
     assert list(robot.joints) == ["shoulder", "grip"]
     grip = scene.joints[robot.joints["grip"].index]
     assert (grip.kind, grip.first, grip.second) == ("fixed", robot.bodies["tool"].index, robot.bodies["upper"].index)
-    assert robot.skipped == ["body 'flange': it has no mass; merged into 'upper'", "dry friction of joint 'shoulder'"]
+    assert robot.skipped == ["body 'flange': it has no mass; merged into 'upper'"]
+    assert scene.joints[robot.joints["shoulder"].index].dry_friction == 0.1
 
 
 def test_shapes_of_links_without_mass_go_to_what_carries_them(tmp_path: Path) -> None:

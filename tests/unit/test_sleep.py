@@ -163,3 +163,15 @@ def test_a_run_goes_on_from_a_file_while_it_sleeps(tmp_path: Path):
     alone = sn.Simulation(scene, substeps=4, threads=1)
     alone.step(120)
     np.testing.assert_array_equal(positions(alone), positions(whole))
+
+
+def test_a_motor_that_is_given_wakes():
+    scene = sn.Scene()
+    arm = scene.add_rigid_body(sn.Box((0.4, 0.05, 0.05)), position=(0, -0.2, 0), rotation=(0.5**0.5, 0, 0, 0.5**0.5))
+    joint = scene.add_joint("hinge", arm, anchor=(0, 0, 0), axis=(0, 0, 1))
+    simulation = sn.Simulation(scene, substeps=4)
+    simulation.step(60)
+    assert asleep(simulation).all()
+    simulation.drive(joint, sn.VelocityMotor(1.0, max_force=100.0))
+    simulation.step(30)
+    assert abs(simulation.joint(joint).angle) == pytest.approx(0.5, abs=0.05)

@@ -46,6 +46,7 @@ def add_rigid_body(
     kinematic: bool = False,
     motion: Motion | None = None,
     visual: Any = None,
+    color: Any = None,
     name: str | None = None,
 ) -> BodyHandle:
     """Add a rigid body.
@@ -76,6 +77,7 @@ def add_rigid_body(
         motion: Function of time [s] that returns a position, or a position and a rotation; the body is kinematic,
             and it replaces `position` (and `rotation`).
         visual: A surface that is shown in place of the shape, given like a closed surface; it may be open.
+        color: Red, green and blue of 0 to 1, in which it is drawn; None: by its place among the bodies.
         name: Name in messages and results.
 
     Raises:
@@ -117,6 +119,7 @@ def add_rigid_body(
         kinematic=kinematic or motion is not None,
         motion=motion,
         visual=None if visual is None else _visual(label, visual),
+        color=None if color is None else _color(label, color),
     )
     handle = BodyHandle(scene, name, len(scene.bodies))
     scene.bodies.append(body)
@@ -186,8 +189,9 @@ def _mass_properties(
         mass = check.number(label, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
     if centre is not None and inertia is None:
         raise SceneError(f"{label}: centre: needs the mass and the inertia that belong to it")
+    needed = inertia is None or centre is None
     with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
-        of_shape = compound_properties(pieces, densities.tolist()) if pieces else None
+        of_shape = compound_properties(pieces, densities.tolist()) if pieces and needed else None
     if inertia is not None:
         if mass is None:
             raise SceneError(f"{label}: inertia: needs the mass that belongs to it")
@@ -214,6 +218,13 @@ def _tensor(label: str, inertia: Any) -> np.ndarray:
     if np.abs(tensor - tensor.T).max() > 1e-6 * np.abs(tensor).max():
         raise SceneError(f"{label}: inertia: the tensor has to be symmetric")
     return tensor
+
+
+def _color(label: str, color: Any) -> tuple[float, float, float]:
+    red, green, blue = check.array(label, "color", color, (3,)).tolist()
+    for channel in (red, green, blue):
+        check.number(label, "color", channel, least=0.0, most=1.0)
+    return red, green, blue
 
 
 def _visual(label: str, visual: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Adds joints between rigid bodies to a scene."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, quaternion_product, rotation_matrix
 from shinari.scene.body import WORLD, Drive, Joint
 from shinari.scene.contents import Contents
-from shinari.scene.handle import BodyHandle, JointHandle
-from shinari.scene.motors import Servo, VelocityMotor
+from shinari.scene.handle import BodyHandle
+from shinari.scene.joint_handle import JointHandle
+from shinari.scene.motors import MOTORS, Motor, within
 
 # Anchors farther apart than this part of their distance from the origin (at least of a metre) are not at one place.
 TOGETHER = 1e-6
@@ -75,11 +76,18 @@ def add_joint(
     angular_compliance: float = 0.0,
     limit_compliance: float = 0.0,
     damping: float = 0.0,
-    motor: VelocityMotor | Servo | None = None,
+    motor: Motor | None = None,
     break_force: float | None = None,
     break_torque: float | None = None,
     ratio: float | None = None,
     rest_length: float | None = None,
+    start: float = 0.0,
+    rotor_inertia: float = 0.0,
+    dry_friction: float = 0.0,
+    stiffness: float = 0.0,
+    rest: float = 0.0,
+    max_force: float | None = None,
+    max_speed: float | None = None,
     collide: bool = False,
     name: str | None = None,
 ) -> JointHandle:
@@ -97,8 +105,8 @@ def add_joint(
     | `distance` | the length between `anchor` on a and `second_anchor` on b | everything else |
     | `gear` | turn of a about `axis` = `ratio` times turn of b about `second_axis` | everything else |
 
-    Angles and travels are those of a against b, right-handed about and along the axis, and 0 where the bodies are
-    when the joint is added. Turns of a gear are counted against the world.
+    Angles and travels are those of a against b, right-handed about and along the axis, and 0, or `start`, where the
+    bodies are when the joint is added. Turns of a gear are counted against the world.
 
     Args:
         kind: Kind of joint, see above.
@@ -116,11 +124,19 @@ def add_joint(
         limit_compliance: Inverse stiffness of the limits [m/N or rad/(N m)].
         damping: Of motion along and about the free axes [N s/m or N m s/rad]; of a `distance`
             along its line.
-        motor: `VelocityMotor` or `Servo`.
+        motor: `VelocityMotor`, `Servo` or `ForceMotor` of a hinge or slider; `Simulation.drive` gives it another.
         break_force: Force above which it breaks [N]; None: never.
         break_torque: Moment above which it breaks [N m]; None: never.
         ratio: Of a gear; negative where the wheels mesh from outside.
         rest_length: Of a `distance` [m]; None: as described, or, with `limits` and no compliance, any within them.
+        start: Angle [rad] or travel [m] that a hinge or slider has as it is added.
+        rotor_inertia: Inertia [kg m^2] or mass [kg] that the motion of a hinge or slider carries beside the bodies:
+            that of a motor's rotor, times the square of its gear (the armature of MJCF). Bounces leave it out.
+        dry_friction: Largest moment [N m] or force [N] of friction in a hinge or slider.
+        stiffness: Of a spring in a hinge or slider [N m/rad or N/m].
+        rest: Angle [rad] or travel [m] at which that spring is at rest.
+        max_force: Largest moment [N m] or force [N] of any motor that the joint is given; None: any.
+        max_speed: Largest speed that such a motor aims at [rad/s or m/s]; None: any.
         collide: Whether the two bodies touch each other.
         name: Name in messages and results.
 
@@ -152,6 +168,13 @@ def add_joint(
         ("limit_compliance", limit_compliance != 0.0, traits.limits or traits.swing or traits.twist),
         ("ratio", ratio is not None, kind == "gear"),
         ("rest_length", rest_length is not None, kind == "distance"),
+        ("start", start != 0.0, traits.motor),
+        ("rotor_inertia", rotor_inertia != 0.0, traits.motor),
+        ("dry_friction", dry_friction != 0.0, traits.motor),
+        ("stiffness", stiffness != 0.0, traits.motor),
+        ("rest", rest != 0.0, traits.motor),
+        ("max_force", max_force is not None, traits.motor),
+        ("max_speed", max_speed is not None, traits.motor),
     ):
         if given and not meant:
             raise SceneError(f"{label}: {field}: not a field of this kind of joint{_hint(field, kind)}")
@@ -161,12 +184,14 @@ def add_joint(
     if kind == "universal":
         assert axes is not None
         numbers["cosine"] = float(axes[0] @ axes[1])
-    start = 0.0
+    start = check.number(label, "start", start)
     if kind == "distance":
         start = float(np.linalg.norm(places[0] - places[1]))
         numbers = _rest_length(label, start, rest_length, compliance, limits is not None)
     bodies = [_pose(scene, first), _pose(scene, second)]
     turned = _joint_frames(axes)
+    if start != 0.0 and axes is not None:
+        places, turned = _started(kind, start, places, turned, axes)
     joint = Joint(
         name,
         kind,
@@ -178,15 +203,23 @@ def add_joint(
         angular_compliance=angular_compliance,
         damping=damping,
         travel=None if kind == "hinge" else _limits(label, "limits", limits, start),
-        twist=_limits(label, *(("limits", limits) if kind == "hinge" else ("twist_limits", twist_limits)), 0.0),
+        twist=_limits(label, *(("limits", limits) if kind == "hinge" else ("twist_limits", twist_limits)), start),
         swing=_swing(label, swing_limit, axes),
         limit_compliance=limit_compliance,
-        drive=_drive(label, motor),
+        drive=None,
         break_force=_strength(label, "break_force", break_force),
         break_torque=_strength(label, "break_torque", break_torque),
         numbers=numbers,
         collide=check.choice(label, "collide", collide, (False, True)),
+        start=start if traits.motor else 0.0,
+        rotor_inertia=check.number(label, "rotor_inertia", rotor_inertia, least=0.0),
+        dry_friction=check.number(label, "dry_friction", dry_friction, least=0.0),
+        stiffness=check.number(label, "stiffness", stiffness, least=0.0),
+        rest=check.number(label, "rest", rest),
+        max_force=_strength(label, "max_force", max_force),
+        max_speed=_strength(label, "max_speed", max_speed),
     )
+    joint = replace(joint, drive=_drive(label, motor, joint))
     handle = JointHandle(scene, name, len(scene.joints))
     scene.joints.append(joint)
     scene.handles[name] = handle
@@ -294,6 +327,14 @@ def _joint_frames(axes: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarra
     return first, quaternion_product(_short_turn(*axes), first)
 
 
+def _started(kind: str, start: float, places: Any, turned: Any, axes: Any) -> tuple[Any, Any]:
+    """Anchors and joint frames where the joint has an angle or travel already: those of b lie back by it."""
+    if kind == "hinge":
+        back = np.array([np.cos(0.5 * start), -np.sin(0.5 * start), 0.0, 0.0])
+        return places, (turned[0], quaternion_product(turned[1], back))
+    return (places[0], places[1] - start * axes[1]), turned
+
+
 def _short_turn(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The shortest rotation from a unit vector to another, a quaternion; half a turn about any axis across."""
     half = np.array([1.0 + u @ v, *np.cross(u, v)])
@@ -353,10 +394,12 @@ def _swing(label: str, value: Any, axes: tuple[np.ndarray, np.ndarray] | None) -
     return most
 
 
-def _drive(label: str, motor: Any) -> Drive | None:
-    if motor is not None and not isinstance(motor, (VelocityMotor, Servo)):
-        raise SceneError(f"{label}: motor: expected a VelocityMotor or a Servo, got {check.short(motor)}")
-    return None if motor is None else motor.drive(label)
+def _drive(label: str, motor: Any, joint: Joint) -> Drive | None:
+    if motor is not None and not isinstance(motor, MOTORS):
+        raise SceneError(f"{label}: motor: expected a VelocityMotor, a Servo or a ForceMotor, got {check.short(motor)}")
+    if motor is None:
+        return None
+    return within(motor.drive(label), joint.max_force, joint.max_speed)
 
 
 def _strength(label: str, field: str, value: Any) -> float:

@@ -21,7 +21,9 @@ from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, RowsHandle
+from shinari.scene.joint_handle import JointHandle
+from shinari.scene.running import set_simulation
 from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.build import build_model
 from shinari.solver.diagnostics import Energy, Measured, Residual
@@ -129,6 +131,7 @@ class Simulation:
         for system in self.model.systems:
             system.warn(scene, self.model)
         self._left_over = 0.0
+        set_simulation(scene, self)
 
     @property
     def described(self) -> Scene:

@@ -12,10 +12,10 @@ from shinari.scene.body import WORLD
 
 
 def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False) -> None:
-    """Say what is in scene files, meshes, results or checkpoints.
+    """Say what is in scene files, robots, meshes, results or checkpoints.
 
     Args:
-        paths: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
+        paths: .toml scene; .urdf or .xml robot; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
             that a killed run has left; checkpoint.
         json: Print it as JSON, a line for each file.
     """
@@ -49,6 +49,8 @@ def describe(path: Path) -> dict[str, Any]:
         raise FileError(f"{path}: is a folder")
     if suffix == ".toml":
         return _scene(path)
+    if suffix in (".urdf", ".xml", ".mjcf"):
+        return _robot(path)
     if suffix in EXTENSIONS:
         return _mesh(path)
     if suffix in (".npz", ".npy"):
@@ -57,7 +59,7 @@ def describe(path: Path) -> dict[str, Any]:
         head = stream.read(4)
     if head == b"\x89HDF" or suffix in (".vtkhdf", ".hdf", ".h5", ".hdf5"):
         return _hdf5(path)
-    known = ", ".join((".toml", *EXTENSIONS, ".npz", ".vtkhdf"))
+    known = ", ".join((".toml", ".urdf", ".xml", *EXTENSIONS, ".npz", ".vtkhdf"))
     raise FileError(f"{path}: unknown kind of file {check.short(suffix)}, expected one of {known}")
 
 
@@ -87,6 +89,42 @@ def _scene(path: Path) -> dict[str, Any]:
         "frames_per_second": options.frames_per_second,
         "settings": asdict(options.settings),
     }
+
+
+def _robot(path: Path) -> dict[str, Any]:
+    import warnings
+
+    from shinari.errors import RobotWarning
+    from shinari.io.robots.show import robot_scene
+
+    with warnings.catch_warnings():
+        # what the file has and the scene has not is listed below
+        warnings.simplefilter("ignore", RobotWarning)
+        scene, robot = robot_scene(path)
+    bodies = {name: scene.bodies[handle.index] for name, handle in robot.bodies.items()}
+    return {
+        "kind": "robot",
+        "name": robot.name,
+        "mass": sum(body.mass for body in scene.bodies),
+        "bodies": {name: _body(body) for name, body in bodies.items()},
+        "joints": {name: _moving(handle) for name, handle in robot.joints.items()},
+        "actuators": {name: " and ".join(actuator.joints) for name, actuator in robot.actuators.items()},
+        "poses": list(robot.poses),
+        "colliders": list(robot.colliders),
+        "skipped": robot.skipped,
+        "repaired": robot.repaired,
+    }
+
+
+def _moving(handle: Any) -> str:
+    """What a joint of a robot is and how far it goes."""
+    low, high = handle.limits
+    text = handle.kind
+    if low > -float("inf") or high < float("inf"):
+        text += f" from {low:.4g} to {high:.4g}"
+    for value, what in ((handle.max_force, "force"), (handle.max_speed, "speed")):
+        text += f", {what} up to {value:.4g}" if value < float("inf") else ""
+    return text
 
 
 def _object(obj: Any) -> str:

@@ -30,13 +30,14 @@ def view(
     paused: Annotated[bool, _Flag] = False,
     surface: Annotated[bool, _Flag] = False,
 ) -> None:
-    """Look at a scene, a run or a demo in the browser.
+    """Look at a scene, a robot, a run or a demo in the browser.
 
-    `shinari view scene.toml` simulates a scene file, `shinari view run.npz` plays what a run wrote (.npz, .vtkhdf), and
-    `shinari view demo NAME` shows a scene that comes with the package. Ctrl-C ends it.
+    `shinari view scene.toml` simulates a scene file, `shinari view robot.urdf` a robot on the ground whose joints are
+    held (.urdf, .xml), `shinari view run.npz` plays what a run wrote (.npz, .vtkhdf), and `shinari view demo NAME`
+    shows a scene that comes with the package. Ctrl-C ends it.
 
     Args:
-        what: A scene file, a run, or `demo`.
+        what: A scene file, a robot, a run, or `demo`.
         name: Name of the demo, see `shinari demo --list`, or of an example, when they are there.
         port: Port to listen on; when it is taken, the next one that is free. 0: any.
         host: Address to listen on. Only the default keeps other machines out; with any other the address of the page

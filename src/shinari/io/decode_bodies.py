@@ -15,7 +15,7 @@ from shinari.shapes.combined_mass import check_inertia
 from shinari.shapes.compound import Piece
 
 T = TypeVar("T")
-DRIVES = ("velocity", "position")
+DRIVES = ("velocity", "position", "force")
 
 
 def expect(value: Any, kind: type[T]) -> T:
@@ -67,6 +67,9 @@ def checked_body(value: Any) -> Body:
     check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
     check.number(name, "torsional_friction", body.torsional_friction, least=0.0)
     check.function_or_none(name, "motion", body.motion)
+    if body.color is not None:
+        for channel in check.array(name, "color", body.color, (3,)).tolist():
+            check.number(name, "color", channel, least=0.0, most=1.0)
     if body.visual is not None:
         vertices, faces = body.visual
         vertices = check.array(name, "visual", vertices, (None, 3), most=check.FINITE)
@@ -102,9 +105,18 @@ def checked_joint(value: Any, bodies: int) -> Joint:
         drive = expect(joint.drive, Drive)
         check.choice(name, "drive", drive.kind, DRIVES)
         check.number(name, "target", drive.target)
-        check.number(name, "stiffness", drive.stiffness, above=0.0, infinite=True)
+        check.number(name, "stiffness", drive.stiffness, least=0.0, infinite=True)
         check.number(name, "damping", drive.damping, least=0.0)
         check.number(name, "most", drive.most, least=0.0, infinite=True)
+        check.number(name, "speed", drive.speed)
+        check.number(name, "force", drive.force)
+        check.number(name, "fastest", drive.fastest, above=0.0, infinite=True)
+    for field in ("start", "rest"):
+        check.number(name, field, getattr(joint, field))
+    for field in ("rotor_inertia", "dry_friction", "stiffness"):
+        check.number(name, field, getattr(joint, field), least=0.0)
+    for field in ("max_force", "max_speed"):
+        check.number(name, field, getattr(joint, field), above=0.0, infinite=True)
     check.number(name, "break_force", joint.break_force, above=0.0, infinite=True)
     check.number(name, "break_torque", joint.break_torque, above=0.0, infinite=True)
     for key, number in expect(joint.numbers, dict).items():

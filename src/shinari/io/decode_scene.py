@@ -11,7 +11,8 @@ from shinari.io.codec import Codec
 from shinari.io.decode_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
 from shinari.io.decode_fluids import check_fluid, checked_sink
 from shinari.scene.emitter import SinkHandle
-from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.objects import KINDS, Collider, ParticleObject, Rows, Volume
 from shinari.scene.rod import Rod, RodHandle

@@ -49,7 +49,7 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, mea
                 )
             )  # fmt: skip
         start = stop
-    bodies = [Body(body.name, *body_surface(body), rigid=True) for body in scene.bodies]
+    bodies = [Body(body.name, *body_surface(body), rigid=True, color=body.color) for body in scene.bodies]
     bodies += [Body(collider.name, *shape_mesh(collider.shape)) for collider in scene.colliders]
     return Layout(tuple(parts), tuple(bodies), start, frames_per_second, end - start, measured)
 

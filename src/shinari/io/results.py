@@ -111,12 +111,14 @@ class Body:
         vertices: Vertices [m] in the axes of the body, shape (V, 3).
         faces: Triangles, shape (F, 3).
         rigid: Whether it is a rigid body. A collider is scenery: drawn in grey, and not looked at by the camera.
+        color: Red, green and blue, 0 to 1; None: by its place among the bodies.
     """
 
     name: str
     vertices: np.ndarray
     faces: np.ndarray
     rigid: bool = False
+    color: tuple[float, float, float] | None = None
 
     @property
     def hollow(self) -> bool:
@@ -253,7 +255,10 @@ def part_color(index: int) -> tuple[float, float, float]:
 
 def body_color(layout: Layout, index: int) -> tuple[float, float, float]:
     """Colour of a body, after those of the parts: colliders are grey."""
-    return part_color(len(layout.parts) + index) if layout.bodies[index].rigid else COLLIDER_COLOR
+    body = layout.bodies[index]
+    if body.color is not None:
+        return body.color
+    return part_color(len(layout.parts) + index) if body.rigid else COLLIDER_COLOR
 
 
 def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from shinari.errors import FileError
 from shinari.geometry.motion import Keyframes, Motion, Oscillation
 from shinari.io import schema_bodies as bodies
 from shinari.io import schema_solids as solids
-from shinari.scene.motors import Servo, VelocityMotor
+from shinari.scene.motors import ForceMotor, Motor, Servo, VelocityMotor
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound
 from shinari.shapes.registry import shape_types
@@ -55,6 +55,7 @@ def add_rigid_body(scene: Scene, table: bodies.RigidBodyTable, folder: Path) -> 
         kinematic=table.kinematic,
         motion=None if table.motion is None else motion_of(table.motion),
         visual=None if table.visual is None else inside(folder, table.visual),
+        color=table.color,
         name=table.name,
     )
 
@@ -93,9 +94,11 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _motor(table: bodies.VelocityMotorTable | bodies.ServoTable) -> VelocityMotor | Servo:
-    kind = VelocityMotor if isinstance(table, bodies.VelocityMotorTable) else Servo
-    return kind(**{name: value for name, value in msgspec.structs.asdict(table).items() if value is not None})
+def _motor(table: Any) -> Motor:
+    kinds = {bodies.VelocityMotorTable: VelocityMotor, bodies.ServoTable: Servo, bodies.ForceMotorTable: ForceMotor}
+    return kinds[type(table)](
+        **{name: value for name, value in msgspec.structs.asdict(table).items() if value is not None}
+    )
 
 
 def _body_shape(table: Any, folder: Path) -> Shape | Compound:

@@ -67,6 +67,7 @@ class RigidBodyTable(Table):
         kinematic: True: it pushes and is not pushed.
         motion: How it moves; the body is kinematic, and it replaces `position` and `rotation`.
         visual: Mesh file that is shown in place of the shape, relative to the folder of the scene file and inside it.
+        color: Red, green and blue of 0 to 1.
     """
 
     shape: PartShapeTable | CompoundTable | None = None
@@ -88,6 +89,7 @@ class RigidBodyTable(Table):
     kinematic: bool = False
     motion: MotionTable | None = None
     visual: Name | None = None
+    color: tuple[Ratio, Ratio, Ratio] | None = None
 
 
 class VelocityMotorTable(Table, tag_field="type", tag="velocity"):
@@ -110,11 +112,29 @@ class ServoTable(Table, tag_field="type", tag="servo"):
         stiffness: Stiffness [N m/rad or N/m]; left out: as stiff as the largest force allows.
         damping: Damping of the motion [N m s/rad or N s/m].
         max_force: Largest moment [N m] or force [N]; left out: any.
+        speed: Speed that the damping aims at [rad/s or m/s].
+        force: Moment [N m] or force [N] that is added.
+        max_speed: Largest speed at which it comes to the target [rad/s or m/s]; left out: any.
     """
 
     target: float
-    stiffness: Positive | None = None
+    stiffness: NonNegative | None = None
     damping: NonNegative = 0.0
+    max_force: NonNegative | None = None
+    speed: float = 0.0
+    force: float = 0.0
+    max_speed: Positive | None = None
+
+
+class ForceMotorTable(Table, tag_field="type", tag="force"):
+    """Turns a hinge with a moment, or moves a slider with a force.
+
+    Attributes:
+        force: Moment [N m] or force [N] on the first body, the opposite on the second.
+        max_force: Largest moment [N m] or force [N]; left out: any.
+    """
+
+    force: float = 0.0
     max_force: NonNegative | None = None
 
 
@@ -142,6 +162,13 @@ class JointTable(Table):
         break_torque: Moment above which it lets go [N m].
         ratio: Of a gear.
         rest_length: Of a distance [m].
+        start: Angle [rad] or travel [m] as described, of a hinge or slider.
+        rotor_inertia: Inertia [kg m^2] or mass [kg] that a hinge or slider moves beside the bodies.
+        dry_friction: Largest moment [N m] or force [N] of friction in a hinge or slider.
+        stiffness: Of a spring in a hinge or slider [N m/rad or N/m].
+        rest: Where that spring is at rest [rad or m].
+        max_force: Largest moment [N m] or force [N] of its motors; left out: any.
+        max_speed: Largest speed that its motors aim at [rad/s or m/s]; left out: any.
         collide: Whether the two bodies touch each other.
     """
 
@@ -160,9 +187,16 @@ class JointTable(Table):
     angular_compliance: NonNegative = 0.0
     limit_compliance: NonNegative = 0.0
     damping: NonNegative = 0.0
-    motor: VelocityMotorTable | ServoTable | None = None
+    motor: VelocityMotorTable | ServoTable | ForceMotorTable | None = None
     break_force: Positive | None = None
     break_torque: Positive | None = None
     ratio: float | None = None
     rest_length: NonNegative | None = None
+    start: float = 0.0
+    rotor_inertia: NonNegative = 0.0
+    dry_friction: NonNegative = 0.0
+    stiffness: NonNegative = 0.0
+    rest: float = 0.0
+    max_force: Positive | None = None
+    max_speed: Positive | None = None
     collide: bool = False

@@ -39,6 +39,10 @@ class Running(Protocol):
         """Threads to use."""
         ...
 
+    def bind(self) -> None:
+        """Bind the kernels anew to the arrays of the state."""
+        ...
+
     def system(self, kind: type[S]) -> S:
         """The system of a class; there must be one."""
         ...

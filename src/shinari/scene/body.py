@@ -33,6 +33,7 @@ class Body:
         kinematic: Pushes and is not pushed.
         motion: Pose of a kinematic body as a function of time; None: it moves evenly with its velocities.
         visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
+        color: Red, green and blue, 0 to 1; None: by its place among the bodies.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Body:
     kinematic: bool = False
     motion: Motion | None = None
     visual: tuple[np.ndarray, np.ndarray] | None = None
+    color: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,14 @@ class Drive:
     """A motor on the free direction of a joint.
 
     Attributes:
-        kind: `"velocity"` or `"position"`.
-        target: Speed [rad/s or m/s], or angle or travel [rad or m].
+        kind: `"velocity"`, `"position"` or `"force"`.
+        target: Speed [rad/s or m/s], angle or travel [rad or m], moment or force [N m or N].
         stiffness: Of a position servo [N m/rad or N/m]; infinity: as stiff as the force limit allows.
         damping: Of a position servo [N m s/rad or N s/m].
         most: Largest moment or force [N m or N].
+        speed: Speed that the damping of a position servo aims at [rad/s or m/s].
+        force: Moment or force that a position servo adds [N m or N].
+        fastest: Largest speed at which a position servo comes to its target [rad/s or m/s].
     """
 
     kind: str
@@ -70,6 +75,9 @@ class Drive:
     stiffness: float = np.inf
     damping: float = 0.0
     most: float = np.inf
+    speed: float = 0.0
+    force: float = 0.0
+    fastest: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,13 @@ class Joint:
         numbers: Values that only some kinds have, by name: `ratio` of a gear, `rest_length` of a distance,
             `cosine` of the angle between the axes of a universal joint.
         collide: Whether the two bodies touch each other.
+        start: Angle [rad] or travel [m] of a hinge or slider as it was added; `frames` or `places` hold it.
+        rotor_inertia: Inertia [kg m^2] or mass [kg] that a hinge or slider moves beside the bodies.
+        dry_friction: Largest moment [N m] or force [N] of friction in a hinge or slider.
+        stiffness: Of the spring of a hinge or slider [N m/rad or N/m].
+        rest: Where that spring is at rest [rad or m].
+        max_force: Largest moment [N m] or force [N] of whatever motor it has.
+        max_speed: Largest speed that its motors aim at [rad/s or m/s].
     """
 
     name: str
@@ -118,3 +133,10 @@ class Joint:
     break_torque: float = np.inf
     numbers: dict[str, float] = field(default_factory=dict)
     collide: bool = False
+    start: float = 0.0
+    rotor_inertia: float = 0.0
+    dry_friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    max_force: float = np.inf
+    max_speed: float = np.inf

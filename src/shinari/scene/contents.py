@@ -8,7 +8,8 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.scene.body import Body, Joint
 from shinari.scene.emitter import Sink, SinkHandle
-from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle, RowsHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, RowsHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.scene.objects import BodyRows, Collider, ForceField, ParticleObject, Rows, Volume
 from shinari.scene.wind import checked_wind
 

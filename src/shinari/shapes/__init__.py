@@ -17,8 +17,6 @@ other shape. A new shape needs no such case:
         systems/fluid/wall_kernels.py
     filling of containers, levels of fluids
         api/fill_containers.py, api/add_fluids.py
-    joints of robots to the ground
-        io/robots/mechanism.py
 """
 
 from importlib import import_module

@@ -27,6 +27,7 @@ KINDS = {
     "capsule": 4,
     "cylinder": 5,
     "cone": 6,
+    "ellipsoid": 7,
     # others
     "mesh": 10_000,
     "sheet": 10_001,

@@ -8,7 +8,8 @@ import numpy as np
 
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
-from shinari.scene.handle import BodyHandle, JointHandle
+from shinari.scene.handle import BodyHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.shapes.box import Box
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, Anchor, place, single, turn, weightless

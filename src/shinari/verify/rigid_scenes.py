@@ -62,7 +62,8 @@ def spin(sim: Simulation, body: BodyHandle) -> np.ndarray:
 
 def single(scene: Scene, **settings: Any) -> Simulation:
     """A simulation on one thread, which is the fastest for a few bodies. Nothing sleeps: the solver is measured."""
-    return Simulation(scene, precision="float64", threads=1, **{"sleep": False} | settings)
+    settings.setdefault("sleep", False)
+    return Simulation(scene, precision="float64", threads=1, **settings)
 
 
 def floor(scene: Scene, mu: float, restitution: float = 0.0) -> None:

@@ -22,6 +22,8 @@ from shinari.view.playback import Playback
 
 CACHES = (".npz", ".npy", ".vtkhdf")
 """Extensions of runs that can be played again; .npy is what a run leaves of an .npz when it is killed."""
+ROBOTS = (".urdf", ".xml", ".mjcf")
+"""Extensions of robots."""
 DEMO = "demo"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 """Where a checkout has its examples; an installed package has none."""
@@ -33,7 +35,7 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
     """What `shinari view` offers for the words of its command line.
 
     Args:
-        what: A scene file, a run, or `demo`.
+        what: A scene file, a robot, a run, or `demo`.
         name: Name of the demo or example.
         playing: Whether what is shown first starts by itself; what is chosen later does.
         surface: Whether fluids are drawn by their surface.
@@ -59,6 +61,8 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
     if not path.is_file():
         near = get_close_matches(what, table, 1) or [DEFAULT]
         raise FileError(f"{what}: no such file; for a scene of the package: shinari view demo {near[0]}")
+    if path.suffix.lower() in ROBOTS:
+        return {path.name: robot_source(path, playing=playing)} | table, path.name
     if path.suffix.lower() in CACHES:
         return {path.name: cache_source(path, playing=playing)}, path.name
     return {path.name: scene_file_source(path, playing=playing, surface=surface)} | table, path.name
@@ -88,6 +92,17 @@ def scene_file_source(path: Path, *, playing: bool = True, surface: bool = False
         scene, options = load_scene_file(path)
         simulation = Simulation(scene, **asdict(options.settings))
         return Loaded(Runner(simulation, options.title or path.stem, playing=playing, surface=surface), scene)
+
+    return load
+
+
+def robot_source(path: Path, *, playing: bool = True) -> Source:
+    """A robot, URDF or MJCF, on the ground."""
+    from shinari.io.robots.show import robot_scene
+
+    def load() -> Loaded:
+        scene, robot = robot_scene(path)
+        return Loaded(Runner(Simulation(scene, substeps=10), robot.name, playing=playing), scene)
 
     return load
 

@@ -52,6 +52,20 @@ def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {reason(error)}") from error
+    return parse_mesh(path, suffix, data)
+
+
+def parse_mesh(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices, (V, 3), float64, and faces, (F, 3), int32, of the bytes of a mesh file; see `read_mesh`.
+
+    Args:
+        path: The file, which messages name.
+        suffix: One of `EXTENSIONS`.
+        data: What is in it.
+
+    Raises:
+        FileError: It is damaged, or holds no valid mesh.
+    """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), _quiet("trimesh", "trimesh.util"):
             warnings.simplefilter("ignore")

@@ -1,88 +1,121 @@
-"""Actuators and springs of a compiled robot as motors of joints."""
+"""Actuators of a compiled robot as motors of joints."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from shinari.scene.motors import Servo, VelocityMotor
+from shinari.scene.motors import ForceMotor, Motor, Servo
 
 HINGE, SLIDE = 3, 2
-AT_JOINT = 0, 1
-"""Actuators that act on a joint, in its own axes or in those of the parent."""
-FIXED_GAIN, NO_BIAS, AFFINE_BIAS = 0, 0, 1
+AT_JOINT, AT_TENDON = (0, 1), 3
+"""Actuators that act on a joint, in its own axes or in those of the parent, or on a tendon."""
+FIXED_GAIN, NO_BIAS, AFFINE_BIAS, NO_DYNAMICS = 0, 0, 1, 0
+THROUGH_JOINTS = 0
+"""Kind of what a tendon goes over: joints, so that its length is a sum of their angles."""
 
 
-class Drives:
-    """What drives each joint, gathered from all actuators that act on it.
+@dataclass
+class Actuator:
+    """An actuator of an MJCF: a force on one joint, or on several through a tendon.
 
-    An actuator of position with gain kp, damping kv and gear g turns its joint with g (kp (u - g q) - kv g q'): a servo
-    of stiffness kp g^2 and damping kv g^2 that aims at u / g. One of velocity adds kv g^2 to the damping, or is a motor
-    of its own. Both get the command u = 0, or the allowed one that is nearest to it.
+    The force is gain u + offset - stiffness q - damping q', with the command u and the angles q of its joints.
+
+    Attributes:
+        name: Its name.
+        joints: The joints that it acts on, by name, and the arm of each.
+        gain: Force for a command of 1 [N m or N].
+        offset: Force for a command of 0.
+        stiffness: Stiffness of the one joint [N m/rad or N/m].
+        damping: Damping of the one joint [N m s/rad or N s/m].
+        limits: Least and largest command.
+        max_force: Largest force, on the first joint.
+        command: The command u.
+    """
+
+    name: str
+    joints: dict[str, float]
+    gain: float
+    offset: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    limits: tuple[float, float] = (-np.inf, np.inf)
+    max_force: float = np.inf
+    command: float = field(default=0.0)
+
+
+def motor_of(actuators: list[Actuator], joint: str) -> Motor | None:
+    """The motor that some actuators together are for a joint; None where there is none."""
+    own = [a for a in actuators if joint in a.joints]
+    if not own:
+        return None
+    stiffness, damping = sum(a.stiffness for a in own), sum(a.damping for a in own)
+    most = sum(a.max_force for a in own)
+    force = sum((a.gain * a.command + a.offset) * a.joints[joint] for a in own)
+    if stiffness > 0.0:
+        return Servo(force / stiffness, stiffness, damping, most)
+    return Servo(0.0, 0.0, damping, most, force=force) if damping > 0.0 else ForceMotor(force, most)
+
+
+def actuators_of(model: Any, joint_names: dict[int, str], skipped: list[str]) -> list[Actuator]:
+    """Actuators that act on hinges and slides.
 
     Args:
         model: The compiled robot.
-        start: Angle or travel of every joint where the robot is put, by its address in `qpos`.
+        joint_names: Names of its joints.
         skipped: Takes what cannot be had.
     """
+    found = (_actuator(model, index, joint_names, skipped) for index in range(len(model.actuator_trntype)))
+    return [actuator for actuator in found if actuator is not None]
 
-    def __init__(self, model: Any, start: np.ndarray, skipped: list[str]) -> None:
-        self._model, self._start, self._skipped = model, start, skipped
-        self._servos: dict[int, dict[str, float]] = {}
-        self._speeds: dict[int, dict[str, float]] = {}
-        for index in range(int(model.nu)):
-            self._add(index)
 
-    def of(self, joint: int) -> Servo | VelocityMotor | None:
-        """The motor of a joint, or None."""
-        model = self._model
-        most = np.inf
-        if model.jnt_actfrclimited[joint]:
-            most = float(np.abs(model.jnt_actfrcrange[joint]).min())
-        zero = float(self._start[model.jnt_qposadr[joint]])
-        stiffness = float(np.asarray(model.jnt_stiffness[joint]).ravel()[0])
-        name = model.joint(joint).name
-        servo, speed = self._servos.get(joint), self._speeds.get(joint)
-        if stiffness > 0.0 and (servo or speed):
-            self._skipped.append(f"spring of joint {name!r}: it has a motor, and a joint has only one")
-        if servo is not None:
-            damping = servo["damping"] + (speed["damping"] if speed else 0.0)
-            return Servo(servo["target"] - zero, servo["stiffness"], damping, min(most, servo["most"]))
-        if speed is not None:
-            self._skipped.append(f"gain of the motor of joint {name!r}: it keeps its speed as hard as its force allows")
-            return VelocityMotor(speed["target"], min(most, speed["most"]))
-        if stiffness > 0.0:
-            return Servo(float(model.qpos_spring[model.jnt_qposadr[joint]]) - zero, stiffness)
+def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list[str]) -> Actuator | None:
+    name = model.actuator(index).name or f"actuator_{index + 1}"
+    label = f"actuator {name!r}"
+    gear = float(model.actuator_gear[index, 0])
+    arms = _arms(model, index, joint_names)
+    if not arms or gear == 0.0:
+        skipped.append(f"{label}: it acts on no hinge or slide, nor on a tendon over such")
         return None
+    bias_type = int(model.actuator_biastype[index])
+    if int(model.actuator_gaintype[index]) != FIXED_GAIN or bias_type not in (NO_BIAS, AFFINE_BIAS):
+        skipped.append(f"{label}: a muscle, a cylinder, a damper or one of a plugin")
+        return None
+    if int(model.actuator_dyntype[index]) != NO_DYNAMICS:
+        skipped.append(f"{label}: its dynamics; its command acts at once")
+    bias = np.array(model.actuator_biasprm[index][:3]) if bias_type == AFFINE_BIAS else np.zeros(3)
+    if len(arms) > 1 and (bias[1] or bias[2]):
+        skipped.append(f"{label}: it holds the length of a tendon over several joints")
+        return None
+    (arm, *_) = arms.values()
+    result = Actuator(name, {joint: a * gear for joint, a in arms.items()}, float(model.actuator_gainprm[index][0]))
+    result.offset = float(bias[0])
+    # the stiffness against the length of the actuator, which is gear times arm times the angle
+    result.stiffness = max(-float(bias[1]), 0.0) * (gear * arm) ** 2
+    result.damping = max(-float(bias[2]), 0.0) * (gear * arm) ** 2
+    if bias[1] > 0.0 or bias[2] > 0.0:
+        skipped.append(f"{label}: a part of its force that grows with the angle or speed")
+    if model.actuator_ctrllimited[index]:
+        low, high = (float(bound) for bound in model.actuator_ctrlrange[index])
+        result.limits, result.command = (low, high), float(np.clip(0.0, low, high))
+    if model.actuator_forcelimited[index]:
+        low, high = (float(bound) for bound in model.actuator_forcerange[index])
+        result.max_force = min(abs(low), abs(high)) * abs(gear * arm)
+        if low != -high:
+            skipped.append(f"{label}: the larger of its force limits {low:g} and {high:g}")
+    return result
 
-    def _add(self, index: int) -> None:
-        model = self._model
-        name = f"actuator {model.actuator(index).name or index!r}"
-        joint, kind = int(model.actuator_trnid[index, 0]), int(model.actuator_trntype[index])
-        if kind not in AT_JOINT or int(model.jnt_type[joint]) not in (HINGE, SLIDE):
-            self._skipped.append(f"{name}: it acts on no hinge or slide")
-            return
-        gain, bias = model.actuator_gainprm[index], model.actuator_biasprm[index]
-        plain = int(model.actuator_gaintype[index]) == FIXED_GAIN and int(model.actuator_dyntype[index]) == 0
-        affine = int(model.actuator_biastype[index]) == AFFINE_BIAS
-        gear = float(model.actuator_gear[index, 0])
-        if int(model.actuator_biastype[index]) == NO_BIAS and plain:
-            self._skipped.append(f"{name}: it gives a force that is commanded; joints here have motors and servos")
-            return
-        position = plain and affine and gain[0] > 0.0 and bias[0] == 0.0 and bias[1] == -gain[0]
-        velocity = plain and affine and gain[0] > 0.0 and bias[0] == bias[1] == 0.0 and bias[2] == -gain[0]
-        taken = self._servos if position else self._speeds
-        if not (position or velocity) or joint in taken or gear == 0.0:
-            self._skipped.append(f"{name}: neither a motor nor a servo of a joint, or a second one")
-            return
-        command = 0.0
-        if model.actuator_ctrllimited[index]:
-            command = float(np.clip(0.0, *model.actuator_ctrlrange[index]))
-        most = np.inf
-        if model.actuator_forcelimited[index]:
-            low, high = model.actuator_forcerange[index]
-            most = float(min(abs(low), abs(high)) * abs(gear))
-            if low != -high:
-                self._skipped.append(f"{name}: the larger of its force limits {low:g} and {high:g}")
-        taken[joint] = {"target": command / gear, "damping": float(-bias[2]) * gear**2, "most": most}
-        if position:
-            taken[joint]["stiffness"] = float(gain[0]) * gear**2
+
+def _arms(model: Any, index: int, joint_names: dict[int, str]) -> dict[str, float]:
+    """How fast the length of an actuator grows with each joint, by name."""
+    kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
+    if kind in AT_JOINT and int(model.jnt_type[target]) in (HINGE, SLIDE) and target in joint_names:
+        return {joint_names[target]: 1.0}
+    if kind != AT_TENDON:
+        return {}
+    first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])
+    parts = range(first, first + count)
+    if any(int(model.wrap_type[k]) != THROUGH_JOINTS + 1 for k in parts):
+        return {}
+    joints = [(int(model.wrap_objid[k]), float(model.wrap_prm[k])) for k in parts]
+    return {joint_names[j]: arm for j, arm in joints} if all(j in joint_names for j, _ in joints) else {}

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,37 +11,24 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import RobotWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
-from shinari.io.robots.drives import Drives
-from shinari.io.robots.geometry import Geom, may_touch, relative, surface_of
+from shinari.io.robots.closures import closing_joints
+from shinari.io.robots.drives import Actuator, actuators_of, motor_of
+from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surface_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
-from shinari.io.robots.source import read_source
-from shinari.scene.handle import BodyHandle, ColliderHandle, JointHandle
+from shinari.io.robots.read import read_source
+from shinari.io.robots.robot import Robot
+from shinari.io.robots.sensors import sensors_of
+from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.shapes.compound import Compound
 
 Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
 """Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""
 BETWEEN = 1.0e-3
 """Part of the mass of a body that goes to each of the bodies between its joints, where it has several."""
+EQUAL_JOINTS = 2
+"""Kind of an equality constraint between joints."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
-
-
-@dataclass(frozen=True)
-class Robot:
-    """A robot in a scene.
-
-    Attributes:
-        name: Its name; what belongs to it is called `name/...` in the scene.
-        bodies: Its bodies by their names in the file.
-        joints: Its joints by their names in the file; a body that is rigidly fixed to another has one as well.
-        colliders: What stands in the world of the file, by name.
-        skipped: What of the file is not here, in words.
-    """
-
-    name: str
-    bodies: dict[str, BodyHandle]
-    joints: dict[str, JointHandle]
-    colliders: dict[str, ColliderHandle]
-    skipped: list[str]
 
 
 def load_robot(
@@ -112,8 +98,13 @@ def load_robot(
         chosen = f"{wanted}_{number}"
     with _whole(scene):
         robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
-    if robot.skipped:
-        warn(f"{path}: skipped: " + "; ".join(robot.skipped), RobotWarning)
+    told = [
+        f"{what}: " + "; ".join(found)
+        for what, found in (("skipped", robot.skipped), ("repaired", robot.repaired))
+        if found
+    ]
+    if told:
+        warn(f"{path}: {'. '.join(told)}", RobotWarning)
     return robot
 
 
@@ -131,20 +122,56 @@ class _Adder:
         self._solid: dict[int, list[Geom]] = {}
         self._between: dict[int, list[BodyHandle]] = {}
         self._joints: dict[str, JointHandle] = {}
+        self._actuators: list[Actuator] = []
 
     def robot(self) -> Robot:
         """Add everything."""
         m = self._mechanism
         for body in m.bodies:
             self._add_body(body)
-        drives = Drives(m.model, m.qpos, self._skipped)
+        names = {j: m.joint_name(j) for joints in m.joints for j in joints}
+        self._actuators = actuators_of(m.model, names, self._skipped)
         for body in range(1, int(m.model.nbody)):
-            self._add_joints(body, drives)
+            self._add_joints(body)
         colliders = self._add_world()
+        self._add_closures()
         self._filter(colliders)
+        followers = self._followers()
         self._list_others()
+        sensors = sensors_of(m, self._handles, self._joints)
         bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
-        return Robot(self._name, bodies, self._joints, colliders, self._skipped)
+        actuators = {actuator.name: actuator for actuator in self._actuators}
+        told = self._skipped, m.source.repaired
+        return Robot(self._name, bodies, self._joints, colliders, *told, actuators, self._poses(), followers, sensors)
+
+    def _poses(self) -> dict[str, dict[str, float]]:
+        """Keyframes as named targets."""
+        m, model = self._mechanism, self._mechanism.model
+        moving = {m.joint_name(j): j for joints in m.joints for j in joints if model.jnt_type[j] in (SLIDE, HINGE)}
+        return {
+            model.key(key).name or f"key_{key + 1}": {
+                name: float(model.key_qpos[key, model.jnt_qposadr[j]])
+                for name, j in moving.items()
+                if name in self._joints
+            }
+            for key in range(int(model.nkey))
+        }
+
+    def _followers(self) -> dict[str, tuple[str, float, float]]:
+        """Joints that follow others: <mimic> of URDF and <equality><joint> of MJCF."""
+        m, model = self._mechanism, self._mechanism.model
+        found = dict(m.source.mimics)
+        for index in range(int(model.neq)):
+            if int(model.eq_type[index]) != EQUAL_JOINTS or int(model.eq_obj2id[index]) < 0:
+                continue
+            follower, leader = (m.joint_name(int(ids[index])) for ids in (model.eq_obj1id, model.eq_obj2id))
+            if not np.any(model.eq_data[index][2:5]):
+                found[follower] = leader, float(model.eq_data[index][1]), float(model.eq_data[index][0])
+        found = {name: law for name, law in found.items() if name in self._joints and law[0] in self._joints}
+        for name, (leader, ratio, offset) in found.items():
+            law = f"{ratio:g} x {leader!r}" + (f" + {offset:g}" if offset else "")
+            self._skipped.append(f"joint {name!r} follows {law}: robot.drive gives it that target, no force joins them")
+        return found
 
     def _put(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A pose of the file in the scene."""
@@ -160,6 +187,7 @@ class _Adder:
         position, rotation = self._put(*pose)
         visual = surface_of(m.geoms[body], pose)
         options: dict[str, Any] = {"position": position, "rotation": rotation, "visual": visual}
+        options["color"] = self._color(body)
         options |= self._friction(body, solid)
         if m.static[body]:
             self._handles[body] = self._scene.add_rigid_body(shape, kinematic=True, name=label, **options)
@@ -184,7 +212,14 @@ class _Adder:
             handle = self._scene.add_rigid_body(None, position=position, rotation=rotation, name=label, **small)
             self._between[body].append(handle)
 
-    def _add_joints(self, body: int, drives: Drives) -> None:
+    def _color(self, body: int) -> tuple[float, float, float] | None:
+        """Colour of a body in the file."""
+        m = self._mechanism
+        found = m.source.colours.get(m.body_name(body), [])
+        told = next((color for color in found if color is not None), None)
+        return color_of(m.geoms[body]) if told is None else (told[0], told[1], told[2])
+
+    def _add_joints(self, body: int) -> None:
         """The joints between a body and its parent."""
         m, model = self._mechanism, self._mechanism.model
         first, parent = m.carrier(body), m.carrier(int(model.body_parentid[body]))
@@ -203,19 +238,45 @@ class _Adder:
             dof = int(model.jnt_dofadr[joint])
             options["damping"] = float(np.asarray(model.dof_damping[dof]).ravel()[0])
             if kind == BALL:
-                if model.jnt_limited[joint]:
-                    self._skipped.append(f"limit of ball joint {label!r}: of its whole angle")
+                self._skip_of_ball(joint, dof, label)
             else:
                 options["axis"] = self._matrix @ m.data.xaxis[joint]
-                options["motor"] = drives.of(joint)
-                if model.jnt_limited[joint]:
-                    start = m.qpos[model.jnt_qposadr[joint]]
-                    options["limits"] = tuple((model.jnt_range[joint] - start).tolist())
-            for array, what in ((model.dof_frictionloss, "dry friction"), (model.dof_armature, "inertia of the rotor")):
-                if np.any(array[dof]):
-                    self._skipped.append(f"{what} of joint {label!r}")
+                options |= self._along(joint, dof, label)
             self._add_joint(KINDS[kind], label, above, below, **options)
             below = above
+
+    def _along(self, joint: int, dof: int, label: str) -> dict[str, Any]:
+        """What acts along the free direction of a hinge or slider."""
+        m, model = self._mechanism, self._mechanism.model
+        at = int(model.jnt_qposadr[joint])
+        result: dict[str, Any] = {
+            "start": float(m.qpos[at]),
+            "motor": motor_of(self._actuators, label),
+            "rotor_inertia": _first(model.dof_armature[dof]),
+            "dry_friction": _first(model.dof_frictionloss[dof]),
+            "stiffness": _first(model.jnt_stiffness[joint]),
+        }
+        if result["stiffness"] > 0.0:
+            result["rest"] = float(model.qpos_spring[at])
+        if model.jnt_limited[joint]:
+            result["limits"] = tuple(model.jnt_range[joint].tolist())
+        if model.jnt_actfrclimited[joint]:
+            most = float(np.abs(model.jnt_actfrcrange[joint]).min())
+            result["max_force"] = most if most > 0.0 else None
+        result["max_speed"] = m.source.fastest.get(label)
+        return result
+
+    def _skip_of_ball(self, joint: int, dof: int, label: str) -> None:
+        """List what a ball joint of the file has and one here has not."""
+        model = self._mechanism.model
+        for value, what in (
+            (model.jnt_limited[joint], "limit of its whole angle"),
+            (model.dof_frictionloss[dof], "dry friction"),
+            (model.dof_armature[dof], "inertia of the rotor"),
+            (model.jnt_stiffness[joint], "spring"),
+        ):
+            if np.any(value):
+                self._skipped.append(f"{what} of ball joint {label!r}")
 
     def _anchor(self, point: Any) -> np.ndarray:
         return self._place + self._matrix @ np.array(point)
@@ -224,6 +285,23 @@ class _Adder:
         taken = f"{self._name}/{label}" in self._scene.handles
         name = f"{self._name}/{label}_joint" if taken else f"{self._name}/{label}"
         self._joints[label] = self._scene.add_joint(kind, a, b, name=name, **options)
+
+    def _add_closures(self) -> None:
+        """Joints that close loops, and straight tendons."""
+        m = self._mechanism
+        for label, options in closing_joints(m, self._anchor):
+            kind, bodies = options.pop("kind"), [m.carrier(options.pop(side)) for side in "ab"]
+            moving = [body for body in bodies if body and not m.static[body]]
+            if bodies[0] == bodies[1] or not moving:
+                self._skipped.append(f"{label!r}: both of its ends are of one body, or stand still")
+                continue
+            if not bodies[0]:
+                # the world is the second body
+                bodies.reverse()
+                if "second_anchor" in options:
+                    options["anchor"], options["second_anchor"] = options["second_anchor"], options["anchor"]
+            a, b = self._handles[bodies[0]], self._handles.get(bodies[1])
+            self._add_joint(kind, label, a, b, collide=True, **options)
 
     def _add_world(self) -> dict[str, ColliderHandle]:
         """What is touched of the world itself."""
@@ -235,6 +313,7 @@ class _Adder:
             model = self._mechanism.model
             position, rotation = self._put(geom.position, geom.rotation)
             friction = float(model.geom_friction[geom.index, 0]) if model.geom_condim[geom.index] >= 3 else 0.0
+            assert geom.shape is not None  # it touches
             result[geom.name] = self._scene.add_collider(
                 geom.shape, position=position, rotation=rotation, friction=friction, name=f"{self._name}/{geom.name}"
             )
@@ -273,16 +352,21 @@ class _Adder:
     def _list_others(self) -> None:
         """What else there is in the file and not here."""
         model = self._mechanism.model
-        for what, count in (
-            ("equality", model.neq), ("tendon", model.ntendon), ("sensor", model.nsensor), ("key", model.nkey),
-            ("pair", model.npair),
-        ):  # fmt: skip
-            for index in range(int(count)):
-                name = getattr(model, what)(index).name
-                self._skipped.append(f"{what} {name!r}" if name else f"{what} {index}")
+        density, viscosity = float(model.opt.density), float(model.opt.viscosity)
+        if density > 0.0 or viscosity > 0.0:
+            medium = f"density {density:g} kg/m^3, viscosity {viscosity:g} Pa s"
+            self._skipped.insert(0, f"THE MEDIUM ({medium}): bodies move as in a vacuum, unless scene.damping is given")
+        for index in range(int(model.npair)):
+            name = model.pair(index).name
+            self._skipped.append(f"pair {name!r}" if name else f"pair {index}")
         gravity = np.array(model.opt.gravity)
         if gravity[0] or gravity[1] or not gravity[2] < 0.0:
             self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")
+
+
+def _first(value: Any) -> float:
+    """The first number of an array, or the number."""
+    return float(np.asarray(value).ravel()[0])
 
 
 @contextmanager

@@ -1,16 +1,15 @@
 """A robot file as MuJoCo understands it: which of its bodies are bodies here, where they are, and what carries what."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from shinari import check
 from shinari.errors import FileError, SceneError, require
+from shinari.io.robots.compile import compiled
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
-from shinari.partial_files import reason
-from shinari.shapes.plane import Plane
+from shinari.shapes.hull import ConvexHull
 
 FREE, BALL, SLIDE, HINGE = range(4)
 UNNAMED = "MuJoCo Model"
@@ -43,19 +42,16 @@ class Mechanism:
     Raises:
         MissingExtraError: MuJoCo is not installed.
         FileError: MuJoCo refuses the file.
-        SceneError: An angle belongs to no joint, or is out of its limits.
+        SceneError: An angle that was given belongs to no joint, or is out of its limits.
     """
 
     def __init__(self, source: Source, angles: Mapping[str, float], fixed_base: bool | None, weighed: bool) -> None:
         mujoco = require("mujoco", "robot")
-        try:
-            spec = mujoco.MjSpec.from_string(source.xml, assets=source.assets)
-            self.model = model = spec.compile()
-            self.data = mujoco.MjData(model)
-        except Exception as error:  # the boundary to MuJoCo
-            raise FileError(f"{source.path}: cannot be read as a robot: {_told(error)}") from error
+        spec, model = compiled(source)
+        self.model = model
+        self.data = mujoco.MjData(model)
         self.name = spec.modelname if spec.modelname not in ("", UNNAMED) else source.path.stem
-        self.source, self.skipped = source, list(source.skipped)
+        self.source, self.skipped = source, source.skipped
         count = int(model.nbody)
         self.joints = [
             [j for j in range(model.njnt) if model.jnt_bodyid[j] == b and model.jnt_type[j] != FREE]
@@ -72,7 +68,8 @@ class Mechanism:
             self.static[body] = not self.joints[body] and self._stands(body, parent, fixed_base)
             carried = not self.joints[body] and (parent != 0 or self.static[body])
             self.groups[body] = self.groups[parent] if carried else body
-        found = [geoms_of(model, self.data, b, self.skipped) for b in range(count)]
+        hulls: dict[int, ConvexHull] = {}
+        found = [geoms_of(model, self.data, b, hulls, self.skipped) for b in range(count)]
         self.bodies = [
             b
             for b in range(1, count)
@@ -84,7 +81,8 @@ class Mechanism:
         for body, geoms in enumerate(found):
             carrier = self.carrier(body)
             for geom in geoms:
-                self.geoms[0 if isinstance(geom.shape, Plane) else carrier].append(geom)
+                endless = geom.shape is not None and geom.shape.endless
+                self.geoms[0 if endless else carrier].append(geom)
             if body and carrier != body:
                 to_local = self.body_name(carrier) if carrier else "the world"
                 self.skipped.append(f"body {self.body_name(body)!r}: it has no mass; merged into {to_local!r}")
@@ -158,17 +156,18 @@ class Mechanism:
                     f"robot {path}: angles: {check.short(name)} is no hinge or slide of it; known are {known}"
                 )
             self.qpos[model.jnt_qposadr[movable[name]]] = check.number(f"robot {path}", f"angles: {name}", value)
+        clamped = []
         for name, joint in movable.items():
             value = float(self.qpos[model.jnt_qposadr[joint]])
-            low, high = model.jnt_range[joint]
-            if model.jnt_limited[joint] and not low <= value <= high:
+            low, high = (float(bound) for bound in model.jnt_range[joint])
+            if not model.jnt_limited[joint] or low <= value <= high:
+                continue
+            if name in angles:
                 raise SceneError(
                     f"robot {path}: angles: joint {check.short(name)} starts at {value:g}, outside its limits {low:g} "
                     f"to {high:g}; give angles={{{check.short(name)}: {0.5 * (low + high):.3g}}}"
                 )
-
-
-def _told(error: Exception) -> str:
-    """What MuJoCo says in one line, without line numbers: those are of a text that the user has not seen."""
-    text = re.sub(r",? *(line|row) number ?= ?\d+|, (line|row) \d+|, id \d+", "", reason(error), flags=re.IGNORECASE)
-    return "; ".join(part.strip() for part in text.splitlines() if part.strip())
+            self.qpos[model.jnt_qposadr[joint]] = min(max(value, low), high)
+            clamped.append(f"{name} {value:g} to {self.qpos[model.jnt_qposadr[joint]]:g}")
+        if clamped:
+            self.source.repair(f"joints that started outside their limits: moved {', '.join(clamped)}")

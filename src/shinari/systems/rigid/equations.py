@@ -16,7 +16,7 @@ from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
-from shinari.systems.rigid.joints.table import FIRST, MOTOR_KIND, NO_MOTOR, SECOND
+from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.line_search import check_point, clear_crossing, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
@@ -124,8 +124,7 @@ class BodyEquations:
     @property
     def motorised_frames(self) -> np.ndarray:
         """Frames on which a motor acts."""
-        codes = self._rigid.table.codes
-        return codes[codes[:, MOTOR_KIND] != NO_MOTOR, FIRST : SECOND + 1].ravel()
+        return self._rigid.table.codes[self.joints.driven, FIRST : SECOND + 1].ravel()
 
     def set_free_frames(self, free: np.ndarray) -> None:
         """Set the frames that can move, (F,)."""
@@ -266,7 +265,7 @@ class BodyEquations:
         self.log.record_add(p, self._frames, h)
         if self._graph.may_sweep:
             self._sweeps.record_finish(p, self.joints.values)
-        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames)
+        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames, h)
 
     def record_bounce(self, p: Program) -> None:
         """Apply restitution to the velocities of the substep."""

@@ -14,7 +14,7 @@ from shinari.scene.objects import Collider
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import as_frame
-from shinari.systems.rigid.joints.energy import elastic_energy
+from shinari.systems.rigid.joints.energy import elastic_energy, rotor_energy
 from shinari.systems.rigid.joints.joints import start_joints
 from shinari.systems.rigid.joints.table import JointTable
 
@@ -138,19 +138,27 @@ class RigidModel(SystemModel):
         return self.kinetic(state), gravitational, self.elastic(state, h)
 
     def kinetic(self, state: State) -> float:
-        """Kinetic energy [J]."""
+        """Kinetic energy of the bodies and of the rotors of joints [J]."""
         v, w = state.system_arrays[VELOCITIES], state.system_arrays[SPINS]
-        return 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
+        bodies = 0.5 * float(self.masses @ (v * v).sum(axis=1)) + 0.5 * float((w * self.spin_momenta(state)).sum())
+        return bodies + (rotor_energy(self.table, state.system_arrays, self._frames_at(state)) if self.joints else 0.0)
 
     def elastic(self, state: State, h: float) -> float:
         """Elastic energy of the joints [J]; `h` is the substep [s]."""
         if len(self.joints) == 0:
             return 0.0
-        frames = Frames.zeros(self.frame_count)
+        frames = self._frames_at(state)
+        return elastic_energy(self.table, state.system_arrays, frames.x, frames.q, h)
+
+    def _frames_at(self, state: State) -> Frames:
+        """Frames with the poses and velocities of the bodies in a state."""
+        frames, count = Frames.zeros(self.frame_count), len(self.bodies)
+        frames.q[:, 0] = 1.0
         for i, body in enumerate(self.bodies):
             rotation = state.system_arrays[ROTATIONS][i] / np.linalg.norm(state.system_arrays[ROTATIONS][i])
             frames.x[i], frames.q[i] = as_frame(state.system_arrays[POSITIONS][i], rotation, body.centre, body.axes)
-        return elastic_energy(self.table, state.system_arrays, frames.x, frames.q, h)
+        frames.v[:count], frames.w[:count] = state.system_arrays[VELOCITIES], state.system_arrays[SPINS]
+        return frames
 
     def momentum(self, state: State) -> np.ndarray:
         """Linear momentum [kg m/s], (3,)."""

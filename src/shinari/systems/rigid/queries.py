@@ -1,13 +1,15 @@
 """Queries about rigid bodies and joints."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shinari import check
-from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
-from shinari.scene.handle import BodyHandle, JointHandle
+from shinari.scene.handle import BodyHandle
+from shinari.scene.joint_handle import JointHandle
+from shinari.scene.motors import Motor
+from shinari.systems.rigid.joints.driving import wanted_drive
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.surface import body_surface
 
@@ -17,20 +19,39 @@ if TYPE_CHECKING:
     from shinari.systems.rigid.system import RigidBodySystem
 
 
+class Pose(NamedTuple):
+    """Where a rigid body is.
+
+    Attributes:
+        position: Position of its origin [m], (3,).
+        rotation: Unit quaternion w x y z, (4,).
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The rotation as a matrix, (3, 3): its columns are the axes of the body in the world."""
+        return rotation_matrix(self.rotation)
+
+
 class BodyQueries:
     """Poses of bodies, and states, loads and motors of joints."""
 
     def __init__(self, run: "Running") -> None:
         self._run = run
 
-    def pose(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, body: BodyHandle | str) -> "Pose":
         """Where a rigid body is: the position of its origin [m], (3,), and its rotation w x y z, (4,). Copies.
+
+        They are fields, `pose.position` and `pose.rotation`, and can be unpacked: `place, turn = sim.pose(body)`.
 
         Raises:
             SceneError: It is no rigid body of this scene.
         """
         index = self._body(body).index
-        return self._run.state.body_positions[index].copy(), self._run.state.body_rotations[index].copy()
+        return Pose(self._run.state.body_positions[index].copy(), self._run.state.body_rotations[index].copy())
 
     def joint(self, joint: JointHandle | str) -> "JointState":
         """Angle and travel of a joint, and how fast they change.
@@ -39,25 +60,79 @@ class BodyQueries:
             SceneError: It is no joint of this scene.
         """
         found = self._joint(joint)
-        return self._bodies.equations.joints.state(found.index, self._bodies.frames)
+        return self._bodies.equations.joints.state(found.index, self._bodies.frames_now())
 
-    def drive(self, joint: JointHandle | str, target: float) -> None:
-        """Give the motor of a joint another target: a speed [rad/s or m/s], or an angle or travel [rad or m].
+    def motor(self, joint: JointHandle | str) -> Motor | None:
+        """The motor of a joint now, or None.
 
         Raises:
-            SceneError: It is no joint of this scene, or has no motor.
+            SceneError: It is no joint of this scene.
         """
-        found = self._joint(joint)
-        goal = check.number(f"joint {found.name!r}", "target", target)
-        rigid, h = self._run.model.find(RigidModel), self._run.settings.substep
+        return self._bodies.equations.joints.motor(self._joint(joint).index)
+
+    def drive(self, joint: JointHandle | str, motor: Motor | float | None) -> None:
+        """Drive a joint from now on.
+
+        Args:
+            joint: A hinge or slider.
+            motor: `VelocityMotor`, `Servo` or `ForceMotor`, in place of the one that it has. A number: another target
+                for that one, a speed [rad/s or m/s], an angle or travel [rad or m], or a moment or force [N m or N];
+                without a motor a `Servo` within the `max_force` or `max_speed` of the joint. None: no motor.
+
+        Raises:
+            SceneError: It is no hinge or slider of this scene, a number is not finite, an angle or travel is out of the
+                limits of the joint or a speed of its largest, or there is no motor that a number could be for.
+        """
+        self.drive_all([self._joint(joint)], [motor])
+
+    def drive_all(
+        self, joints: Sequence[JointHandle], motors: Sequence[Motor | float | None], *, bounded: bool = True
+    ) -> None:
+        """Drive several joints at once; either all or, where one is refused, none.
+
+        Args:
+            joints: The joints.
+            motors: A motor, a number or None for each, as in `drive`.
+            bounded: Whether targets have to be within the limits of the joints.
+
+        Raises:
+            SceneError: As `drive`.
+        """
+        rigid, h, system = self._run.model.find(RigidModel), self._run.settings.substep, self._bodies
         assert rigid is not None  # there is a joint
-        before = rigid.elastic(self._run.state, h)
-        try:
-            self._bodies.equations.joints.drive(found.index, goal)
-        except ValueError as error:
-            raise SceneError(f"joint {found.name!r}: {error}") from None
-        # a servo is a spring from its target on
-        self._run.state.external_work += rigid.elastic(self._run.state, h) - before
+        own, frames = system.equations.joints, system.frames_now()
+        drives = [
+            wanted_drive(rigid.joints[j.index], m, own.motor(j.index), bounded)
+            for j, m in zip(joints, motors, strict=True)
+        ]
+        places = [own.coordinate(j.index, frames) for j in joints]
+        # a servo is a spring from its goal on, so that its energy changes
+        before = own.motor_energy([j.index for j in joints], places, h)
+        first = [own.drive(j.index, d, at) for j, d, at in zip(joints, drives, places, strict=True)]
+        self._run.state.external_work += own.motor_energy([j.index for j in joints], places, h) - before
+        if any(first):
+            # the kernels of motors are recorded where there are motors
+            self._run.bind()
+        self._bodies.wake()
+
+    def coordinates(self, joints: Sequence[JointHandle | str]) -> tuple[np.ndarray, np.ndarray]:
+        """Angles [rad] of hinges and travels [m] of sliders, (J,), and their rates of change, (J,).
+
+        Raises:
+            SceneError: One is no joint of this scene.
+        """
+        return self._bodies.equations.joints.coordinates(self._indices(joints), self._bodies.frames_now())
+
+    def axial_loads(self, joints: Sequence[JointHandle | str]) -> np.ndarray:
+        """Moments about the axes of hinges [N m] and forces along those of sliders [N] on their first bodies, (J,).
+
+        Raises:
+            SceneError: One is no joint of this scene.
+        """
+        return self._bodies.equations.joints.axial_loads(self._indices(joints), self._bodies.frames_now())
+
+    def _indices(self, joints: Sequence[JointHandle | str]) -> np.ndarray:
+        return np.array([self._joint(joint).index for joint in joints], np.int64)
 
     def load(self, joint: JointHandle | str) -> "JointLoad":
         """Force [N] and moment about the anchor [N m] of a joint on its second body in the last substep, world axes.

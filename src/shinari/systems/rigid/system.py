@@ -20,7 +20,7 @@ from shinari.model.system import System
 from shinari.systems.rigid import model as names
 from shinari.systems.rigid import sleep
 from shinari.systems.rigid.equations import BodyEquations
-from shinari.systems.rigid.frames import KinematicFrames, Path
+from shinari.systems.rigid.frames import Frames, KinematicFrames, Path
 from shinari.systems.rigid.integration import (
     as_frame,
     compare_impulses,
@@ -80,6 +80,11 @@ class RigidBodySystem(System):
         self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)
         self._set_kinematic_poses(0.0)
 
+    def frames_now(self) -> Frames:
+        """The frames between two steps, with what the user has written to the state."""
+        self._read_user_state()
+        return self.frames
+
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]."""
         self._read_user_state()
@@ -116,6 +121,7 @@ class RigidBodySystem(System):
         """Predict the poses."""
         frames, solver_frames, h = self.frames, self.equations.solver_frames, self._settings.substep
         with p.when(self._finite):
+            self.equations.joints.record_start(p, frames)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._kinematic_frames, self._path, frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))

@@ -9,8 +9,20 @@ from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
 from shinari.systems.rigid.joints.rows import hold_joint
-from shinari.systems.rigid.joints.table import DISTANCE, FIRST, FLAGS, GEAR, HAS_LIMITS, HAS_PAST, KIND, SECOND
-from shinari.systems.rigid.joints.values import JointData, JointValues, Phase
+from shinari.systems.rigid.joints.table import (
+    DISTANCE,
+    FIRST,
+    FLAGS,
+    GEAR,
+    HAS_AXIS,
+    HAS_LIMITS,
+    HAS_PAST,
+    KIND,
+    MOTOR_KIND,
+    NO_MOTOR,
+    SECOND,
+)  # fmt: skip
+from shinari.systems.rigid.joints.values import ACTIVE, ROWS, JointData, JointValues, Phase
 
 # Relative change of the stiffness of a joint above which a limit has become active or inactive.
 OTHERWISE = 1e-2
@@ -27,7 +39,7 @@ def write_element(
         elements.arms[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         elements.force[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         elements.stiffness[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    elif flags & (HAS_LIMITS | HAS_PAST) == 0:
+    elif flags & (HAS_LIMITS | HAS_PAST | HAS_AXIS) == 0 and values.motors[j, MOTOR_KIND] == NO_MOTOR:
         hold_joint(j, joints, values, elements, frames, h)
     else:
         after = forces_after(j, joints.codes, values.rows, elements.displacement)
@@ -63,7 +75,11 @@ def evaluate_again(
     for k in range(12):
         old, new = values.old_stiffness[j, k], elements.stiffness[j, k]
         most, least, change = max(most, abs(new)), max(least, abs(old)), max(change, abs(new - old))
-    if change > OTHERWISE * (most + least) and components.solution[component] < UNSETTLED:
+    # a row that is soft beside those that are held changes the stiffness by little
+    other = False
+    for k in range(ACTIVE, ROWS):
+        other = other or values.old_rows[j, k] != values.rows[j, k]
+    if (other or change > OTHERWISE * (most + least)) and components.solution[component] < UNSETTLED:
         components.solution[component] = UNSETTLED
 
 

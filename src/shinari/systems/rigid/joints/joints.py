@@ -7,18 +7,22 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.geometry.motion import quaternion_product, rotation_matrix
-from shinari.scene.body import Joint
+from shinari.maths import quaternion
+from shinari.scene.body import Drive, Joint
+from shinari.scene.motors import Motor
 from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.joints.energy import bind_values, joint_data
+from shinari.systems.rigid.joints.driving import motor_of
+from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_gear, settle_gear
-from shinari.systems.rigid.joints.results import break_joint, settle_joint, start_joint
+from shinari.systems.rigid.joints.results import break_joint, find_rate, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
     ANCHOR_B,
     DISTANCE,
+    DRY_FRICTION,
     FIRST,
     FLAGS,
     FRAME_A,
@@ -26,12 +30,23 @@ from shinari.systems.rigid.joints.table import (
     GEAR,
     HAS_LIMITS,
     KIND,
+    MOTOR_GOAL,
     MOTOR_KIND,
+    MOTORS,
     NO_MOTOR,
+    POSITION,
+    ROTOR,
     SECOND,
+    SLIDER,
     JointTable,
+    motor_row_of,
 )  # fmt: skip
 from shinari.systems.rigid.joints.values import Phase
+
+# Here they take arrays: compiled, they would be so anew in each process.
+conjugate, multiply, rotate = (
+    function.py_func for function in (quaternion.conjugate, quaternion.multiply, quaternion.rotate)
+)
 
 
 @dataclass(frozen=True)
@@ -71,9 +86,11 @@ def start_joints(joints: Sequence[Joint]) -> dict[str, np.ndarray]:
     count = len(joints)
     return {
         "joints/saturated": np.zeros(count),
-        "joints/angles": np.zeros(count),
+        "joints/angles": np.array([joint.start for joint in joints], np.float64),
         "joints/broken": np.zeros(count, np.bool_),
-        "joints/targets": np.array([0.0 if joint.drive is None else joint.drive.target for joint in joints]),
+        "joints/motors": np.array([motor_row_of(joint.drive, joint.start) for joint in joints]).reshape(count, MOTORS),
+        "joints/sliding": np.zeros(count),
+        "joints/lag": np.zeros(count),
         "joints/loads": np.zeros((count, 6)),
     }
 
@@ -92,17 +109,20 @@ class Joints:
         data: Their constants.
         values: Their variables.
         phase: Progress of the substep.
-        bounded: Whether any has a limit or a motor.
+        bounded: Whether any has a limit, dry friction or a motor.
     """
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
         self.table = table
-        self.data, self.values = joint_data(table), bind_values(arrays, len(table.codes))
+        self.data, self.values = joint_data(table, arrays), bind_values(arrays, len(table.codes))
         self.phase = Phase.zeros(1)
         self.phase.first[0] = 1
         self.bounded = bool(
-            (table.codes[:, FLAGS] & HAS_LIMITS).any() or (table.codes[:, MOTOR_KIND] != NO_MOTOR).any()
+            (table.codes[:, FLAGS] & HAS_LIMITS).any()
+            or (table.numbers[:, DRY_FRICTION] > 0.0).any()
+            or self.driven.any()
         )
+        self._rotors = bool((table.numbers[:, ROTOR] > 0.0).any())
         self._breakable = bool(np.isfinite(table.strengths).any())
 
     def __len__(self) -> int:
@@ -113,6 +133,11 @@ class Joints:
         """External work of motors since the step began [J]."""
         return float(self.values.work.sum())
 
+    @property
+    def driven(self) -> np.ndarray:
+        """Which joints have a motor, (J,) bool."""
+        return self.values.motors[:, MOTOR_KIND] != NO_MOTOR
+
     def jacobian_rows(self) -> JacobianRows:
         """The Jacobian rows of the gears."""
         jacobian_rows = JacobianRows.zeros(len(self.table.gears))
@@ -122,6 +147,11 @@ class Joints:
     def record_begin(self, p: Program, elements: Elements, frames: Frames) -> None:
         """A step begins."""
         p.launch(start_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
+
+    def record_start(self, p: Program, frames: Frames) -> None:
+        """A substep begins, before the prediction."""
+        if self._rotors:
+            p.launch(find_rate, self.data, self.values, frames, count=len(self), grain=64)
 
     def record_evaluate(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
@@ -148,9 +178,11 @@ class Joints:
         p.launch(restore_joint, self.values, elements, components, count=count)
         p.launch(restore_gear, jacobian_rows, elements, components, count, count=len(jacobian_rows))
 
-    def record_settle(self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames) -> None:
+    def record_settle(
+        self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
+    ) -> None:
         """Store loads and states after the last solution of a substep, and break overloaded joints."""
-        p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
+        p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, h, count=len(self), grain=64)
         p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(jacobian_rows), grain=64)
         if self._breakable:
             p.launch(break_joint, self.data, self.values, count=len(self))
@@ -159,15 +191,70 @@ class Joints:
         """Force and moment about the anchor on the second body of a joint in the last substep, world axes."""
         return JointLoad(self.values.loads[index, :3].copy(), self.values.loads[index, 3:].copy())
 
-    def drive(self, index: int, target: float) -> None:
-        """Give a motor another target: a speed [rad/s, m/s], or an angle or travel [rad, m].
+    def drive(self, index: int, drive: Drive | None, here: float) -> bool:
+        """Give a joint a motor, or take it away; whether it had none and has one now.
 
-        Raises:
-            ValueError: The joint has no motor.
+        Args:
+            index: The joint.
+            drive: The motor, or None.
+            here: Where the joint is [rad or m]: a servo with a limited speed goes on from its last goal, or from here.
         """
-        if self.table.codes[index, MOTOR_KIND] == NO_MOTOR:
-            raise ValueError("the joint has no motor")
-        self.values.targets[index] = target
+        old = self.values.motors[index].copy()
+        row = motor_row_of(drive, float(old[MOTOR_GOAL]) if old[MOTOR_KIND] == POSITION else here)
+        self.values.motors[index] = row
+        if old[MOTOR_KIND] != row[MOTOR_KIND]:
+            self.values.saturated[index] = 0.0
+        return bool(old[MOTOR_KIND] == NO_MOTOR and row[MOTOR_KIND] != NO_MOTOR)
+
+    def motor(self, index: int) -> Motor | None:
+        """The motor of a joint, or None."""
+        return motor_of(self.values.motors[index])
+
+    def coordinate(self, index: int, frames: Frames) -> float:
+        """Angle of a hinge [rad], or travel of a slider [m]."""
+        state = self.state(index, frames)
+        return state.travel if self.table.codes[index, KIND] == SLIDER else state.angle
+
+    def coordinates(self, which: np.ndarray, frames: Frames) -> tuple[np.ndarray, np.ndarray]:
+        """Angles [rad] or travels [m] of hinges and sliders, (J,), and their rates of change, (J,)."""
+        axes, gap, arms, (a, b) = self._measured(which, frames)
+        turns = [self._turned(which, frames, i, at) for i, at in ((a, FRAME_A), (b, FRAME_B))]
+        p = multiply(conjugate(turns[1]), turns[0])
+        twist, near = 2.0 * np.arctan2(p[1], p[0]), self.values.angles[which]
+        angles = twist + 2.0 * np.pi * np.round((near - twist) / (2.0 * np.pi))
+        drift = frames.v[a] + np.cross(frames.w[a], arms[0]) - frames.v[b] - np.cross(frames.w[b], gap + arms[1])
+        slides = self.table.codes[which, KIND] == SLIDER
+        rates = np.where(slides[:, None], drift, frames.w[a] - frames.w[b])
+        return np.where(slides, (axes * gap).sum(axis=1), angles), (axes * rates).sum(axis=1)
+
+    def axial_loads(self, which: np.ndarray, frames: Frames) -> np.ndarray:
+        """Moments about the axes of hinges [N m], forces along those of sliders [N], on their first bodies, (J,)."""
+        axes, _, _, _ = self._measured(which, frames)
+        slides, loads = self.table.codes[which, KIND] == SLIDER, self.values.loads[which]
+        return -(axes * np.where(slides[:, None], loads[:, :3], loads[:, 3:])).sum(axis=1)
+
+    def _measured(self, which: np.ndarray, frames: Frames) -> tuple[np.ndarray, np.ndarray, list, list]:
+        """Axes of joints in the world, from the anchors of b to those of a, arms of both sides, and their frames."""
+        numbers, pair = self.table.numbers[which], [self.table.codes[which, side] for side in (FIRST, SECOND)]
+        arms = [
+            np.stack(rotate(tuple(frames.q[i].T), tuple(numbers[:, at : at + 3].T)), axis=1)
+            for i, at in zip(pair, (ANCHOR_A, ANCHOR_B), strict=True)
+        ]
+        x = np.zeros((3, len(which)))
+        x[0] = 1.0
+        axes = np.stack(rotate(self._turned(which, frames, pair[1], FRAME_B), tuple(x)), axis=1)
+        return axes, frames.x[pair[0]] - frames.x[pair[1]] + arms[0] - arms[1], arms, pair
+
+    def _turned(self, which: np.ndarray, frames: Frames, sides: np.ndarray, at: int) -> tuple:
+        """Joint frames of one side in the world, four arrays (J,)."""
+        return multiply(tuple(frames.q[sides].T), tuple(self.table.numbers[which, at : at + 4].T))
+
+    def motor_energy(self, joints: Sequence[int], places: Sequence[float], h: float) -> float:
+        """Energy of the motors of some joints as springs, at their angles or travels [J]."""
+        which = np.array(joints, np.int64)
+        table = self.table._replace(codes=self.table.codes[which], numbers=self.table.numbers[which])
+        arrays = {name: getattr(self.values, name)[which] for name in ("motors", "broken")}
+        return servo_energy(table, arrays["motors"], arrays["broken"], np.array(places), h)
 
     def state(self, index: int, frames: Frames) -> JointState:
         """Angle, travel and their speeds of a joint now."""

@@ -25,9 +25,12 @@ from shinari.systems.rigid.joints.row_forces import bounded, motor_row, nearest_
 from shinari.systems.rigid.joints.table import (
     BALL,
     DAMPING,
+    DRY_FRICTION,
     FLAGS,
     FRAME_B,
+    FRICTION_ROW,
     HAS_ANGLE,
+    HAS_AXIS,
     HAS_PAST,
     HAS_SWING,
     HAS_TRAVEL,
@@ -40,14 +43,22 @@ from shinari.systems.rigid.joints.table import (
     LIMIT_COMPLIANCE,
     MOTOR_COMPLIANCE,
     MOTOR_DAMPING,
+    MOTOR_FORCE,
+    MOTOR_GOAL,
     MOTOR_INVERSE_MASS,
     MOTOR_KIND,
     MOTOR_MAX_FORCE,
+    MOTOR_MAX_SPEED,
     MOTOR_ROW,
+    MOTOR_SPEED,
+    MOTOR_TARGET,
     NO_MOTOR,
     POINT_MASS,
+    ROTOR,
     SECOND,
     SLIDER,
+    SPRING,
+    SPRING_REST,
     SWING,
     TRAVEL,
     TURN_MASS,
@@ -80,39 +91,103 @@ def limit(j, slot, numbers, least, rows, k, value, after, first):
 
 @steady
 def forces_after(j, codes, rows, displacement):
-    """Forces of the limits of travel, twist and swing and of the motor after the last displacement, to first order."""
+    """Forces of the rows of travel, twist, swing, motor and friction after the last displacement, to first order."""
     d, phi = vector_at(displacement, j, 0), vector_at(displacement, j, 3)
     kind = codes[j, KIND]
     along = dot(vector_at(rows, j, AXES), d)
     about = dot(vector_at(rows, j, AXES), phi)
     twist = dot(vector_at(rows, j, ABOUT), phi) if kind == BALL else about
     across = dot(vector_at(rows, j, ACROSS), phi)
+    free = along if kind == SLIDER else about
     return (
         rows[j, FORCE + TRAVEL] - rows[j, STIFFNESS + TRAVEL] * along,
         rows[j, FORCE + TWIST] - rows[j, STIFFNESS + TWIST] * twist,
         rows[j, FORCE + SWING] - rows[j, STIFFNESS + SWING] * across,
-        rows[j, FORCE + MOTOR_ROW] - rows[j, STIFFNESS + MOTOR_ROW] * (along if kind == SLIDER else about),
+        rows[j, FORCE + MOTOR_ROW] - rows[j, STIFFNESS + MOTOR_ROW] * free,
+        rows[j, FORCE + FRICTION_ROW] - rows[j, STIFFNESS + FRICTION_ROW] * free,
     )
 
 
 @steady
-def servo_goal(j, numbers, start, target, h):
+def goal_after(j, motors, h):
+    """Goal of a motor at the end of the substep: it comes to the target no faster than its largest speed."""
+    away, most = motors[j, MOTOR_TARGET] - motors[j, MOTOR_GOAL], h * motors[j, MOTOR_MAX_SPEED]
+    return motors[j, MOTOR_GOAL] + min(max(away, -most), most)
+
+
+@steady
+def servo_goal(j, numbers, motors, start, target, h):
     """Goal of a servo at the end of the substep.
 
     A servo without a stiffness approaches its target no faster than half of its force can stop it there; with the full
     force to the target and the full force back it would oscillate about the target.
     """
     away = target - start
-    fastest = h * math.sqrt(numbers[j, MOTOR_MAX_FORCE] * numbers[j, MOTOR_INVERSE_MASS] * abs(away))
+    fastest = h * math.sqrt(motors[j, MOTOR_MAX_FORCE] * numbers[j, MOTOR_INVERSE_MASS] * abs(away))
     bounded_away = min(max(away, -fastest), fastest)
-    return start + bounded_away if numbers[j, MOTOR_COMPLIANCE] == 0.0 else target
+    return start + bounded_away if motors[j, MOTOR_COMPLIANCE] == 0.0 else target
+
+
+@steady
+def act_by_motor(j, joints, values, coordinate, displacement, k, after, h, first):
+    """Force and stiffness of the motor along the free coordinate."""
+    numbers, rows, motors = joints.numbers, values.rows, values.motors
+    goal = goal_after(j, motors, h)
+    c = (
+        displacement - goal * h
+        if motors[j, MOTOR_KIND] == VELOCITY
+        else coordinate - servo_goal(j, numbers, motors, coordinate - displacement, goal, h)
+    )
+    damping = motors[j, MOTOR_DAMPING]
+    bias = motors[j, MOTOR_FORCE] + damping * (motors[j, MOTOR_SPEED] - displacement / h)
+    was = values.saturated[j] if first else rows[j, ACTIVE + 3]
+    total, stiffness, force, held_stiffness, state = motor_row(
+        was, after, k, c, motors[j, MOTOR_COMPLIANCE], damping, bias, h, motors[j, MOTOR_MAX_FORCE], first
+    )
+    rows[j, ACTIVE + 3] = state
+    store_row(rows, j, MOTOR_ROW, force, held_stiffness)
+    return total, stiffness
+
+
+@steady
+def act_by_friction(j, joints, values, displacement, k, after, h, first):
+    """Force and stiffness of dry friction: it holds the coordinate up to its largest force."""
+    rows = values.rows
+    was = values.sliding[j] if first else rows[j, ACTIVE + 4]
+    total, stiffness, force, held_stiffness, state = motor_row(
+        was, after, k, displacement, 0.0, 0.0, 0.0, h, joints.numbers[j, DRY_FRICTION], first
+    )
+    rows[j, ACTIVE + 4] = state
+    store_row(rows, j, FRICTION_ROW, force, held_stiffness)
+    return total, stiffness
+
+
+@steady
+def act_freely(j, joints, values, coordinate, displacement, k, after, h, first):
+    """Force and stiffness along the free coordinate of a hinge or slider: motor, dry friction, spring and rotor.
+
+    The rotor is a mass I on the coordinate: as the bodies it goes on with its speed, I (d - h v) / h^2 = -force.
+    """
+    numbers, force, stiffness = joints.numbers, 0.0, 0.0
+    if values.motors[j, MOTOR_KIND] != NO_MOTOR:
+        f, s = act_by_motor(j, joints, values, coordinate, displacement, k, after[3], h, first)
+        force, stiffness = force + f, stiffness + s
+    if joints.codes[j, FLAGS] & HAS_AXIS:
+        if numbers[j, DRY_FRICTION] > 0.0:
+            f, s = act_by_friction(j, joints, values, displacement, k, after[4], h, first)
+            force, stiffness = force + f, stiffness + s
+        s = min(numbers[j, SPRING], k)
+        force, stiffness = force - s * (coordinate - numbers[j, SPRING_REST]), stiffness + s
+        s = numbers[j, ROTOR] / (h * h)
+        force, stiffness = force - s * (displacement - h * values.rate[j]), stiffness + s
+    return force, stiffness
 
 
 @steady
 def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
-    """Limits along and about the axis, and the motor: force and stiffness along x, moment and stiffness about x."""
-    codes, numbers, rows, targets = joints.codes, joints.numbers, values.rows, values.targets
-    flags, motor_kind = codes[j, FLAGS], codes[j, MOTOR_KIND]
+    """Limits along and about the axis, and what acts freely: force and stiffness along x, moment and one about x."""
+    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    flags = codes[j, FLAGS]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
     angle = 0.0
     if flags & (HAS_TWIST | HAS_ANGLE):
@@ -121,24 +196,12 @@ def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
         along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
         about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first)
-    if motor_kind != NO_MOTOR:
+    if flags & HAS_AXIS or values.motors[j, MOTOR_KIND] != NO_MOTOR:
         slides = codes[j, KIND] == SLIDER
-        displacement = past[0][0] if slides else past[1][0]
-        coordinate = travel if slides else angle
-        c = (
-            displacement - targets[j] * h
-            if motor_kind == VELOCITY
-            else coordinate - servo_goal(j, numbers, coordinate - displacement, targets[j], h)
-        )
-        was = values.saturated[j] if first else rows[j, ACTIVE + 3]
-        total, stiffness, force, held_stiffness, state = motor_row(
-            was, after[3], k if slides else kt, c, numbers[j, MOTOR_COMPLIANCE],
-            numbers[j, MOTOR_DAMPING], displacement / h, h, numbers[j, MOTOR_MAX_FORCE], first,
-        )  # fmt: skip
-        rows[j, ACTIVE + 3] = state
-        store_row(rows, j, MOTOR_ROW, force, held_stiffness)
-        along, stiff = along + (total if slides else 0.0), stiff + (stiffness if slides else 0.0)
-        about, against = about + (0.0 if slides else total), against + (0.0 if slides else stiffness)
+        coordinate, displacement = (travel, past[0][0]) if slides else (angle, past[1][0])
+        f, s = act_freely(j, joints, values, coordinate, displacement, k if slides else kt, after, h, first)
+        along, stiff = along + (f if slides else 0.0), stiff + (s if slides else 0.0)
+        about, against = about + (0.0 if slides else f), against + (0.0 if slides else s)
     return along, stiff, about, against
 
 
@@ -171,10 +234,10 @@ def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
 
 
 @steady
-def past_of(j, codes, numbers, gap, p, x0, q0, axes, h):
+def past_of(j, codes, numbers, wanted, gap, p, x0, q0, axes, h):
     """Displacement and rotation of a relative to b in the substep, in the axes of the joint, and 1 / h."""
     nothing = (0.0, 0.0, 0.0)
-    if codes[j, FLAGS] & HAS_PAST == 0:
+    if not wanted:
         return nothing, nothing, 0.0
     old, _, _ = anchor_offset(codes, numbers, j, x0, q0)
     b = codes[j, SECOND]
@@ -218,7 +281,8 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
     axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
     p = relative(codes, numbers, j, frames.q)
     k, kt = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS], JOINT_STIFFNESS / (h * h) * numbers[j, TURN_MASS]
-    past = past_of(j, codes, numbers, gap, p, frames.x0, frames.q0, axes, h)
+    wanted = codes[j, FLAGS] & HAS_PAST != 0 or values.motors[j, MOTOR_KIND] != NO_MOTOR
+    past = past_of(j, codes, numbers, wanted, gap, p, frames.x0, frames.q0, axes, h)
     force, stiff, moment, against = damp(j, numbers, past)
     f, s, t, r = act_on_axis(j, joints, values, dot(axes[0], gap), p, k, kt, past, after, h, first)
     turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))

@@ -20,7 +20,6 @@ from shinari.systems.rigid.joints.table import (
     DAMPING,
     FIRST,
     FLAGS,
-    MOTOR_KIND,
     SECOND,
     JointTable,
     joints_of,
@@ -119,8 +118,10 @@ def _rows_held(table: JointTable, bodies: Sequence[Body], joints: Sequence[Joint
     """What each joint holds without compliance at the start, as rows over the motions of its frames, (R, 12)."""
     # without limits, motors and damping
     codes, numbers, count = table.codes.copy(), table.numbers.copy(), len(table.codes)
-    codes[:, FLAGS], codes[:, MOTOR_KIND], numbers[:, DAMPING : DAMPING + 6] = 0, 0, 0.0
-    held = Joints(table._replace(codes=codes, numbers=numbers), start_joints(joints))
+    codes[:, FLAGS], numbers[:, DAMPING : DAMPING + 6] = 0, 0.0
+    arrays = start_joints(joints)
+    arrays["joints/motors"][...] = 0.0
+    held = Joints(table._replace(codes=codes, numbers=numbers), arrays)
     frames, elements, jacobian_rows = (
         Frames.zeros(len(bodies) + 1),
         Elements.zeros(count + len(table.gears)),

@@ -46,16 +46,18 @@ def bounded(k, value, least, most, compliance, was, after, first):
 
 
 @steady
-def motor_row(was, after, k, c, compliance, damping, rate, h, most, first):
-    """A motor: force and stiffness of all of it, of its row without the damping, and whether it is at its limit.
+def motor_row(was, after, k, c, compliance, damping, bias, h, most, first):
+    """A motor: force and stiffness of all of it, of its row without the bias, and whether it is at its limit.
+
+    `bias` is the force beside that of the row: a given one and that of the damping.
 
     A saturated motor has no stiffness, and the predicted pose lacks the motor's own force. Neither shows whether the
     motor saturates. The state of the last substep is therefore used first, unless the force contradicts it, and then
     the force `after` of the last solution.
     """
     force, stiffness = held(k, c, compliance)
-    total = force - damping * rate
-    judged = total if first or was != 0.0 else after - damping * rate
+    total = force + bias
+    judged = total if first or was != 0.0 else after + bias
     over = 1.0 if judged > most else (-1.0 if judged < -most else 0.0)
     state = over if over == was or (was == 0.0 and not first) else 0.0
     if state != 0.0:

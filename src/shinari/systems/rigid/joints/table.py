@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shinari.geometry.motion import NO_ROTATION, quaternion_product, rotation_matrix
-from shinari.scene.body import WORLD, Body, Joint
+from shinari.scene.body import WORLD, Body, Drive, Joint
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, PLANAR, DISTANCE, GEAR = range(9)
 CODES = {
@@ -44,12 +44,18 @@ DAMPED = {
 } | {UNIVERSAL: (0, 0, 0, 1, 1, 1)}
 
 # Columns of `codes`.
-FIRST, SECOND, KIND, FLAGS, MOTOR_KIND = range(5)
+FIRST, SECOND, KIND, FLAGS = range(4)
 # Bits of its column FLAGS.
-HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE = 1, 2, 4, 8, 16
+HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE, HAS_AXIS = 1, 2, 4, 8, 16, 32
 HAS_LIMITS = HAS_TRAVEL | HAS_TWIST | HAS_SWING
-# Values of its column DRIVE.
-NO_MOTOR, VELOCITY, POSITION = range(3)
+
+# Columns of `motors`, which change while the scene runs.
+MOTOR_KIND, MOTOR_TARGET, MOTOR_GOAL, MOTOR_SPEED, MOTOR_FORCE = range(5)
+MOTOR_COMPLIANCE, MOTOR_DAMPING, MOTOR_MAX_FORCE, MOTOR_MAX_SPEED = range(5, 9)
+MOTORS = 9
+# Values of its column MOTOR_KIND.
+NO_MOTOR, VELOCITY, POSITION, PUSH = range(4)
+MOTOR_KINDS = {"velocity": VELOCITY, "position": POSITION, "force": PUSH}
 
 # Columns of `numbers`; the first two are followed by as many as their vectors have.
 ANCHOR_A, ANCHOR_B, FRAME_A, FRAME_B = 0, 3, 6, 10
@@ -57,12 +63,13 @@ HOLDS, DAMPING = 14, 20
 POINT_MASS, TURN_MASS = 26, 27
 COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE = 28, 29, 30
 LEAST_TRAVEL, MOST_TRAVEL, LEAST_TWIST, MOST_TWIST, LEAST_SWING, MOST_SWING = 31, 32, 33, 34, 35, 36
-MOTOR_COMPLIANCE, MOTOR_DAMPING, MOTOR_MAX_FORCE, MOTOR_INVERSE_MASS = 37, 38, 39, 40
-REST = 41
-NUMBERS = 42
+MOTOR_INVERSE_MASS = 37
+ROTOR, DRY_FRICTION, SPRING, SPRING_REST = 38, 39, 40, 41
+REST = 42
+NUMBERS = 43
 
 # Rows beyond the six held ones.
-TRAVEL, TWIST, SWING, MOTOR_ROW = 6, 7, 8, 9
+TRAVEL, TWIST, SWING, MOTOR_ROW, FRICTION_ROW = 6, 7, 8, 9, 10
 
 JOINT_STIFFNESS = 1.0e6
 """Stiffness of a held row, in units of the effective mass over h^2.
@@ -79,7 +86,7 @@ class JointTable(NamedTuple):
     """Arrays of J joints, in the order in which they were added.
 
     Attributes:
-        codes: Frames a and b, kind, flags and kind of motor, (J, 5) int64.
+        codes: Frames a and b, kind and flags, (J, 4) int64.
         numbers: See the columns above, (J, NUMBERS).
         strengths: Largest force [N] and moment [N m], (J, 2).
         gears: Which joints are gears, (G,) int64: those are Jacobian rows, all others are elements.
@@ -92,24 +99,41 @@ class JointTable(NamedTuple):
 
     @property
     def active(self) -> np.ndarray:
-        """Whether each joint stores or supplies energy: springs, motors and gears, (J,) bool."""
-        springs = [COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE]
-        has_motor = (self.codes[:, MOTOR_KIND] != NO_MOTOR) | (self.codes[:, KIND] == GEAR)
-        return has_motor | (self.numbers[:, springs] > 0.0).any(axis=1)
+        """Whether each joint stores energy, by springs or rotors, or is a gear, (J,) bool."""
+        springs = [COMPLIANCE, ANGULAR_COMPLIANCE, LIMIT_COMPLIANCE, SPRING, ROTOR]
+        return (self.codes[:, KIND] == GEAR) | (self.numbers[:, springs] > 0.0).any(axis=1)
+
+
+def motor_row_of(drive: Drive | None, here: float) -> np.ndarray:
+    """The columns of a motor at a joint whose angle or travel is `here`, where a servo with a largest speed begins."""
+    row = np.zeros(MOTORS)
+    if drive is not None:
+        row[MOTOR_KIND] = MOTOR_KINDS[drive.kind]
+        row[MOTOR_COMPLIANCE] = np.inf if drive.stiffness == 0.0 else 1.0 / drive.stiffness
+        row[MOTOR_SPEED], row[MOTOR_DAMPING] = drive.speed, drive.damping
+        row[MOTOR_MAX_FORCE], row[MOTOR_MAX_SPEED] = drive.most, drive.fastest
+        row[MOTOR_FORCE] = np.clip(drive.force, -drive.most, drive.most)
+        row[MOTOR_TARGET] = row[MOTOR_GOAL] = drive.target
+        if drive.kind == "position" and np.isfinite(drive.fastest):
+            row[MOTOR_GOAL] = here
+        if drive.kind == "force":
+            row[MOTOR_COMPLIANCE], row[MOTOR_FORCE] = np.inf, np.clip(drive.target, -drive.most, drive.most)
+    return row
 
 
 def joints_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> JointTable:
     """The joints of a scene."""
     count = len(joints)
     table = JointTable(
-        codes=np.zeros((count, 5), np.int64),
+        codes=np.zeros((count, 4), np.int64),
         numbers=np.zeros((count, NUMBERS)),
         strengths=np.array([(joint.break_force, joint.break_torque) for joint in joints]).reshape(count, 2),
         gears=np.array([j for j, joint in enumerate(joints) if joint.kind == "gear"], np.int64),
     )
+    rotors = _rotors(len(bodies), joints)
     for codes, numbers, joint in zip(table.codes, table.numbers, joints, strict=True):
         _set_frames(codes, numbers, joint, bodies)
-        _set_effective_masses(numbers, joint, bodies)
+        _set_effective_masses(numbers, joint, bodies, rotors)
         _set_limits_and_motor(codes, numbers, joint)
     return table
 
@@ -126,20 +150,32 @@ def _set_frames(codes: np.ndarray, numbers: np.ndarray, joint: Joint, bodies: Se
     codes[KIND] = CODES[joint.kind]
 
 
-def _set_effective_masses(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body]) -> None:
+def _rotors(bodies: int, joints: Sequence[Joint]) -> np.ndarray:
+    """Mass [kg] and inertia [kg m^2] of the rotors of all joints at each body, (B, 2)."""
+    total = np.zeros((bodies, 2))
+    for joint in joints:
+        for index in (joint.first, joint.second):
+            if index != WORLD:
+                total[index, 0 if joint.kind == "slider" else 1] += joint.rotor_inertia
+    return total
+
+
+def _set_effective_masses(numbers: np.ndarray, joint: Joint, bodies: Sequence[Body], rotors: np.ndarray) -> None:
     """Effective masses and inertias that scale the stiffness of the rows.
 
     They use the largest moment of inertia and no arms: a row is then stiff enough in all directions, and stiffer than
-    necessary along directions in which the bodies are light.
+    necessary along directions in which the bodies are light. A body has the rotors of its joints: what moves these has
+    to pass through it.
     """
     moved = [None if i == WORLD or bodies[i].kinematic else bodies[i] for i in (joint.first, joint.second)]
     ratio = joint.numbers.get("ratio", 1.0)
     light = turned = 0.0
     for side, body in enumerate(moved):
         if body is not None:
-            light += 1.0 / body.mass
-            turned += (ratio**2 if side == 1 else 1.0) / float(body.moments.max())
-            if joint.drive is not None:
+            extra = rotors[joint.second if side else joint.first]
+            light += 1.0 / (body.mass + extra[0])
+            turned += (ratio**2 if side == 1 else 1.0) / (float(body.moments.max()) + extra[1])
+            if joint.kind in ("hinge", "slider"):
                 hinged = joint.kind == "hinge"
                 numbers[MOTOR_INVERSE_MASS] += _inverse_inertia(numbers, side, body) if hinged else 1.0 / body.mass
     numbers[POINT_MASS], numbers[TURN_MASS] = 1.0 / light, 1.0 / turned
@@ -167,12 +203,12 @@ def _set_limits_and_motor(codes: np.ndarray, numbers: np.ndarray, joint: Joint) 
         numbers[LEAST_TWIST : MOST_TWIST + 1], flags = joint.twist, flags | HAS_TWIST
     if joint.swing is not None:
         numbers[MOST_SWING], flags = joint.swing, flags | HAS_SWING
-    if joint.drive is not None:
-        codes[MOTOR_KIND] = VELOCITY if joint.drive.kind == "velocity" else POSITION
-        numbers[MOTOR_COMPLIANCE] = 1.0 / joint.drive.stiffness
-        numbers[MOTOR_DAMPING], numbers[MOTOR_MAX_FORCE] = joint.drive.damping, joint.drive.most
-    if joint.damping > 0.0 or joint.drive is not None:
+    numbers[ROTOR], numbers[DRY_FRICTION] = joint.rotor_inertia, joint.dry_friction
+    numbers[SPRING], numbers[SPRING_REST] = joint.stiffness, joint.rest
+    if joint.damping > 0.0 or joint.rotor_inertia > 0.0 or joint.dry_friction > 0.0:
         flags |= HAS_PAST
+    if joint.rotor_inertia > 0.0 or joint.dry_friction > 0.0 or joint.stiffness > 0.0:
+        flags |= HAS_AXIS
     if joint.kind in ("hinge", "cylindrical", "planar") or joint.twist is not None:
         flags |= HAS_ANGLE
     if joint.kind == "distance":

@@ -3,24 +3,23 @@
 import numpy as np
 
 from shinari.compute import Field, Record
-from shinari.systems.rigid.joints.table import NUMBERS
+from shinari.systems.rigid.joints.table import MOTORS, NUMBERS
 
 # Columns of `rows`: axes of the joint on b (of a distance its line and zeros), directions of the other rows (swing or
-# universal; twist), forces and stiffnesses of ten rows.
-AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 25
-# Active sides of the limits, and saturation of the motor: -1, 0 or 1 each.
-ACTIVE = 35
-ROWS = 39
+# universal; twist), forces and stiffnesses of eleven rows.
+AXES, ACROSS, ABOUT, FORCE, STIFFNESS = 0, 9, 12, 15, 26
+# Active sides of the limits, saturation of the motor and sliding of the dry friction: -1, 0 or 1 each.
+ACTIVE = 37
+ROWS = 42
 
 
 class JointData(Record):
     """Constants of joints, J rows; see `shinari.systems.rigid.joints.table`."""
 
-    codes = Field(np.int64, 5)
+    codes = Field(np.int64, 4)
     numbers = Field(np.float64, NUMBERS)
     strengths = Field(np.float64, 2, unit="N, N m", doc="largest force and moment")
     active = Field(np.bool_, doc="whether it stores or supplies energy")
-    works = Field(np.bool_, doc="whether its motor does external work in all substeps")
 
 
 class JointValues(Record):
@@ -29,13 +28,18 @@ class JointValues(Record):
     saturated = Field(np.float64, doc="whether the motor was at its limit, -1, 0 or 1", saved=True)
     angles = Field(np.float64, unit="rad", doc="angle about the axis over several turns; of a gear its C", saved=True)
     broken = Field(np.bool_, saved=True)
-    targets = Field(np.float64, unit="rad/s, m/s, rad or m", doc="of the motor", saved=True)
+    motors = Field(np.float64, MOTORS, doc="its motor, see the columns in `table`", saved=True)
+    sliding = Field(np.float64, doc="whether dry friction slid, -1, 0 or 1", saved=True)
     loads = Field(np.float64, 6, unit="N, N m", doc="force on b and moment about a's anchor, world axes", saved=True)
     rows = Field(np.float64, ROWS, doc="axes, forces and stiffnesses of the last evaluation, see the columns above")
     swept = Field(np.bool_, doc="solved by sweeps: the element holds the load, and no displacement")
     applied = Field(np.float64, 3, unit="N", doc="approximate force on a, for the geometric stiffness")
     coordinate = Field(np.float64, unit="m or rad", doc="travel or angle of the motor at the start of the substep")
     work = Field(np.float64, unit="J", doc="work of the motor since the step began")
+    lag = Field(
+        np.float64, unit="rad/s or m/s", doc="of a rotor: its speed in the substep less that after it", saved=True
+    )
+    rate = Field(np.float64, unit="rad/s or m/s", doc="speed of a joint with a rotor at the start of the substep")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
     old_stiffness = Field(np.float64, 12, doc="stiffness of the element before the last evaluation")

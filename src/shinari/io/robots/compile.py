@@ -1,0 +1,187 @@
+"""MuJoCo's reading of a robot file; what it does not know is left out and listed, what it cannot use is mended."""
+
+import re
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from shinari.errors import FileError, require
+from shinari.io.robots.inertia import GYRATION
+from shinari.io.robots.meshes import THICKNESS, rewritten
+from shinari.io.robots.source import Source
+from shinari.io.robots.xml import described, parents
+from shinari.partial_files import reason
+
+MOST_MENDED = 300
+"""Tries until a file is given up."""
+DISPENSABLE = ("sensor", "actuator", "tendon", "equality", "contact", "keyframe", "tuple", "deformable")
+"""Sections whose elements may be left out one by one."""
+SETTINGS = ("option", "compiler", "size", "flag", "visual", "statistic")
+"""Elements of which a value that is not known is left out."""
+WATER = 1000.0
+"""Density of links of which no mass is told [kg/m^3]."""
+LIGHT = 1e-3
+"""Mass of a link without shapes, as part of the heaviest one."""
+
+
+def compiled(source: Source) -> tuple[Any, Any]:
+    """The robot as MuJoCo's description and its compiled model.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        FileError: MuJoCo refuses the file for something that cannot be left out.
+    """
+    return _tried(source, lambda spec: (spec, spec.compile()))
+
+
+def parsed(source: Source) -> None:
+    """Leave out what MuJoCo does not know of a model that becomes part of another.
+
+    Raises:
+        FileError: MuJoCo refuses the file for something that cannot be left out.
+    """
+    _tried(source, lambda spec: (spec, spec.compile()))
+
+
+def _tried(source: Source, use: Any) -> Any:
+    mujoco = require("mujoco", "robot")
+    for _ in range(MOST_MENDED):
+        text, lines = source.text
+        try:
+            models = {name: data for name, data in source.assets.items() if name.endswith(".xml")}
+            meshes = {name: data for name, data in source.assets.items() if name not in models}
+            spec = mujoco.MjSpec.from_string(text, include=models, assets=meshes)
+            _give_masses(spec, source, mujoco)
+            return use(spec)
+        except Exception as error:  # the boundary to MuJoCo
+            if not _mended(source, reason(error), lines):
+                raise FileError(f"{source.path}: cannot be read as a robot: {_told(error)}") from error
+    raise FileError(f"{source.path}: cannot be read as a robot: more than {MOST_MENDED} of its elements are unknown")
+
+
+def _mended(source: Source, told: str, lines: dict[int, Element]) -> bool:
+    """Leave out or mend what an error tells of; whether there was something to mend."""
+    line = re.search(r"line (\d+)", told)
+    element = lines.get(int(line[1])) if line else None
+    name = re.search(r"element name '([^']*)'", told, re.IGNORECASE)
+    if "must satisfy A + B" in told or "inertia must be positive" in told:
+        return _balance(source, "" if name is None else name[1])
+    if "mesh" in told and ("volume is too small" in told or "inertia" in told) and name is not None:
+        return _make_shell(source, name[1])
+    asset = re.search(r"asset_\d+\.\w+|asset_\d+", told)
+    if asset is not None and _mend_mesh(source, asset[0], told):
+        return True
+    missing = re.search(r"not found in (\w+) (\d+)", told)
+    if element is None and missing is not None:
+        section = source.root.findall(missing[1])
+        parts = [part for found in section for part in found]
+        element = parts[int(missing[2])] if int(missing[2]) < len(parts) else None
+    if element is None:
+        return False
+    above = parents(source.root)
+    parent = above.get(element)
+    attribute = re.search(r"unrecognized attribute: '([^']*)'", told)
+    if attribute is not None:
+        return _drop_attribute(source, element, parent, attribute[1])
+    if parent is None:
+        return False
+    if "unrecognized" not in told:
+        element, parent = _part_of_section(element, parent, above)
+    if "unrecognized element" in told or parent.tag in DISPENSABLE or element.tag == "exclude":
+        why = "" if "unrecognized" in told else f": {_told(ValueError(told))}"
+        parent.remove(element)
+        source.skip(described(element, parent) + why)
+        return True
+    keyword = re.search(r"(?:invalid keyword|bad format in attribute|.*attribute): '([^']*)'", told)
+    if element.tag in SETTINGS and keyword is not None:
+        key = next((k for k, v in element.attrib.items() if keyword[1] in (k, v)), None)
+        return key is not None and _drop_attribute(source, element, parent, key)
+    if "unique element" in told:
+        parent.remove(element)
+        source.skip(f"{described(element, parent)}: there is more than one")
+        return True
+    return False
+
+
+def _part_of_section(element: Element, parent: Element, above: dict[Element, Element]) -> tuple[Element, Element]:
+    """The part of a section that may be left out in which an element stands, and that section; else as given."""
+    part, section = element, parent
+    while section.tag not in DISPENSABLE and section in above:
+        part, section = section, above[section]
+    return (part, section) if section.tag in DISPENSABLE else (element, parent)
+
+
+def _drop_attribute(source: Source, element: Element, parent: Element | None, key: str) -> bool:
+    if element.attrib.pop(key, None) is None:
+        return False
+    source.skip(f"{key} of {described(element, parent)}")
+    return True
+
+
+def _balance(source: Source, name: str) -> bool:
+    """Let a tensor that no body has be averaged."""
+    if source.balanced:
+        return False
+    source.balanced = True
+    source.repair(f"inertia of body {name!r}: no body has such moments; its mean is taken")
+    return True
+
+
+def _mend_mesh(source: Source, asset: str, told: str) -> bool:
+    """Write a mesh anew with its triangles alone, or give one that is flat a thickness."""
+    name = next((found for found in source.assets if found == asset or found.rpartition(".")[0] == asset), None)
+    if name is None or name in source.written:
+        return False
+    flat = "coplanar" in told or "volume is too small" in told
+    file = next((place for place, found in source.names.items() if found == name), source.path)
+    source.assets[name] = rewritten(file, name, source.assets[name], flat)
+    source.written.add(name)
+    if flat:
+        source.repair(f"mesh {file.name!r}: it is flat; it is made {1e3 * THICKNESS:g} mm thick")
+    return True
+
+
+def _make_shell(source: Source, name: str) -> bool:
+    """Weigh a mesh that encloses no volume by its surface."""
+    if name in source.shells:
+        return False
+    source.shells.add(name)
+    return True
+
+
+def _give_masses(spec: Any, source: Source, mujoco: Any) -> None:
+    """Settings of a description before it is compiled, and the masses of links that have none."""
+    # the range of the lengths of muscles, which would be found by simulation
+    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
+    if source.balanced:
+        spec.compiler.balanceinertia = True
+    for mesh in spec.meshes:
+        if mesh.name in source.shells:
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    if not source.urdf:
+        return
+    heaviest = max((body.mass for body in spec.bodies), default=0.0)
+    for body in spec.bodies:
+        if body.explicitinertial or not body.joints or _carries_mass(body):
+            continue
+        if body.geoms:
+            for geom in body.geoms:
+                geom.density, geom.mass = WATER, float("nan")
+            source.repair(f"link {body.name!r}: moves and has no mass; its shapes get that of water")
+        else:
+            body.mass = LIGHT * (heaviest or 1.0)
+            body.inertia = [body.mass * GYRATION**2] * 3
+            body.ipos, body.iquat, body.explicitinertial = [0.0] * 3, [1.0, 0.0, 0.0, 0.0], True
+            source.repair(f"link {body.name!r}: moves and has neither mass nor shapes; it gets {body.mass:.3g} kg")
+
+
+def _carries_mass(body: Any) -> bool:
+    """Whether something with a mass is fixed to a body."""
+    fixed = [child for child in body.bodies if not child.joints]
+    solid = [any(geom.contype or geom.conaffinity for geom in child.geoms) for child in fixed]
+    return any(child.mass > 0.0 or heavy or _carries_mass(child) for child, heavy in zip(fixed, solid, strict=True))
+
+
+def _told(error: Exception) -> str:
+    """What MuJoCo says in one line, without line numbers: those are of a text that the user has not seen."""
+    text = re.sub(r",? *(line|row) number ?= ?\d+|, (line|row) \d+|, id \d+", "", reason(error), flags=re.IGNORECASE)
+    return "; ".join(part.strip() for part in text.splitlines() if part.strip())

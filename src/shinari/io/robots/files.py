@@ -1,0 +1,112 @@
+"""Files that a robot file names: found beside it or in a package, never anywhere else."""
+
+import os
+import posixpath
+import re
+from pathlib import Path
+
+from shinari import check
+from shinari.errors import FileError
+from shinari.partial_files import reason
+
+PACKAGES = ("package://", "model://")
+SEARCH_PATH = "ROS_PACKAGE_PATH"
+
+
+class Files:
+    """Finds and reads the files that a robot file names.
+
+    A path is relative to the folder of the file. `package://NAME/rest` is `rest` in the folder that was given as the
+    package; else in the nearest folder above the file that is called NAME, has a folder NAME in it or is the package
+    NAME by its package.xml; else in the folders of ROS_PACKAGE_PATH. Nothing outside these folders is read, neither by
+    `..` nor through a link.
+
+    Args:
+        path: The robot file.
+        package: Folder for which `package://NAME` stands; None: it is sought.
+
+    Attributes:
+        package: As given.
+    """
+
+    def __init__(self, path: Path, package: Path | None) -> None:
+        self._path, self.package = path, package
+        self._folder = Path(os.path.realpath(path)).parent
+        self._found: dict[str, Path | None] = {}
+
+    def find(self, tag: str, name: str, folder: str = "") -> Path:
+        """Path of a file that a tag names, relative to a folder beside the robot file.
+
+        Raises:
+            FileError: It lies outside of the folders that may be read, or its package is nowhere.
+        """
+        short = check.short(name)
+        name = name.replace("\\", "/").removeprefix("file://")
+        scheme = next((scheme for scheme in PACKAGES if name.startswith(scheme)), None)
+        if scheme is not None:
+            package, _, rest = name.removeprefix(scheme).partition("/")
+            base = self._folder_of(package)
+            if base is None:
+                raise FileError(
+                    f"{self._path}: <{tag}>: the package {check.short(package)} of {short} is in no folder above the "
+                    f"file and not in {SEARCH_PATH}; give load_robot(package=folder)"
+                )
+        else:
+            base, rest = self._folder, posixpath.join(folder, name)
+            if ":" in rest:
+                raise FileError(f"{self._path}: <{tag}>: cannot read {short}; expected a path beside the file")
+        file = Path(os.path.realpath(base / posixpath.normpath(rest)))
+        allowed = [base, self._folder, *([] if self.package is None else [self.package])]
+        if posixpath.isabs(rest) or not any(file.is_relative_to(os.path.realpath(root)) for root in allowed):
+            raise FileError(
+                f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; "
+                f"give load_robot(package=folder that holds both)"
+            )
+        return file
+
+    def read(self, tag: str, name: str, folder: str = "") -> bytes:
+        """Bytes of a file that a tag names.
+
+        Raises:
+            FileError: It is not there, cannot be read, or lies outside of the folders that may be read.
+        """
+        file = self.find(tag, name, folder)
+        try:
+            return file.read_bytes()
+        except (OSError, ValueError) as error:
+            raise FileError(
+                f"{self._path}: <{tag}>: the file {check.short(name)} cannot be read: {reason(error)}; put it at {file}"
+            ) from error
+
+    def _folder_of(self, name: str) -> Path | None:
+        if self.package is not None:
+            return self.package
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def _search(self, name: str) -> Path | None:
+        if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+            return None
+        above = [self._folder, *self._folder.parents][:-1]
+        for folder in above:
+            if folder.name == name or _declares(folder / "package.xml", name):
+                return folder
+            if (folder / name).is_dir():
+                return folder / name
+        for root in os.environ.get(SEARCH_PATH, "").split(os.pathsep):
+            if root and os.path.isabs(root):
+                if (Path(root) / name).is_dir():
+                    return Path(root) / name
+                if Path(root).name == name and Path(root).is_dir():
+                    return Path(root)
+        return self._folder
+
+
+def _declares(path: Path, name: str) -> bool:
+    """Whether a package.xml is that of the package."""
+    try:
+        text = path.read_text(errors="replace")
+    except (OSError, ValueError):
+        return False
+    return re.search(rf"<name>\s*{re.escape(name)}\s*</name>", text) is not None

@@ -1,0 +1,169 @@
+"""A robot in a scene: its parts by name, all of its joints as arrays, and what drives them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.errors import SceneError
+from shinari.io.robots.drives import Actuator, motor_of
+from shinari.io.robots.sensors import Sensor
+from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.joint_handle import JointHandle
+from shinari.scene.motors import MOTORS, ForceMotor, Motor, Servo, VelocityMotor
+from shinari.scene.running import running, simulation_of
+
+MOVES = ("hinge", "slider")
+TARGETS = {VelocityMotor: "speed", Servo: "target", ForceMotor: "force"}
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot in a scene, loaded by `load_robot` or put together from bodies and joints of the scene.
+
+    Arrays over its joints have a value for each hinge and slider, in the order of `names`: angles in rad and travels in
+    m as the file counts them. They are those of the last simulation that was built of the scene.
+
+    Attributes:
+        name: Its name; what belongs to it is called `name/...` in the scene.
+        bodies: Its bodies by their names in the file.
+        joints: Its joints by their names in the file; a body that is rigidly fixed to another has one as well.
+        colliders: What stands in the world of the file, by name.
+        skipped: What of the file is not here, in words.
+        repaired: What of the file was changed to what it must have meant, in words.
+        actuators: Its actuators by name, for `command`.
+        poses: Named targets: angles of some joints by name. Of an MJCF its keyframes.
+        followers: Joints that take the target of another times a ratio plus an offset, by name.
+        sensors: Its sensors by name; `robot.sensors["gyro"].read()`.
+    """
+
+    name: str
+    bodies: Mapping[str, BodyHandle]
+    joints: Mapping[str, JointHandle]
+    colliders: Mapping[str, ColliderHandle] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+    actuators: Mapping[str, Actuator] = field(default_factory=dict)
+    poses: dict[str, dict[str, float]] = field(default_factory=dict)
+    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    sensors: Mapping[str, Sensor] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its hinges and sliders: what arrays over its joints are about."""
+        return tuple(name for name, joint in self.joints.items() if joint.kind in MOVES)
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Angles [rad] and travels [m] now, (J,); those of the start without a simulation."""
+        moving = self._moving
+        if not moving or simulation_of(moving[0]._scene) is None:
+            return np.array([joint.angle for joint in moving])
+        return self._simulation.bodies.coordinates(moving)[0]
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Their rates of change [rad/s or m/s], (J,)."""
+        return self._simulation.bodies.coordinates(self._moving)[1]
+
+    @property
+    def loads(self) -> np.ndarray:
+        """Moments about the axes [N m], or forces along them [N], in the last substep, (J,); see `JointHandle.load`."""
+        return self._simulation.bodies.axial_loads(self._moving)
+
+    @property
+    def limits(self) -> np.ndarray:
+        """Least and largest angle [rad] or travel [m] of each joint, (J, 2); infinite where there is none."""
+        return np.array([joint.limits for joint in self._moving]).reshape(-1, 2)
+
+    def drive(self, targets: Any, motor: Motor | None = None) -> None:
+        """Drive several joints at once; either all or, where one is refused, none.
+
+        Args:
+            targets: A number for each joint in the order of `names`, (J,); or some by name; or the name of one of its
+                `poses`. By name a value may also be a motor, or None for no motor.
+            motor: What drives them to these numbers, in place of the motors that they have: `Servo(0, 100, 10)` takes
+                them as angles, `VelocityMotor(0)` as speeds, `ForceMotor()` as moments and forces.
+
+        Raises:
+            SceneError: There is no simulation, no such joint or pose, or a value is refused as by
+                `Simulation.drive`.
+        """
+        label = f"robot {self.name!r}"
+        if motor is not None and not isinstance(motor, MOTORS):
+            raise SceneError(
+                f"{label}: motor: expected a VelocityMotor, a Servo or a ForceMotor, got {check.short(motor)}"
+            )
+        wanted = self._with_followers(self._by_name(label, targets))
+        given = [value if motor is None else _aimed(label, motor, name, value) for name, value in wanted.items()]
+        self._simulation.bodies.drive_all([self.joints[name] for name in wanted], given)
+
+    def command(self, commands: Any) -> None:
+        """Give commands to its actuators, as MuJoCo takes them; each is bounded by the range in the file.
+
+        Args:
+            commands: A number for each actuator in their order, or some by name.
+
+        Raises:
+            SceneError: There is no simulation, no such actuator, or a value is no finite number.
+        """
+        label = f"robot {self.name!r}"
+        wanted = _named(label, "commands", commands, list(self.actuators))
+        numbers = {name: check.number(label, f"commands: {name}", value) for name, value in wanted.items()}
+        for name, value in numbers.items():
+            actuator = self.actuators[name]
+            actuator.command = float(np.clip(value, *actuator.limits))
+        everything = list(self.actuators.values())
+        driven = [name for name in self.names if any(name in actuator.joints for actuator in everything)]
+        motors = [motor_of(everything, name) for name in driven]
+        self._simulation.bodies.drive_all([self.joints[name] for name in driven], motors, bounded=False)
+
+    def _by_name(self, label: str, targets: Any) -> dict[str, Any]:
+        if isinstance(targets, str):
+            if targets not in self.poses:
+                raise SceneError(
+                    f"{label}: targets: there is no pose {check.short(targets)}; known are {check.names(self.poses)}"
+                )
+            targets = self.poses[targets]
+        return _named(label, "targets", targets, list(self.names))
+
+    def _with_followers(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """The same, and the joints that follow some of them."""
+        result = dict(wanted)
+        for name, (leader, ratio, offset) in self.followers.items():
+            value = wanted.get(leader)
+            if name not in wanted and isinstance(value, (int, float)) and name in self.names:
+                low, high = self.joints[name].limits
+                result[name] = min(max(ratio * value + offset, low), high)
+        return result
+
+    @property
+    def _moving(self) -> list[JointHandle]:
+        return [joint for joint in self.joints.values() if joint.kind in MOVES]
+
+    @property
+    def _simulation(self) -> Any:
+        handles = [*self.joints.values(), *self.bodies.values()]
+        if not handles:
+            raise SceneError(f"robot {self.name!r}: has neither joints nor bodies")
+        return running(handles[0]._scene, f"robot {self.name!r}")
+
+
+def _named(label: str, field_name: str, values: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Values by name, from those or from an array in the order of the names."""
+    if isinstance(values, Mapping):
+        for name in values:
+            if name not in names:
+                raise SceneError(
+                    f"{label}: {field_name}: there is no {check.short(name)}; known are {check.names(names, near=name)}"
+                )
+        return dict(values)
+    numbers = check.array(label, field_name, values, (len(names),))
+    return dict(zip(names, numbers.tolist(), strict=True))
+
+
+def _aimed(label: str, motor: Motor, name: str, value: Any) -> Motor:
+    """A motor with the value as its target."""
+    return replace(motor, **{TARGETS[type(motor)]: check.number(label, f"targets: {name}", value)})

@@ -1,0 +1,303 @@
+"""URDF as text that MuJoCo parses: its own elements only, and nothing in it names a file."""
+
+import re
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from shinari import check
+from shinari.errors import FileError
+from shinari.io.robots.inertia import repaired
+from shinari.io.robots.source import Source, add_mesh
+from shinari.io.robots.xml import described
+
+CHILDREN = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision"),
+    "inertial": ("origin", "mass", "inertia"),
+    "visual": ("origin", "geometry", "material"),
+    "collision": ("origin", "geometry"),
+    "geometry": ("box", "sphere", "cylinder", "capsule", "mesh"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+    "material": ("color", "texture"),
+}
+"""Elements that are read, by that in which they stand."""
+SEVERAL = ("robot", "link")
+"""Elements that have several children of a kind; others count once."""
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
+QUIET = ("collision_checking", "verbose", "texture")
+"""Elements that say nothing about motion or looks that are kept, and are left out without a word."""
+NUMBERS = {
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "mesh": {"scale": 3},
+    "box": {"size": 3},
+    "limit": {"lower": 1, "upper": 1, "effort": 1, "velocity": 1},
+    "dynamics": {"damping": 1, "friction": 1},
+}
+"""How many numbers attributes have."""
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def prepare_urdf(root: Element, source: Source) -> None:
+    """Make a URDF ready for MuJoCo, and list what is left out.
+
+    Raises:
+        FileError: It names a file that may not be read, a mass is negative, or a joint has no such link.
+    """
+    _drop_unknown(root, source)
+    _clean_numbers(root, source)
+    links = list(root.findall("link"))
+    if not links:
+        links = [ElementTree.SubElement(root, "link", {"name": "world"})]
+        source.skip("<robot>: it has no link")
+    _rename_twins(root, source)
+    source.colours = _colours(root)
+    for link in links:
+        _prepare_meshes(link, source)
+        _prepare_inertial(link, source)
+    names = {link.get("name", "") for link in links}
+    for joint in root.findall("joint"):
+        _prepare_joint(joint, names, source)
+    _check_tree(root, source)
+    for parent in list(root.iter()):
+        for material in parent.findall("material"):
+            parent.remove(material)
+    compiler = {"fusestatic": "false", "discardvisual": "false", "strippath": "false", "balanceinertia": "true"}
+    ElementTree.SubElement(ElementTree.SubElement(root, "mujoco"), "compiler", compiler)
+
+
+def _clean_numbers(root: Element, source: Source) -> None:
+    """Numbers without what stands between or after them; limits that cross are none."""
+    for element in root.iter():
+        for key, count in NUMBERS.get(element.tag, {}).items():
+            text = element.get(key)
+            if text is None or _clean(text, count):
+                continue
+            found = re.findall(NUMBER, text)[:count]
+            if len(found) < count:
+                del element.attrib[key]
+                source.repair(f"{key} of <{element.tag}>: {check.short(text)} is not {count} numbers; left out")
+            else:
+                element.set(key, " ".join(found))
+                source.repair(f"{key} of <{element.tag}>: {check.short(text)} is read as {' '.join(found)}")
+    for joint in root.findall("joint"):
+        limit = joint.find("limit")
+        if limit is not None and float(limit.get("lower", 0.0)) > float(limit.get("upper", 0.0)):
+            source.repair(f"limits of joint {joint.get('name')!r}: the lower is above the upper; it has none")
+            limit.attrib.pop("lower", None)
+            limit.attrib.pop("upper", None)
+
+
+def _clean(text: str, count: int) -> bool:
+    parts = text.split()
+    try:
+        return len(parts) == count and all(np.isfinite(float(part)) for part in parts)
+    except ValueError:
+        return False
+
+
+def _drop_unknown(root: Element, source: Source) -> None:
+    todo = [root]
+    while todo:
+        parent = todo.pop()
+        known = CHILDREN.get(parent.tag, ())
+        for child in list(parent):
+            again = parent.tag not in SEVERAL and child in parent.findall(child.tag)[1:]
+            if child.tag in known and not again:
+                todo.append(child)
+                continue
+            parent.remove(child)
+            if child.tag not in QUIET:
+                source.skip(described(child, parent))
+
+
+def _rename_twins(root: Element, source: Source) -> None:
+    """Joints of one name get names of their own; links have to differ, since joints name them."""
+    for kind in ("link", "joint"):
+        seen: set[str] = set()
+        for element in root.findall(kind):
+            name = element.get("name")
+            if not name:
+                name = f"{kind}_{len(seen) + 1}"
+                element.set("name", name)
+            if name in seen:
+                if kind == "link":
+                    raise FileError(f"{source.path}: <link> {name!r}: is there twice; give each link a name of its own")
+                number = 2
+                while f"{name}_{number}" in seen:
+                    number += 1
+                element.set("name", f"{name}_{number}")
+                source.skip(f"second joint of the name {name!r}: called {name}_{number}")
+            seen.add(element.get("name", ""))
+
+
+def _colours(root: Element) -> dict[str, list[tuple[float, ...] | None]]:
+    """Colour of each visual of each link, in their order."""
+    known = {m.get("name", ""): m for m in root.iter("material") if m.find("color") is not None}
+    result: dict[str, list[tuple[float, ...] | None]] = {}
+    for link in root.findall("link"):
+        result[link.get("name", "")] = [_colour(visual.find("material"), known) for visual in link.findall("visual")]
+    return result
+
+
+def _colour(material: Element | None, known: dict[str, Element]) -> tuple[float, ...] | None:
+    if material is None:
+        return None
+    color = material.find("color")
+    if color is None:
+        named = known.get(material.get("name", ""))
+        color = None if named is None else named.find("color")
+    try:
+        numbers = [float(n) for n in ("" if color is None else color.get("rgba", "")).split()]
+    except ValueError:
+        return None
+    return tuple(min(max(n, 0.0), 1.0) for n in (*numbers, 1.0)[:4]) if len(numbers) in (3, 4) else None
+
+
+def _prepare_meshes(link: Element, source: Source) -> None:
+    """Take the meshes of a link into the source; a visual whose mesh cannot be had is left out."""
+    colours = source.colours[link.get("name", "")]
+    for index, visual in reversed(list(enumerate(link.findall("visual")))):
+        geometry = visual.find("geometry")
+        if geometry is None or len(geometry) == 0 or _is_empty(geometry[0]):
+            link.remove(visual)
+            del colours[index]
+            continue
+        mesh = geometry.find("mesh")
+        if mesh is None:
+            continue
+        try:
+            mesh.set("filename", add_mesh(source, "mesh", mesh.get("filename", "")))
+        except FileError as error:
+            told = str(error).removeprefix(f"{source.path}: ")
+            source.skip(f"visual of link {check.short(link.get('name', '?'))}: {told}")
+            link.remove(visual)
+            del colours[index]
+    for collision in link.findall("collision"):
+        geometry = collision.find("geometry")
+        if geometry is None or len(geometry) == 0 or _is_empty(geometry[0]):
+            link.remove(collision)
+            if geometry is not None and len(geometry):
+                source.skip(
+                    f"collision of link {check.short(link.get('name', '?'))}: its {geometry[0].tag} has no size"
+                )
+            continue
+        mesh = geometry.find("mesh")
+        if mesh is not None:
+            mesh.set("filename", add_mesh(source, "mesh", mesh.get("filename", "")))
+
+
+def _is_empty(shape: Element) -> bool:
+    """Whether a shape has a size of zero."""
+    sizes = [shape.get(key, "1") for key in SIZES.get(shape.tag, ())] + shape.get("size", "1").split()
+    try:
+        return any(float(size) <= 0.0 for size in sizes)
+    except ValueError:
+        return False
+
+
+def _prepare_inertial(link: Element, source: Source) -> None:
+    """Repair a sloppy tensor; an inertial without mass is as none."""
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    name = link.get("name", "?")
+    element, tensor = inertial.find("mass"), inertial.find("inertia")
+    mass = _number(element, "value", source, name) if element is not None else 0.0
+    if mass < 0.0:
+        raise FileError(
+            f"{source.path}: <mass> of link {name!r}: is {mass:g} kg; expected a number above 0, or 0 for a link that "
+            f"has none"
+        )
+    if mass == 0.0:
+        link.remove(inertial)
+        return
+    if tensor is None:
+        tensor = ElementTree.SubElement(inertial, "inertia")
+    xx, xy, xz, yy, yz, zz = (_number(tensor, key, source, name) for key in TENSOR)
+    given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    better = repaired(given, mass)
+    if better is not None:
+        source.repair(f"inertia of link {name!r}: {better[1]}; the nearest that a body can have is taken")
+        given = better[0]
+    for key, (row, column) in zip(TENSOR, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+        tensor.set(key, repr(float(given[row, column])))
+
+
+def _number(element: Element, key: str, source: Source, name: str) -> float:
+    text = element.get(key, "0")
+    try:
+        return float(text)
+    except ValueError:
+        raise FileError(
+            f"{source.path}: <{element.tag}> of link {name!r}: {key}: expected a number, got {check.short(text)}"
+        ) from None
+
+
+def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
+    name, kind = joint.get("name", "?"), joint.get("type", "")
+    if kind not in JOINTS:
+        raise FileError(
+            f"{source.path}: <joint> {name!r}: type: expected one of {', '.join(JOINTS)}, got {check.short(kind)}"
+        )
+    ends = []
+    for tag in ("parent", "child"):
+        end = joint.find(tag)
+        link = None if end is None else end.get("link")
+        if link not in links:
+            raise FileError(
+                f"{source.path}: <{tag}> of joint {name!r}: there is no link {check.short(link)}; known are "
+                f"{check.names(links, link)}"
+            )
+        ends.append(link)
+    if kind in ("spherical", "ball") and joint.find("limit") is not None:
+        joint.remove(joint.find("limit"))  # type: ignore[arg-type]
+        source.skip(f"limit of ball joint {name!r}")
+    if kind == "fixed":
+        source.fixed[ends[1]] = name
+    mimic = joint.find("mimic")
+    if mimic is not None:
+        joint.remove(mimic)
+        source.mimics[name] = (
+            mimic.get("joint", ""),
+            _number(mimic, "multiplier", source, name) if mimic.get("multiplier") else 1.0,
+            _number(mimic, "offset", source, name),
+        )
+    limit = joint.find("limit")
+    if limit is not None:
+        if "velocity" in limit.attrib and _number(limit, "velocity", source, name) > 0.0:
+            source.fastest[name] = _number(limit, "velocity", source, name)
+        # an effort of 0 means that none is told
+        if "effort" in limit.attrib and not _number(limit, "effort", source, name) > 0.0:
+            del limit.attrib["effort"]
+
+
+def _check_tree(root: Element, source: Source) -> None:
+    """Each link has one joint above it, and following them ends."""
+    above: dict[str, tuple[str, str]] = {}
+    for joint in root.findall("joint"):
+        parent, child = (joint.find(tag) for tag in ("parent", "child"))
+        assert parent is not None  # checked above
+        assert child is not None
+        link, name = child.get("link", ""), joint.get("name", "?")
+        if link in above:
+            raise FileError(
+                f"{source.path}: <joint> {name!r}: link {link!r} already is the child of joint {above[link][1]!r}; a "
+                f"URDF is a tree: close the loop with scene.add_joint after loading, or with <equality> in MJCF"
+            )
+        above[link] = parent.get("link", ""), name
+    for link in above:
+        seen = {link}
+        at = link
+        while at in above:
+            at, name = above[at]
+            if at in seen:
+                raise FileError(
+                    f"{source.path}: <joint> {name!r}: its links carry each other in a ring; a URDF is a tree: close "
+                    f"the loop with scene.add_joint after loading, or with <equality> in MJCF"
+                )
+            seen.add(at)
