@@ -203,6 +203,7 @@ _SHAPES = {
     "Cone": {"radius": 0.1, "height": 1.0},
     "ConvexHull": {"points": TETRAHEDRON[0]},
     "Cylinder": {"radius": 0.1, "length": 1.0},
+    "Ellipsoid": {"half_axes": (1.0, 0.5, 0.2)},
     "Heightfield": {"heights": np.zeros((3, 3)), "size": (1.0, 1.0), "depth": 1.0},
     "Mesh": {"vertices": TETRAHEDRON[0], "faces": TETRAHEDRON[1]},
     "Plane": {"normal": (0.0, 1.0, 0.0), "offset": 0.0},
@@ -213,7 +214,9 @@ _OTHERS = {
     "Gusts": {"mean": (1.0, 0.0, 0.0), "amplitude": (0.0, 0.0, 0.0), "frequency": 1.0},
     "Keyframes": {"times": [0.0, 1.0], "positions": np.zeros((2, 3)), "rotations": np.eye(4)[[0, 0]]},
     "Oscillation": {"centre": (0.0, 0.0, 0.0), "amplitude": (1.0, 0.0, 0.0), "frequency": 1.0},
+    "ForceMotor": {"force": 1.0},
     "Servo": {"target": 1.0},
+    "rotation": {"euler": (0.0, 0.0, 1.0)},
     "VelocityMotor": {"speed": 1.0},
     "grid": {"shape": (2, 2), "size": (1.0, 1.0), "diagonal": "same"},
     "lattice": {"cells": (1, 1, 1), "size": 1.0},
@@ -391,7 +394,8 @@ for _name in ("pose", "body_surface"):
     method(sn.Simulation, _name, BODIES, body=named("a"))
 for _name in ("joint", "joint_load"):
     method(sn.Simulation, _name, BODIES, joint=named("hinge"))
-method(sn.Simulation, "drive", BODIES, joint=named("hinge"), target=1.0)
+method(sn.Simulation, "drive", BODIES, joint=named("hinge"), motor=1.0)
+_add("JointHandle.drive", BODIES, lambda sim, **given: sim.scene["hinge"].drive(**given), {"motor": 1.0}, ("motor",))
 for _name in ("densities", "pressures"):
     method(sn.Simulation, _name, FLUIDS, fluid=named("water"))
 method(sn.Simulation, "fluid_surface", FLUIDS, handle=named("water"), resolution=0.5, smoothing=1)

@@ -45,8 +45,8 @@ OTHER_NAMES = ("vertices", "faces", "tetrahedra", "points", "mesh", "container",
 UNFIT = {"Simulation.run": {"built-in function"}}
 # Steps that only the solver takes, records that only it makes, and what takes no argument from a user.
 NOT_CALLED = {
-    "Grab.begin", "Grab.project", "State.take", "Recorder.record", "Servo.drive", "VelocityMotor.drive", "Scene.find",
-    "Robot", "Shape",
+    "Grab.begin", "Grab.project", "State.take", "Recorder.record", "ForceMotor.drive", "Servo.drive",
+    "VelocityMotor.drive", "Scene.find", "Robot", "Shape",
 }  # fmt: skip
 CLASSES = (sn.Scene, sn.Simulation, Handle, RodHandle, BodyHandle, JointHandle, Grab, State, Cache, Recorder)
 

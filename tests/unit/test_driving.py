@@ -206,8 +206,8 @@ def test_a_joint_bounds_its_motors() -> None:
 
 
 BAD = [
-    (float("nan"), "target: expected a finite number"),
-    ("fast", "target: expected a number"),
+    (float("nan"), "motor: expected a finite number"),
+    ("fast", "motor: expected a number"),
     (sn.ForceMotor(float("nan")), "motor: force: expected a finite number"),
     (sn.Servo(1.2), "target: 1.2 is outside its limits -1 to 1"),
     (1.2, "target: 1.2 is outside its limits -1 to 1"),

@@ -154,6 +154,10 @@ def add_joint(
     angular_compliance = check.number(label, "angular_compliance", angular_compliance, least=0.0)
     limit_compliance = check.number(label, "limit_compliance", limit_compliance, least=0.0)
     damping = check.number(label, "damping", damping, least=0.0)
+    start, rest = check.number(label, "start", start), check.number(label, "rest", rest)
+    rotor_inertia = check.number(label, "rotor_inertia", rotor_inertia, least=0.0)
+    dry_friction = check.number(label, "dry_friction", dry_friction, least=0.0)
+    stiffness = check.number(label, "stiffness", stiffness, least=0.0)
     first, second = _pair(scene, label, kind, a, b)
     places = _places(label, kind, anchor, second_anchor)
     axes = _axes(label, kind, axis, second_axis, swing_limit is not None or twist_limits is not None)
@@ -184,7 +188,6 @@ def add_joint(
     if kind == "universal":
         assert axes is not None
         numbers["cosine"] = float(axes[0] @ axes[1])
-    start = check.number(label, "start", start)
     if kind == "distance":
         start = float(np.linalg.norm(places[0] - places[1]))
         numbers = _rest_length(label, start, rest_length, compliance, limits is not None)
@@ -212,10 +215,10 @@ def add_joint(
         numbers=numbers,
         collide=check.choice(label, "collide", collide, (False, True)),
         start=start if traits.motor else 0.0,
-        rotor_inertia=check.number(label, "rotor_inertia", rotor_inertia, least=0.0),
-        dry_friction=check.number(label, "dry_friction", dry_friction, least=0.0),
-        stiffness=check.number(label, "stiffness", stiffness, least=0.0),
-        rest=check.number(label, "rest", rest),
+        rotor_inertia=rotor_inertia,
+        dry_friction=dry_friction,
+        stiffness=stiffness,
+        rest=rest,
         max_force=_strength(label, "max_force", max_force),
         max_speed=_strength(label, "max_speed", max_speed),
     )

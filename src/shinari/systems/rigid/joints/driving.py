@@ -69,7 +69,7 @@ def wanted_drive(
     if joint.kind not in DRIVEN:
         raise SceneError(f"{label}: drive: a motor drives a hinge or a slider, this is a {joint.kind} joint")
     if not isinstance(motor, MOTORS):
-        value = check.number(label, "target", motor)
+        value = check.number(label, "motor", motor)
         if present is None and np.isinf(joint.max_force) and np.isinf(joint.max_speed):
             raise SceneError(
                 f"{label}: the joint has no motor; give it one, such as drive(Servo({value:g}, stiffness=100, "
