@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from shinari.compute import kernel, kernels
 
 SCRIPT = """
 import sys, hashlib, numpy as np
@@ -199,3 +202,24 @@ def test_objects_are_loaded_wherever_memory_is_free(tmp_path):
     script.write_text(SCATTERED)
     environment = {**os.environ, "SHINARI_CACHE_DIR": str(tmp_path / "cache"), "SHINARI_COMPILE_PROCESSES": "1"}
     subprocess.run([sys.executable, script], check=True, env=environment)
+
+
+def test_another_generator_of_code_is_another_file(monkeypatch):
+    """Kernels that an earlier version of the execution layer has compiled are not taken for those of this one."""
+
+    @kernel
+    def nothing(i, count: int):
+        pass
+
+    def symbol() -> str:
+        kernels.toolchain.cache_clear()
+        return kernels.Native(nothing, np.float32).symbol
+
+    try:
+        before = symbol()
+        assert symbol() == before
+        monkeypatch.setattr(kernels, "generator", lambda: "another")
+        assert symbol() != before
+    finally:
+        monkeypatch.undo()
+        kernels.toolchain.cache_clear()

@@ -72,8 +72,8 @@ def test_an_impact_is_that_of_an_awake_run(substeps):
         assert np.linalg.norm(runs[-1][-1, :-1] - runs[-1][0, :-1], axis=1).max() > 0.05, "the ball has hit"
         assert ball.index == len(scene.bodies) - 1
     first = int(np.flatnonzero(np.abs(runs[1][:, :-1] - runs[1][40, :-1]).max(axis=(1, 2))[41:] > 1e-3)[0]) + 41
-    # the hit itself, to the tolerance of what still moved when the island fell asleep
-    np.testing.assert_allclose(runs[0][: first + 1], runs[1][: first + 1], atol=1e-5)
+    # the hit itself, to what still moved when the island fell asleep, which the impact makes larger
+    np.testing.assert_allclose(runs[0][: first + 1], runs[1][: first + 1], atol=1e-4)
 
 
 def test_what_loses_its_support_wakes():

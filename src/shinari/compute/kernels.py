@@ -19,6 +19,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
+from pathlib import Path
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -291,7 +292,15 @@ def toolchain() -> tuple:
     from shinari.compute.object_files import processor, triple
 
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
-    return (*versions, triple(), processor(), CHECKED)
+    return (*versions, generator(), triple(), processor(), CHECKED)
+
+
+def generator() -> str:
+    """Sum of the files that turn kernels into machine code: a change of them makes other code of the same kernels."""
+    folder, total = Path(__file__).parent, hashlib.sha256()
+    for name in ("backend.py", "entries.py", "primitives.py"):
+        total.update((folder / name).read_bytes())
+    return total.hexdigest()
 
 
 # ---- what a function is made of ----
