@@ -93,6 +93,9 @@ RUNS = {
     "36_sand_column/sand_column": ([], ["sand_column.html", "sand_column.npz", "sand_column.png"]),
     "37_hourglass/hourglass": ([], ["hourglass.html", "hourglass.npz", "hourglass.png"]),
     "38_custom_shape/custom_shape": ([], ["custom_shape.html", "custom_shape.npz", "custom_shape.png"]),
+    "39_wall_and_ball/wall_and_ball": ([], ["wall_and_ball.html", "wall_and_ball.npz"]),
+    "40_rain_of_ragdolls/rain_of_ragdolls": ([], ["rain_of_ragdolls.html", "rain_of_ragdolls.npz"]),
+    "41_crane/crane": ([], ["crane.html", "crane.npz"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
