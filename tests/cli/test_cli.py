@@ -283,6 +283,11 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert kinds["a.npz"]["parts"] == kinds["a.vtkhdf"]["parts"] == ["flag", "rope"]
     assert kinds["c.vtkhdf"]["kind"] == "checkpoint"
     assert kinds["c.vtkhdf"]["frame"] == 12
+    assert cli.main(["info", "m.obj", "scene.toml"]) == cli.OK
+    both = capsys.readouterr().out
+    assert both.index("m.obj") < both.index("triangles") < both.index("scene.toml") < both.index("particles")
+    assert cli.main(["info"]) == cli.BAD_INPUT
+    assert "give at least one file" in capsys.readouterr().err
     (folder / "c.vtkhdf").write_bytes((folder / "c.vtkhdf").read_bytes()[:5000])
     assert cli.main(["info", "c.vtkhdf"]) == cli.BAD_INPUT
 

@@ -25,6 +25,7 @@ from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, JointHandle
 from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.build import build_model
 from shinari.solver.diagnostics import Energy, Measured, Residual
+from shinari.solver.profile import Profile
 from shinari.solver.run import Run
 from shinari.systems.colliders.system import poses_at
 from shinari.systems.failure.tearing import elements_left, faces_left, shown_left
@@ -236,6 +237,13 @@ class Simulation:
         if self._run.changed():
             raise SceneError("simulation: scene: was changed after the simulation was built; build a new Simulation")
         self._run.take_steps(count)
+
+    def profile(self) -> Profile:
+        """Where the time of the steps since the last call went: by system, phase and kernel; print it for a table.
+
+        After a change of the scene that changes the step, kernels are counted from there.
+        """
+        return self._run.profile(len(self.contacts().positions))
 
     @property
     def threads(self) -> int:

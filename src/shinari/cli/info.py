@@ -11,21 +11,26 @@ from shinari.errors import FileError, require
 from shinari.scene.body import WORLD
 
 
-def info(path: Path, *, json: Annotated[bool, Parameter(negative=())] = False) -> None:
-    """Say what is in a scene file, a mesh, a result or a checkpoint.
+def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False) -> None:
+    """Say what is in scene files, meshes, results or checkpoints.
 
     Args:
-        path: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
+        paths: .toml scene; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
             that a killed run has left; checkpoint.
-        json: Print it as JSON.
+        json: Print it as JSON, a line for each file.
     """
-    facts = describe(path)
-    if json:
-        print(json_module.dumps(facts, default=str))
-        return
-    width = max(len(key) for key in facts)
-    for key, value in facts.items():
-        print(f"{key.replace('_', ' '):{width}}  {_text(value)}")
+    if not paths:
+        raise FileError("info: paths: missing; give at least one file")
+    for number, path in enumerate(paths):
+        facts = describe(path)
+        if json:
+            print(json_module.dumps(facts, default=str))
+            continue
+        if len(paths) > 1:
+            print(f"{chr(10) if number else ''}{path}")
+        width = max(len(key) for key in facts)
+        for key, value in facts.items():
+            print(f"{key.replace('_', ' '):{width}}  {_text(value)}")
 
 
 def describe(path: Path) -> dict[str, Any]:

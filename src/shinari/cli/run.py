@@ -1,5 +1,6 @@
 """`shinari run`: a scene file to results."""
 
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -34,6 +35,7 @@ def run(  # noqa: PLR0913  options of the command
     checkpoint_every: float = 10.0,
     resume: Path | None = None,
     surface: Annotated[bool, _Flag] = False,
+    profile: Annotated[bool, _Flag] = False,
     json: Annotated[bool, _Flag] = False,
     quiet: Annotated[bool, _Flag] = False,
 ) -> int:
@@ -59,6 +61,7 @@ def run(  # noqa: PLR0913  options of the command
         checkpoint_every: Time between two checkpoints of a run [s of real time].
         resume: Checkpoint to go on from; its settings hold.
         surface: Draw fluids by their surface, not their particles, in .ply, .usdc, .usda, .html, pictures and videos.
+        profile: Print where the time went: by system, phase and kernel.
         json: Print a summary as JSON on standard output.
         quiet: No progress bar, and nothing about compiling.
     """
@@ -93,6 +96,8 @@ def run(  # noqa: PLR0913  options of the command
             quiet=quiet or json,
             surface=surface,
         )
+    if profile:
+        print(simulation.profile(), file=sys.stderr)
     return tell(report, json)
 
 

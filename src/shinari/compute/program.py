@@ -24,7 +24,7 @@ from shinari.compute.kernels import Kernel, Native, function, shared
 from shinari.compute.object_files import load
 from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
-from shinari.compute.threads import OF_A_TEAM, READY, Pool, share, team
+from shinari.compute.threads import OF_A_TEAM, READY, Pool, cycles_per_second, share, team
 from shinari.memory_limit import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
@@ -154,18 +154,20 @@ class Program:
 
     Attributes:
         grown: How often Python was asked to make room.
+        part: Name of the part that is being recorded, for `profile`.
     """
 
     def __init__(self) -> None:
         self._lines: list[list[int]] = []
         self._names: list[str] = []
+        self._parts: list[str] = []
         self._kept: list[Any] = []
         self._natives: list[tuple[int, Native]] = []
         self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
         self._instructions: Any = None
         self._run: Any = None
         self._alone = self._in_vain = 0
-        self.grown = 0
+        self.grown, self.part = 0, ""
 
     def launch(
         self,
@@ -307,9 +309,16 @@ class Program:
         record.grow(count + int(SPARE * count))
         self.grown += 1
 
-    def profile(self) -> list[tuple[str, int]]:
-        """Kernel and time [cycles] of each launch, in the order in which they were recorded."""
-        return [(self._names[k], int(self._instructions.spent[k])) for k in np.flatnonzero(self._instructions.spent)]
+    def profile(self) -> list[tuple[str, str, float]]:
+        """Part, kernel and time [s] of each launch so far, in the order in which they were recorded."""
+        rate, spent = cycles_per_second(), self._instructions.spent
+        return [(self._parts[k], self._names[k], spent[k] / rate) for k in np.flatnonzero(spent)]
+
+    def memory(self) -> int:
+        """Bytes of all records that its kernels read or write."""
+        records = [each for kept in self._kept if isinstance(kept, tuple) for each in kept if isinstance(each, Record)]
+        arrays = {array.ctypes.data: array.nbytes for record in records for array in record.arrays.values()}
+        return sum(arrays.values())
 
     def _cell(self, value: Any) -> int:
         """Address of an int64: of a cell that is given, or of a constant that is kept."""
@@ -333,6 +342,7 @@ class Program:
             raise RuntimeError("program: was prepared; record all launches before the first run")
         self._lines.append([operation, first, second, begin, end, grain])
         self._names.append(name)
+        self._parts.append(self.part)
         return len(self._lines) - 1
 
 

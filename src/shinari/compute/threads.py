@@ -13,6 +13,7 @@ import ctypes
 import os
 import threading
 import time
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -162,10 +163,7 @@ class Team:
 
     def _start(self) -> None:
         self._started = True
-        begun, counted = time.perf_counter(), _counter()
-        while time.perf_counter() - begun < 1e-3:
-            pass
-        self._patience = int((_counter() - counted) / (time.perf_counter() - begun) * AWAKE)
+        self._patience = int(cycles_per_second() * AWAKE)
         entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
             thread_main.native(np.float32).address
         )
@@ -192,6 +190,15 @@ OF_A_TEAM = thread_main, read_cycles
 
 def _counter() -> int:
     return ctypes.CFUNCTYPE(ctypes.c_int64)(read_cycles.native(np.float32).address)()
+
+
+@cache
+def cycles_per_second() -> float:
+    """Rate of the counter, measured over a millisecond."""
+    begun, counted = time.perf_counter(), _counter()
+    while time.perf_counter() - begun < 1e-3:
+        pass
+    return (_counter() - counted) / (time.perf_counter() - begun)
 
 
 def processors() -> int:

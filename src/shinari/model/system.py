@@ -150,4 +150,6 @@ class System:
 def record(p: Program, systems: Sequence[System], phase: str, *arguments: object) -> None:
     """Record a phase of all systems."""
     for system in systems:
+        p.part = f"{type(system).__name__}: {phase}"
         getattr(system, f"record_{phase}")(p, *arguments)
+    p.part = ""

@@ -26,8 +26,8 @@ class Mesh(Shape):
     Vertices with exactly equal coordinates count as one when it is decided whether two faces share an edge.
 
     Attributes:
-        vertices: Positions [m], (V, 3), or a mesh file (.obj, .ply, .stl, .gltf, .glb).
-        faces: Vertex indices, (F, 3), counter-clockwise seen from outside; left out with a file.
+        vertices: Positions [m], (V, 3), or both arrays as a tuple, or a mesh file (.obj, .ply, .stl, .gltf, .glb).
+        faces: Vertex indices, (F, 3), counter-clockwise seen from outside; left out with a file or a tuple.
         solid: True: closed, or an error; False: a sheet; None: a solid if every edge has two faces.
         thickness: Of a sheet, half of it on each side [m].
 
@@ -43,6 +43,8 @@ class Mesh(Shape):
 
     def __post_init__(self) -> None:
         vertices, faces = self.vertices, self.faces
+        if faces is None and isinstance(vertices, tuple) and len(vertices) == 2:
+            vertices, faces = vertices
         if isinstance(vertices, (str, os.PathLike)):
             if faces is not None:
                 raise SceneError("Mesh: faces: a file has its own; leave them out")

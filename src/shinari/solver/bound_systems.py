@@ -82,6 +82,11 @@ class BoundSystems:
                 raise SceneError(str(error)) from error
         return self._program
 
+    @property
+    def program(self) -> Program | None:
+        """The program of a step, if it has been recorded since a system came or went."""
+        return self._program
+
     def advance(self, threads: int, record: RecordStep) -> bool:
         """Run a step; False when it was stopped."""
         return self.prepare(record).run(threads)

@@ -54,6 +54,10 @@ class Energy:
         """Sum of the three."""
         return self.kinetic + self.gravitational + self.elastic
 
+    def __str__(self) -> str:
+        parts = f"kinetic={self.kinetic:.6g}, gravitational={self.gravitational:.6g}, elastic={self.elastic:.6g}"
+        return f"Energy({parts}, total={self.total:.6g}, external_work={self.external_work:.6g}) J"
+
 
 @dataclass(frozen=True)
 class BlockResidual:

@@ -22,7 +22,7 @@ SUBJECTS = (
     "stability", "rubbing", "impacts", "weighing", "penetration", "solids", "solid_limits", "solid_recovery", "beams",
     "membranes",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
-    "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks",
+    "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "rigid_stacks", "rigid_heaps",
     "rigid_structures", "rigid_walls", "rigid_shapes", "fluids", "fluid_levels", "fluid_effects", "dam_break", "grains",
 )  # fmt: skip
 
