@@ -142,18 +142,19 @@ def rain(figures: int = 300) -> Heap:
 def washer(side: int = 20) -> Heap:
     """Cubes of 0.4 m in a drum with four paddles that turns by 25 degrees a second."""
     world, cube = World(), sn.Box((0.4, 0.4, 0.4))
-    radius, half, panels = 0.75 * side, 0.48 * side, 36
+    radius, half, thick, panels = 0.75 * side, 0.48 * side, 0.1 * side, 36
     parts = []
     for n in range(panels):
         angle = 2.0 * np.pi * n / panels
         out, turn = np.array([np.cos(angle), np.sin(angle), 0.0]), about(AHEAD, angle)
-        wide = 2.0 * (radius + 2.0) * np.tan(np.pi / panels)
-        parts.append((sn.Box((2.0, wide, 2.0 * half)), (radius + 1.0) * out, turn))
+        wide = 2.0 * (radius + thick) * np.tan(np.pi / panels)
+        parts.append((sn.Box((thick, wide, 2.0 * half)), (radius + 0.5 * thick) * out, turn))
         if n % 9 == 0:
-            parts.append((sn.Box((2.0, 0.8, 2.0 * half)), (radius - 1.0) * out, turn))
-    lid = sn.Box((2.0 * radius + 4.0, 2.0 * radius + 4.0, 1.0))
-    parts += [(lid, np.array([0.0, 0.0, z * (half + 0.5)]), about(UP, 0.0)) for z in (-1.0, 1.0)]
-    middle = np.array([0.0, radius + 4.0, 0.0])
+            parts.append((sn.Box((thick, 0.4 * thick, 2.0 * half)), (radius - 0.5 * thick) * out, turn))
+    edge = 2.0 * (radius + thick)
+    lid = sn.Box((edge, edge, thick))
+    parts += [(lid, np.array([0.0, 0.0, z * (half + 0.5 * thick)]), about(UP, 0.0)) for z in (-1.0, 1.0)]
+    middle = np.array([0.0, 2.0 * radius, 0.0])
     world.add(Body(sn.Compound(parts), middle, spin=(0.0, 0.0, np.radians(25.0)), kinematic=True))
     for place in np.ndindex(side, side, side):
         world.add(Body(cube, middle + 0.8 * (np.array(place) - 0.5 * (side - 1))))
@@ -180,8 +181,12 @@ CASES: dict[str, Callable[[], Heap]] = {
     "many-pyramids": lambda: pyramids(10, 14, 14, 2.0),
     "wall": lambda: wall(False),
     "wall-hit": lambda: wall(True),
-    "pile": pile,
-    "grid": grid,
-    "rain": rain,
-    "washer": washer,
+    "pile-640": lambda: pile(640),
+    "pile-5120": pile,
+    "grid-380": lambda: grid(20),
+    "grid-9900": grid,
+    "rain-48": lambda: rain(48),
+    "rain-300": rain,
+    "washer-1000": lambda: washer(10),
+    "washer-8000": washer,
 }

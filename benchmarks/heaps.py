@@ -16,6 +16,8 @@ from heap_measures import Measures
 from rigid_cases import Bodies, timed_step
 from rigid_engines import engines
 
+import shinari as sn
+
 SLEEPERS = ("shinari", "Box3D")
 
 
@@ -53,26 +55,31 @@ def measured(run: Run, make: Callable[..., Bodies], heap: Heap, measures: Measur
     except NotImplementedError as error:
         return f"| {run.name} | skipped: {error} |"
     steps = round(60 * heap.seconds)
-    subject.step()
-    together = getattr(subject, "run", None)
-    times = 1e3 * (together(steps) if together else np.array([timed_step(subject) for _ in range(steps)]))
+    try:
+        subject.step()
+        together = getattr(subject, "run", None)
+        times = 1e3 * (together(steps) if together else np.array([timed_step(subject) for _ in range(steps)]))
+    except (sn.DivergenceError, sn.MemoryLimitError) as error:
+        return f"| {run.name} | failed: {error} |"
     x, q = subject.poses()
     v, w = subject.velocities()  # type: ignore[attr-defined]
     if close := getattr(subject, "close", None):
         close()
-    last = np.median(times[-min(60, steps) :])
-    moved = f"{1e3 * measures.sideways(x):.3f} | {1e3 * measures.sunk(x):.3f}" if heap.stands else "| "
-    gap = f"{1e3 * measures.gap(x, q):.3f}" if heap.world.links else ""
-    depth = f"{1e3 * measures.depth(x, q):.3f}" if heap.world.collide else ""
-    return (
-        f"| {run.name} | {np.median(times):.2f} | {last:.2f} | {times.max():.1f} | {moved} | {depth} | {gap} "
-        f"| {measures.kinetic(q, v, w):.3g} |"
-    )
+    spread = [np.median(times), times.min(), times.max(), np.median(times[-min(60, steps) :])]
+    columns = [run.name, *(f"{value:.3g}" for value in spread)]
+    columns += [f"{1e3 * way:.3f}" if heap.stands else "" for way in (measures.sideways(x), measures.sunk(x))]
+    columns.append(f"{1e3 * measures.depth(x, q):.3f}" if heap.world.collide else "")
+    columns.append(f"{1e3 * measures.gap(x, q):.3f}" if heap.world.links else "")
+    return f"| {' | '.join(columns)} | {measures.kinetic(q, v, w):.3g} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", help=f"{', '.join(CASES)}, fall; all but fall by default")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        help=f"{', '.join(CASES)}, fall; all but fall by default; numbers are those of cubes, bodies or figures",
+    )
     parser.add_argument("--engines", nargs="*", help="shinari, Box3D, PyBullet, MuJoCo; all by default")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--seconds", type=float, help="simulated time, in place of that of each scene")
@@ -89,8 +96,8 @@ def main() -> None:
             heap = replace(heap, seconds=arguments.seconds)
         world, measures = heap.world, Measures(heap.world)
         print(f"\n{name}: {len(world.bodies)} bodies, {len(world.links)} joints, {heap.seconds:g} s\n")
-        print("| | ms a step | last second | most | sideways mm | sunk mm | deep mm | gap mm | energy J |")
-        print("|---|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
+        print("| | ms a step | least | most | last second | sideways mm | sunk mm | deep mm | gap mm | energy J |")
+        print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
         for run in runs(list(found), arguments.threads, not arguments.awake):
             print(measured(run, found[run.engine], heap, measures), flush=True)
 
