@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.collision.broad.grid import Grid
+from shinari.collision.broad.grid import ImmediateGrid
 from shinari.collision.broad.neighbours import NeighbourLists
 from shinari.collision.broad.pairs import PairFinder
 from shinari.geometry.bvh import Tree
@@ -83,13 +83,15 @@ def main(threads: list[int]) -> None:
     """Print one line for each task."""
     print(f"{'[ms]':56s}" + "".join(f"{f'{t} threads':>10s}" for t in threads))
     for count in (10_000, 100_000, 1_000_000, 4_000_000):
-        points, lists, grid = cloud(count), NeighbourLists(), Grid()
+        points, lists, grid = cloud(count), NeighbourLists(), ImmediateGrid()
         report(f"sort {count} random points", threads, lambda t, p=points, g=grid: g.build(p, 1.0, t))
         each = lists.find(points, 1.0, 2)[0][-1] / count
         report(
             f"lists of {count} random points, {each:.1f} each", threads, lambda t, p=points, s=lists: s.find(p, 1.0, t)
         )
-        ordered = np.ascontiguousarray(lists.grid.columns[:3].T)
+        assert lists.grid.grid is not None
+        sorted_points = lists.grid.grid.ordered
+        ordered = np.stack([sorted_points.x, sorted_points.y, sorted_points.z], axis=1)
         report(f"lists of {count} points in order", threads, lambda t, p=ordered, s=lists: s.find(p, 1.0, t))
     for count in (10_000, 100_000):
         points = packed(count)

@@ -210,6 +210,28 @@ def test_each_contact_of_a_column_carries_what_is_above(precision, count):
     np.testing.assert_allclose(heights, 0.02 * np.arange(count) + 0.01, atol=2e-4)
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_tall_heap_comes_to_rest_at_four_substeps(precision):
+    """Thirty layers that land in a box: the weight of all moves a grain by more than half a radius in a substep."""
+    scene, radius, width = sn.Scene(), 0.005, 0.08
+    sand = scene.add_grains(sn.Box((width, 0.5, width)), radius=radius, spread=0.2, position=(0.0, 0.25, 0.0))
+    scene.add_collider(sn.Box((width, 2.0, width), inside=True), position=(0.0, 1.0, 0.0), friction=0.3)
+    simulation = sn.Simulation(scene, substeps=4, precision=precision, threads=1)
+    simulation.step(90)
+    x, radii = simulation.positions(sand).astype(float), scene.particle_objects[0].radii
+    from shinari.collision.broad.pairs import PairFinder
+
+    pairs = PairFinder(radii).find(x, 0.0, 1)
+    overlaps = 1.0 - np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1) / radii[pairs].sum(axis=1)
+    # what overlaps by less than the slop comes out slowly
+    assert overlaps.mean() < 0.02
+    # no denser than balls of these sizes can be
+    filled = (4.0 / 3.0 * np.pi * radii**3).sum() / width**2
+    assert filled / 0.68 < 2.0 * x[:, 1].mean()
+    # nothing moves by more than gravity moves it in a substep
+    assert np.sqrt((simulation.velocities(sand).astype(float) ** 2).sum(axis=1).mean()) < G / 240.0
+
+
 @pytest.mark.parametrize(("substeps", "scaling"), [(40, 0.0), (8, 300.0)])
 def test_a_layer_rests_on_one_of_a_hundredth_of_its_mass(substeps, scaling):
     """With many substeps; or with few, where masses are scaled by height."""

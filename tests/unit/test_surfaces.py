@@ -222,7 +222,7 @@ def found_between(surfaces: SurfaceContacts, begin: np.ndarray, ends: np.ndarray
     paths.place[...], paths.goal[...], paths.velocity[...] = begin, ends, 0.0
     look.stray[0] = stray
     p = Program()
-    surfaces._finder.record_find(p, look)
+    surfaces._finder.record_find(p, look, surfaces._detection.members)
     p.run()
     count = int(table.table.found[0])
     arrays = {name: array[:count].copy() for name, array in table.candidates.arrays.items()}
@@ -257,7 +257,7 @@ def test_candidates_are_all_pairs_that_can_come_within_the_gap(precision):
     x64, e64 = begin.astype(np.float64), ends.astype(np.float64)
     missed = checked = 0
     samples = np.linspace(0.0, 1.0, 5)
-    points_of = [(p,) for p in who.points.tolist()]
+    points_of = [(p,) for p in [*who.points.tolist(), *who.beads[:, 0].tolist()]]
     triangles = [tuple(t) for t in who.triangles.tolist()]
     lines = [tuple(t) for t in who.edges.tolist()]
     beads, segments = [tuple(t) for t in who.beads.tolist()], [tuple(t) for t in who.segments.tolist()]

@@ -4,11 +4,14 @@ import os
 import socket
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from shinari.errors import require
+
+if TYPE_CHECKING:
+    from shinari.view.page import Page
 
 _Flag = Parameter(negative=())
 _Several = Parameter(negative=())
@@ -47,28 +50,36 @@ def view(
     """
     require("viser", "view")
     from shinari.cli.interrupt import interruptible
-    from shinari.view.server import page_address, serve
+    from shinari.view.server import serve
     from shinari.view.sources import offered
 
     sources, chosen = offered(what, name, playing=not paused, surface=surface)
     page = serve(sources, chosen, host=host, port=port, token=token, allowed_origins=allow_origin or ())
-    try:
-        address = page_address(page)
-        if page.server.get_port() != port and port != 0:
-            print(f"shinari: port {port} is taken", file=sys.stderr)
-        if not page.server.access.loopback:
-            there = page_address(page, socket.gethostname())
-            print(f"shinari: other machines find it at {there}: who has this address can use the page", file=sys.stderr)
-        print(f"shinari: {page.runner.title or chosen} at {address} (Ctrl-C ends)", flush=True)
-        if open and _has_display():
-            import webbrowser
-
-            webbrowser.open(address)
-        with interruptible() as stopped:
+    # from here on, so that Ctrl-C right after the address is told is not lost
+    with interruptible() as stopped:
+        try:
+            _tell(page, port, page.runner.title or chosen, open)
             while not stopped():
                 time.sleep(0.2)
-    finally:
-        page.close()
+        finally:
+            page.close()
+
+
+def _tell(page: "Page", port: int, title: str, open_browser: bool) -> None:
+    """Tell where the page is, and open it."""
+    from shinari.view.server import page_address
+
+    address = page_address(page)
+    if page.server.get_port() != port and port != 0:
+        print(f"shinari: port {port} is taken", file=sys.stderr)
+    if not page.server.access.loopback:
+        there = page_address(page, socket.gethostname())
+        print(f"shinari: other machines find it at {there}: who has this address can use the page", file=sys.stderr)
+    print(f"shinari: {title} at {address} (Ctrl-C ends)", flush=True)
+    if open_browser and _has_display():
+        import webbrowser
+
+        webbrowser.open(address)
 
 
 def _has_display() -> bool:

@@ -39,6 +39,9 @@ MOST_ALONE = 63
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
 
+# An entry: launch, begin, end.
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
 Cell = int | tuple[np.ndarray, int]
 
 
@@ -356,11 +359,16 @@ def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = 
         threads: Threads to use; None: all.
         grain: Items below which a chunk is not worth sharing.
     """
+    threads = team().size if threads is None else threads
+    if threads == 1 or count < 2 * grain:
+        table, precision = kernel.pack(arguments)
+        if count:
+            ENTRY(kernel.native(precision).address)(table.ctypes.data, 0, count)
+            bounds.check()
+        return
     p = Program()
     p.launch(kernel, *arguments, count=count, grain=grain)
-    if count < 2 * grain:
-        threads = 1
-    p.run(team().size if threads is None else threads)
+    p.run(threads)
 
 
 def run_recorded(record: Callable[..., None], *arguments: Any, threads: int = 1) -> bool:

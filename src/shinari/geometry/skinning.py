@@ -20,9 +20,15 @@ EXACT: frozenset[str] = frozenset()
 class Weights(Record):
     """Where each vertex is embedded, and the weighted sum there."""
 
-    corner = Field(np.uint32, 4, doc="rows of the values")
+    corner = Field(np.uint32, 4, doc="local indices of the particles")
     weight = Field(np.float64, 4)
     result = Field(real, 3)
+
+
+class Slots(Record):
+    """Where each local particle stands among the values."""
+
+    slot = Field(np.uint32)
 
 
 class Values(Record):
@@ -32,11 +38,12 @@ class Values(Record):
 
 
 @kernel(fastmath=EXACT, mixed=True)
-def blend_vertex(i, weights: Weights, values: Values, ox: np.float64, oy: np.float64, oz: np.float64):
+def blend_vertex(i, weights: Weights, slots: Slots, values: Values, ox: np.float64, oy: np.float64, oz: np.float64):
     """Origin plus the weighted sum, in double precision, rounded once."""
     a, b, c, d = weights.corner[i]
     _, u, v, w = weights.weight[i]
-    p, q, r, s = values.value[a], values.value[b], values.value[c], values.value[d]
+    p, q = values.value[slots.slot[a]], values.value[slots.slot[b]]
+    r, s = values.value[slots.slot[c]], values.value[slots.slot[d]]
     x, y, z = np.float64(p[0]), np.float64(p[1]), np.float64(p[2])
     weights.result[i] = (
         convert(ox + (x + u * (q[0] - x) + v * (r[0] - x) + w * (s[0] - x)), p[0]),
@@ -64,8 +71,9 @@ def blend(
     precision = values.dtype.type
     result = np.empty((len(corners), 3), precision)
     weights_record = Weights(
-        precision, corner=slots[corners].astype(np.uint32), weight=np.ascontiguousarray(weights), result=result
+        precision, corner=np.ascontiguousarray(corners, np.uint32), weight=np.ascontiguousarray(weights), result=result
     )
+    local = Slots(precision, slot=np.ascontiguousarray(slots, np.uint32))
     vectors, where = Values(precision, value=np.ascontiguousarray(values[:, :3])), origin.astype(np.float64)
-    run_once(blend_vertex, weights_record, vectors, *where, count=len(corners), threads=threads, grain=4096)
+    run_once(blend_vertex, weights_record, local, vectors, *where, count=len(corners), threads=threads, grain=4096)
     return result

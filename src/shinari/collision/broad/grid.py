@@ -34,8 +34,8 @@ BUCKETS = 1024
 FEWEST = 3
 # The points are counted in chunks: one for each CHUNK points, and no more than MOST_CHUNKS.
 CHUNK, MOST_CHUNKS = 4096, 32
-# Levels of radii: those of a level differ by a factor of two, and the finest has all that are smaller.
-MOST_LEVELS = 10
+# Levels of radii: those of a level differ by up to this factor, and the finest has all that are smaller.
+LEVEL, MOST_LEVELS = 0.7, 20
 INFINITY = np.float32(np.inf)
 
 
@@ -155,16 +155,16 @@ def join_bounds(_, chunks: Chunks, extent: Extent, levels: Levels):
     above = extent.largest[0]
     for level in range(len(levels) - 1, -1, -1):
         levels.above[level] = above
-        above *= 0.5
+        above *= LEVEL
     levels.count[0] = extent.points[0]
 
 
 @function(fastmath=AS_WRITTEN)
 def level_of(radius, levels):
     """Level of a radius."""
-    level = 0
-    while level < len(levels) - 1 and radius > levels.above[level]:
-        level += 1
+    level = len(levels) - 1
+    while level > 0 and not radius > levels.above[level - 1]:
+        level -= 1
     return level
 
 

@@ -139,7 +139,7 @@ class NeighbourLists:
     """Finds the neighbours of points in arrays at once, outside of a program.
 
     Attributes:
-        grid: The points sorted by cell: `grid.order`, `grid.columns`.
+        grid: The points sorted by cell.
     """
 
     def __init__(self) -> None:

@@ -66,22 +66,28 @@ def entry_in(level, x, y, z, levels, extent):
 
 
 @function(fastmath=AS_WRITTEN)
+def own_level(e, levels):
+    """Level of an entry."""
+    own = 0
+    while own < len(levels) - 1 and e >= levels.first[own + 1]:
+        own += 1
+    return own
+
+
+@function(fastmath=AS_WRITTEN)
 def look_around(e, ordered, cells, levels, extent, offsets, pairs, write):
     """Count the pairs of the balls of a cell at the rows of the balls, or write them where their offsets say."""
     first, last = np.int64(cells.start[e]), np.int64(cells.start[e + 1])
     if first == last:
         return
-    own = 0
-    while own < len(levels) - 1 and e >= levels.first[own + 1]:
-        own += 1
-    ranges = scratch((18, 2), 0)
+    own, ranges = own_level(e, levels), scratch((18, 2), 0)
     n, held = 0, -1
     for a in range(first, last):
         x, y, z, r, i = ordered.x[a], ordered.y[a], ordered.z[a], ordered.w[a], ordered.index[a]
         margin = convert(extent.margin[0], x)
-        at = offsets.start[i] if write else 0
+        at, end = (offsets.start[i], offsets.start[np.int64(i) + 1]) if write else (0, 1)
         for level in range(own, len(levels)):
-            if levels.count[level] > 0:
+            if levels.count[level] > 0 and not (write and at == end):
                 if level > own or held != own:
                     entry = e if level == own else entry_in(level, x, y, z, levels, extent)
                     n, _ = find_ranges(entry, level, cells, levels, ranges)
@@ -90,10 +96,12 @@ def look_around(e, ordered, cells, levels, extent, offsets, pairs, write):
                     # in its own level a ball has the pairs with those behind it
                     begin = max(ranges[row, 0], a + 1) if level == own else ranges[row, 0]
                     for k in range(begin, ranges[row, 1]):
-                        close = balls_overlap(x, y, z, r, ordered, k, margin)
-                        if write and close:
+                        if write:
+                            if at == end:
+                                break
+                            # write always, keep what is close: no branch to guess
                             pairs.balls[at] = i, ordered.index[k]
-                        at += np.int64(close)
+                        at += np.int64(balls_overlap(x, y, z, r, ordered, k, margin))
         if not write:
             offsets.start[i] = at
 

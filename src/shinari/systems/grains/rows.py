@@ -8,17 +8,23 @@ only corrects them. What overlaps when a substep begins comes out without veloci
 
 A sweep may take back what the guess has pushed too much. All is done in displacements of the substep: L has the unit
 kg m.
+
+Eight rows that share no ball are solved side by side, see `shinari.collision.broad.row_batches`: their balls are
+brought to the lanes of scratch memory, one loop over the lanes solves the rows, and the balls are moved one after the
+other. A batch of fewer rows reads rows of the next one in the lanes that are left over, and writes none of them.
 """
 
 import numpy as np
 
-from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
+from shinari.collision.broad.blocks import CurrentColour
+from shinari.collision.broad.row_batches import WIDTH, Batches, batches_of_block
 from shinari.collision.law import friction, normal_response, recovery, tangential
-from shinari.compute import convert, function, kernel, real
+from shinari.compute import convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins
-from shinari.systems.particle_contact.pair_rows import between, contact_plane, move, upright
+from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
     CHUNK,
     Chunks,
@@ -33,6 +39,13 @@ from shinari.systems.particle_contact.records import (
 # Grains that push stay in contact up to a gap of this part of their distance: what comes out of an overlap opens gaps
 # on its other side, and contacts that lost their push at each of them would let a tall heap sink into itself.
 SLOP = np.float32(0.02)
+# Part of an overlap that comes out without velocity as a substep begins. All of it would move grains by more than the
+# slop, and those of a deep heap would lose what holds them in every substep.
+SILENT = np.float32(0.5)
+# Part of an overlap beyond the slop that comes out with velocity in a substep, up to a part of what gravity moves.
+# Without it a heap that was compressed as it landed would stay so, since what comes out silently goes from layer to
+# layer; with more of it the layers of a tall heap would throw each other up.
+RAISED, LIFT = np.float32(0.05), 0.1
 # Masses scaled by height may differ by this factor in a scene: single precision holds it.
 MOST_SCALING = 1e12
 
@@ -59,10 +72,38 @@ def answer(n, depth, before, moved, old, held, law, scaled_compliance, mobility)
     return push, friction(tangential(sub(held, scale(moved, ONE / mobility)), n), push, law)
 
 
+@function(fastmath=STEADY)
+def take_lane(lane, i, j, balls, shifts, signs, taken):
+    """Bring the balls of a row to a lane: where the first is from the second, both masses, and the displacement."""
+    for c in range(8):
+        taken[lane, c] = balls.at[i, c] + signs[c] * balls.at[j, c]
+    if len(shifts) > 1:
+        apart = sub(shifts.shift[balls.origin_index[i]], shifts.shift[balls.origin_index[j]])
+        for c in range(3):
+            taken[lane, c] += apart[c]
+
+
+@function(fastmath=STEADY)
+def give_lane(lane, i, j, balls, given):
+    """Move the balls of a row by what stands in a lane."""
+    w0, w1 = balls.at[i, 3], balls.at[j, 3]
+    for c in range(8):
+        balls.at[i, c] += w0 * given[lane, c]
+    for c in range(8):
+        balls.at[j, c] -= w1 * given[lane, c]
+
+
+@function(fastmath=STEADY)
+def chosen(condition, a, b):
+    """A vector, or another one."""
+    return a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2]
+
+
 @kernel(fastmath=STEADY)
 def start_grains(
     k,
-    blocks: Blocks,
+    starts: Offsets,
+    batches: Batches,
     current: CurrentColour,
     row_balls: RowBalls,
     rows: Rows,
@@ -71,53 +112,97 @@ def start_grains(
     escape: real,
 ):
     """Let the rows of a block push as in the last substep, and what overlaps come out, by `escape` [m] at most."""
-    begin, end = rows_of_block(k, blocks, current)
-    for r in range(begin, end):
-        i, j = row_balls.points[r]
-        one, other = balls.at[i], balls.at[j]
-        b, moved = between(one, other, i, j, balls, shifts)
-        a, push = sub(b, moved), rows.push[r]
-        before = rows.keep[r] - norm(a)
-        if push > ZERO or before > ZERO:
-            n, hold = upright(a, b), rows.friction_multiplier[r]
-            hold = tangential(hold, n)
-            rows.friction_multiplier[r] = hold
-            w0, w1 = one[3], other[3]
+    taken, given, signs = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(8, escape)
+    holds = scratch((WIDTH, 3), escape)
+    for c in range(8):
+        signs[c] = ONE if c == 3 else -ONE
+    first, last = batches_of_block(k, starts, current)
+    for t in range(first, last):
+        begin = np.int64(batches.first[t])
+        count = np.int64(batches.first[t + 1]) - begin
+        for lane in range(count):
+            i, j = row_balls.points[begin + lane]
+            take_lane(lane, i, j, balls, shifts, signs, taken)
+        for lane in range(WIDTH):
+            r = begin + lane
+            b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
+            moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
+            w, keep, push, held = taken[lane, 3], rows.keep[r], rows.push[r], rows.friction_multiplier[r]
+            a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
+            before = keep - norm(a)
+            n = upright(a, b)
+            hold = tangential(held, n)
             loud = add(scale(n, push), hold)
-            by = add(loud, scale(n, recovery(before, escape) / (w0 + w1)))
-            balls.at[i] = move(one, w0, by, loud)
-            balls.at[j] = move(other, -w1, by, loud)
+            by = add(loud, scale(n, recovery(SILENT * before, escape) / w))
+            active = push > ZERO or before > ZERO
+            by, loud = chosen(active, by, none), chosen(active, loud, none)
+            hold = chosen(active, hold, held)
+            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = by[0], by[1], by[2], ZERO
+            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            holds[lane, 0], holds[lane, 1], holds[lane, 2] = hold
+        for lane in range(count):
+            i, j = row_balls.points[begin + lane]
+            give_lane(lane, i, j, balls, given)
+            rows.friction_multiplier[begin + lane] = holds[lane, 0], holds[lane, 1], holds[lane, 2]
 
 
 @kernel(fastmath=STEADY)
 def sweep_grains(
     k,
-    blocks: Blocks,
+    starts: Offsets,
+    batches: Batches,
     current: CurrentColour,
     row_balls: RowBalls,
     rows: Rows,
     balls: SortedBalls,
     shifts: Shifts,
     rate: real,
+    lift: real,
 ):
-    """Solve the rows of a block once, in order; `rate` is 1 / h [1/s]."""
-    begin, end = rows_of_block(k, blocks, current)
-    for r in range(begin, end):
-        i, j = row_balls.points[r]
-        one, other, keep = balls.at[i], balls.at[j], rows.keep[r]
-        b, moved = between(one, other, i, j, balls, shifts)
-        a, old = sub(b, moved), rows.push[r]
-        n, depth, before = contact_plane(a, b, moved, keep)
-        if depth > ZERO or old > ZERO:
-            if depth <= ZERO:
-                n, depth, before = upright(b, a), keep - norm(b), keep - norm(a)
-                before = before if before > -SLOP * keep else ZERO * before
-            w0, w1, held, law = one[3], other[3], rows.friction_multiplier[r], rows.law[r]
-            push, hold = answer(n, depth, before, moved, old, held, law, law[2] * rate * rate, w0 + w1)
-            loud = add(scale(n, push - old), sub(hold, held))
-            balls.at[i] = move(one, w0, loud, loud)
-            balls.at[j] = move(other, -w1, loud, loud)
-            rows.push[r], rows.friction_multiplier[r], rows.normal[r] = push, hold, n
+    """Solve the rows of a block once, batch after batch; `rate` is 1 / h [1/s].
+
+    What overlaps by more than the slop comes out with velocity, by `lift` [m] at most.
+    """
+    taken, given, signs = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(8, rate)
+    done = scratch((WIDTH, 7), rate)
+    for c in range(8):
+        signs[c] = ONE if c == 3 else -ONE
+    first, last = batches_of_block(k, starts, current)
+    for t in range(first, last):
+        begin = np.int64(batches.first[t])
+        count = np.int64(batches.first[t + 1]) - begin
+        for lane in range(count):
+            i, j = row_balls.points[begin + lane]
+            take_lane(lane, i, j, balls, shifts, signs, taken)
+        for lane in range(WIDTH):
+            r = begin + lane
+            b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
+            moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
+            w, keep, old = taken[lane, 3], rows.keep[r], rows.push[r]
+            held, law = rows.friction_multiplier[r], rows.law[r]
+            a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
+            n, depth, before = contact_plane(a, b, moved, keep)
+            far, gap = depth <= ZERO, keep - norm(a)
+            gap = gap if gap > -SLOP * keep else ZERO * gap
+            n = chosen(far, upright(b, a), n)
+            reach, before = keep - norm(b) if far else depth, gap if far else before
+            before -= recovery(RAISED * (before - SLOP * keep), lift)
+            push, hold = answer(n, reach, before, moved, old, held, law, law[2] * rate * rate, w)
+            active = depth > ZERO or old > ZERO
+            loud = chosen(active, add(scale(n, push - old), sub(hold, held)), none)
+            hold = chosen(active, hold, held)
+            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = loud[0], loud[1], loud[2], ZERO
+            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            done[lane, 0] = push if active else old
+            done[lane, 1], done[lane, 2], done[lane, 3] = hold
+            done[lane, 4], done[lane, 5], done[lane, 6] = n
+        for lane in range(count):
+            i, j = row_balls.points[begin + lane]
+            give_lane(lane, i, j, balls, given)
+            r = begin + lane
+            rows.push[r] = done[lane, 0]
+            rows.friction_multiplier[r] = done[lane, 1], done[lane, 2], done[lane, 3]
+            rows.normal[r] = done[lane, 4], done[lane, 5], done[lane, 6]
 
 
 @kernel(fastmath=STEADY)

@@ -13,6 +13,7 @@ from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.systems.grains.model import PAIRS, PUSHES
 from shinari.systems.grains.rows import (
+    LIFT,
     MOST_SCALING,
     add_impulse,
     find_exponents,
@@ -29,6 +30,7 @@ class GrainPairs(Pairs):
     """Contacts between particles with a memory."""
 
     remembers = True
+    tolerated = 0.2
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class GrainPairs(Pairs):
         found, settings = self.detection, self._settings
         self._record_gather(p)
         with p.when((self.control.rows, 0)):
-            found.colours.record_sweep(
+            found.batches.record_sweep(
                 p, start_grains, found.row_balls, found.rows, found.balls, found.shifts,
                 settings.substep * settings.depenetration_speed,
             )  # fmt: skip
@@ -124,10 +126,10 @@ class GrainPairs(Pairs):
         """A substep begins with the multipliers of the last one."""
 
     def _record_sweep(self, p: Program) -> None:
-        found = self.detection
-        found.colours.record_sweep(
+        found, h = self.detection, self._settings.substep
+        found.batches.record_sweep(
             p, sweep_grains, found.row_balls, found.rows, found.balls, found.shifts,
-            1.0 / self._settings.substep,
+            1.0 / h, LIFT * float(np.linalg.norm(self._model.gravity)) * h * h,
         )  # fmt: skip
 
 

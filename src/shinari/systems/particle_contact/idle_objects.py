@@ -7,7 +7,6 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import dot, norm, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.records import CHUNK, Chunks, Control, Members
 
 # Objects are idle when the distance between their boxes is this many times what the fastest covers in a step.
@@ -104,7 +103,7 @@ class IdleObjects:
     """Watches objects that are far apart.
 
     Args:
-        table: Balls that take part.
+        owners: Object of each ball, (P,).
         candidate_objects: Pairs of objects that may meet, (K, 2).
         members: Record of the balls.
         particles: Particles.
@@ -115,7 +114,7 @@ class IdleObjects:
 
     def __init__(
         self,
-        table: MemberTable,
+        owners: np.ndarray,
         candidate_objects: np.ndarray,
         members: Members,
         particles: Particles,
@@ -126,8 +125,8 @@ class IdleObjects:
         real = particles.precision
         self._members, self._particles, self._origins = members, particles, origins
         self._control, self._chunks = control, chunks
-        order = np.argsort(table.owners, kind="stable")
-        present, first = np.unique(table.owners[order], return_index=True)
+        order = np.argsort(owners, kind="stable")
+        present, first = np.unique(owners[order], return_index=True)
         self._by_object = ByObject(real, member=order.astype(np.uint32))
         self._starts = Offsets(real, start=np.append(first, len(order)).astype(np.int64))
         self._boxes = ObjectBoxes.zeros(len(present), real)

@@ -8,18 +8,18 @@ numbered cell by cell, about sixteen in one: consecutive rows then lie close tog
 
 import numpy as np
 
-from shinari.collision.broad.blocks import BlockColours, Claims
+from shinari.collision.broad.blocks import Claims
 from shinari.collision.broad.grid import Grid, Points
 from shinari.collision.broad.pairs import BallPairs, Keys, PairSearch, contains
+from shinari.collision.broad.row_batches import WIDTH, Links, RowBatches
 from shinari.collision.law import combined_surface
 from shinari.compute import Program, convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.maths.vec3 import ZERO, add, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.fast_pairs import Paths, PathSearch
-from shinari.systems.particle_contact.pair_rows import BLOCK
 from shinari.systems.particle_contact.records import (
     CHUNK,
     Chunks,
@@ -45,7 +45,7 @@ SPARE = 1.2
 LEAST = 0.2
 MOST = 0.8
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
-AHEAD = 1.0
+AHEAD = 0.5
 # A ball is fast when its margin would be this many mean radii; less where most balls move by more than a radius in a
 # substep: their memory would grow with the cube of the speed.
 LONE, CROWD = 16.0, 4.0
@@ -195,41 +195,41 @@ def law_between(one, other, objects):
     return sliding, sticking, compliance
 
 
-@kernel(fastmath=STEADY)
-def take_rows(
-    b,
-    pairs: BallPairs,
-    pair_offsets: Offsets,
-    distances: PairDistances,
-    row_offsets: Offsets,
-    row_balls: RowBalls,
-    rows: Rows,
-    balls: SortedBalls,
-    objects: Objects,
-    warm_start: WarmStart,
-    ranges: WarmStartRanges,
-    control: Control,
+@kernel
+def take_links(
+    b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets, links: Links
 ):
-    """Write the rows of a ball, with what is known of them."""
+    """List the rows of a ball, with the distances that they keep."""
     at = row_offsets.start[b]
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
         keep = distances.keep[k]
         if keep > ZERO:
-            zero = ZERO * keep
-            none = zero, zero, zero
-            other = pairs.balls[k, 1]
-            row_balls.points[at] = b, other
-            rows.law[at] = law_between(balls.object_index[b], balls.object_index[other], objects)
-            rows.keep[at], rows.silent[at], rows.push[at] = keep, INFINITY, zero
-            rows.friction_multiplier[at], rows.impulse[at], rows.normal[at] = none, none, none
-            if control.warm_start[0] > 0:
-                found, sign = recall(b, np.int64(other), balls, warm_start, ranges)
-                if found >= 0:
-                    push = warm_start.push[found]
-                    rows.push[at] = push[0]
-                    rows.friction_multiplier[at] = scale((push[1], push[2], push[3]), sign)
-                    rows.normal[at] = scale(warm_start.normal[found], sign)
+            links.points[at], links.number[at] = (b, pairs.balls[k, 1]), keep
             at += 1
+
+
+@kernel(fastmath=STEADY)
+def take_row(
+    link, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls, objects: Objects, warm_start: WarmStart,
+    ranges: WarmStartRanges, control: Control,
+):  # fmt: skip
+    """Write a row where it is stored, with what is known of it."""
+    keep, at = links.number[link], np.int64(links.row[link])
+    i, j = links.points[link]
+    zero = ZERO * keep
+    none = zero, zero, zero
+    row_balls.points[at] = i, j
+    rows.law[at] = law_between(balls.object_index[i], balls.object_index[j], objects)
+    rows.keep[at], rows.silent[at], rows.impulse[at] = keep, INFINITY, none
+    found, sign = (
+        recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if control.warm_start[0] > 0 else (-1, ONE)
+    )
+    if found >= 0:
+        push = warm_start.push[found]
+        rows.push[at], rows.friction_multiplier[at] = push[0], scale((push[1], push[2], push[3]), sign)
+        rows.normal[at] = scale(warm_start.normal[found], sign)
+    else:
+        rows.push[at], rows.friction_multiplier[at], rows.normal[at] = zero, none, none
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -250,6 +250,7 @@ def shift_origins(_, origins: Origins, shifts: Shifts):
 def end_detection(_, control: Control, offsets: Offsets):
     """There are rows now."""
     control.rows[0] = offsets.start[control.balls[0]]
+    control.rows_read[0] = control.rows[0] + WIDTH
     control.detections[0] += 1
     control.found[0] = 1
 
@@ -265,18 +266,19 @@ class Detection:
         origins: Origins that positions are relative to.
         control: Decisions of the step.
         h: Substep [s].
+        width: Rows of a batch.
 
     Attributes:
         balls: Members in the order of the rows.
         row_balls: Balls of each row.
         rows: The rows.
-        colours: Blocks of rows by colour.
+        batches: Batches of rows that share no ball.
         memory: What is known of rows that were forgotten.
     """
 
     def __init__(
         self, table: MemberTable, members: Members, objects: Objects, particles: Particles, origins: Origins,
-        control: Control, h: float,
+        control: Control, h: float, width: int,
     ) -> None:  # fmt: skip
         real, count = particles.precision, len(members)
         self._members, self._objects, self._particles, self._origins = members, objects, particles, origins
@@ -296,7 +298,7 @@ class Detection:
         self.row_balls, self.rows = RowBalls.zeros(8 * count, real), Rows.zeros(8 * count, real)
         self.row_offsets = Offsets.zeros(count + 1, real)
         self._scan = Scan(self.row_offsets)
-        self.colours = BlockColours(self.row_balls, self._claims, BLOCK)
+        self.batches = RowBatches(self._claims, 8 * count, width)
         self.shifts = Shifts.zeros(len(origins), real)
         self.chunks = Chunks.zeros(-(-count // CHUNK), real)
         self.memory = Memory(self, members, control, len(particles))
@@ -321,10 +323,13 @@ class Detection:
         self._scan.record(p, number)
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_balls, (control.rows, 0))
-        p.require(self.rows, (control.rows, 0))
-        p.launch(take_rows, *pairs, self.row_balls, self.rows, balls, self._objects, self.memory.warm_start,
-                 self.memory.ranges, control, count=number, grain=SHARE)  # fmt: skip
-        self.colours.record_colour(p, (control.rows, 0))
+        p.require(self.rows, (control.rows_read, 0))
+        links = self.batches.links
+        p.require(links, (control.rows, 0))
+        p.launch(take_links, *pairs, links, count=number, grain=SHARE)
+        self.batches.record_arrange(p, (control.rows, 0))
+        p.launch(take_row, links, self.row_balls, self.rows, balls, self._objects, self.memory.warm_start,
+                 self.memory.ranges, control, count=(control.rows, 0), grain=8 * SHARE)  # fmt: skip
         p.serial(shift_origins, self._origins, self.shifts)
 
     def check(self) -> None:

@@ -14,15 +14,18 @@ substep up to mu times the correction along the normal, all of it when that is e
 Particle Physics, eq. 24).
 
 A sweep works on balls: position, inverse mass and displacement of the balls side by side, in the order of the grid.
-Rows are cut into blocks; those of one colour share no ball that can move, and run at once.
+Rows are cut into blocks; those of one colour share no ball that can move, and run at once. Rows that follow each other
+share none either, so that the processor need not wait for one to begin the next.
 """
 
 import numpy as np
 
-from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
+from shinari.collision.broad.blocks import CurrentColour
+from shinari.collision.broad.row_batches import Batches, rows_of_block
 from shinari.collision.law import friction, normal_response, rebound, recovery, tangential
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.particle_contact.records import (
@@ -37,8 +40,6 @@ from shinari.systems.particle_contact.records import (
     SortedBalls,
 )
 
-# Rows in a block.
-BLOCK = 64
 # A ball that moves by no more than this part of its distance, squared, stays on its side.
 SLOW = np.float32(0.25)
 # Cosine up to which the place now and the place of entry count as the same side.
@@ -147,7 +148,8 @@ def move(at, share, by, loud):
 @kernel(fastmath=STEADY)
 def sweep_pairs(
     k,
-    blocks: Blocks,
+    starts: Offsets,
+    batches: Batches,
     current: CurrentColour,
     row_balls: RowBalls,
     rows: Rows,
@@ -158,7 +160,7 @@ def sweep_pairs(
 ):
     """Solve the rows of a block once, in order; `rate` is 1 / h [1/s]."""
     escape = convert(control.escape[0], rate)
-    begin, end = rows_of_block(k, blocks, current)
+    begin, end = rows_of_block(k, starts, batches, current)
     for r in range(begin, end):
         i, j = row_balls.points[r]
         one, other = balls.at[i], balls.at[j]
@@ -178,15 +180,15 @@ def sweep_pairs(
 
 @kernel(fastmath=STEADY)
 def rebound_block(
-    k, blocks: Blocks, current: CurrentColour, row_balls: RowBalls, rows: Rows, balls: SortedBalls, members: Members,
-    objects: Objects, particles: Particles, slow: real,
+    k, starts: Offsets, batches: Batches, current: CurrentColour, row_balls: RowBalls, rows: Rows, balls: SortedBalls,
+    members: Members, objects: Objects, particles: Particles, slow: real,
 ):  # fmt: skip
     """Restitution of the rows of a block that pushed, in order (Mueller et al. 2020, eq. 34).
 
     They leave at e times the speed of approach: the one at the start of the substep, or the one that a neighbour's
     rebound has just brought. Approaches up to the speed `slow` [m/s] do not bounce.
     """
-    begin, end = rows_of_block(k, blocks, current)
+    begin, end = rows_of_block(k, starts, batches, current)
     for r in range(begin, end):
         if rows.push[r] > ZERO:
             i, j = row_balls.points[r]
@@ -209,9 +211,9 @@ def clear_multiplier(r, rows: Rows):
 
 
 @function(fastmath=STEADY)
-def strays(x, b, balls, drift):
-    """Whether a ball at a place is farther from where it drifted than its margin."""
-    origin, margin = balls.origin[b], balls.margin[b]
+def strays(x, b, balls, drift, spare):
+    """Whether a ball at a place is farther from where it drifted than its margin and what is to spare [m]."""
+    origin, margin = balls.origin[b], balls.margin[b] + spare
     off = x[0] - origin[0] - drift[0], x[1] - origin[1] - drift[1], x[2] - origin[2] - drift[2]
     return dot(off, off) > margin * margin
 
@@ -223,7 +225,7 @@ def rounded(value, like):
 
 
 @kernel(fastmath=STEADY)
-def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, h: real):
+def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, h: real, spare: real):
     """Bring particles to a chunk of balls, and whether one has left its margin."""
     drift, gone = rounded(control.moved[0], h), False
     for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
@@ -232,12 +234,12 @@ def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks
         moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
         balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
         balls.displacement[b] = moved
-        gone = gone or strays(x, b, balls, drift)
+        gone = gone or strays(x, b, balls, drift, spare)
     chunks.flag[c] = gone
 
 
 @kernel(fastmath=STEADY)
-def scatter(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, rate: real):
+def scatter(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, rate: real, spare: real):
     """Bring what the rows changed from a chunk of balls to the particles, and whether one has left its margin.
 
     The prediction moves with the position, and the velocity takes what of it brings velocity: so it keeps digits that
@@ -249,7 +251,7 @@ def scatter(c, balls: SortedBalls, particles: Particles, control: Control, chunk
         x, now, start = particles.x[i], balls.at[b], balls.displacement[b]
         by = now[0] - x[0], now[1] - x[1], now[2] - x[2]
         change = now[4] - start[0], now[5] - start[1], now[6] - start[2]
-        far = strays(now, b, balls, drift)
+        far = strays(now, b, balls, drift, spare)
         gone = gone or far
         changed = by[0] != ZERO or by[1] != ZERO or by[2] != ZERO
         changed = changed or change[0] != ZERO or change[1] != ZERO or change[2] != ZERO
@@ -266,5 +268,5 @@ def find_strayed(c, balls: SortedBalls, particles: Particles, control: Control, 
     gone = False
     for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
         x = particles.x[balls.particle[b]]
-        gone = gone or strays(x, b, balls, rounded(control.drift[0], x[0]))
+        gone = gone or strays(x, b, balls, rounded(control.drift[0], x[0]), ZERO * x[0])
     chunks.flag[c] = gone

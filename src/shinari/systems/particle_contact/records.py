@@ -70,7 +70,7 @@ class Shifts(Record):
 
 
 class RowBalls(Record):
-    """Rows: pairs of balls that may touch before the next detection, M rows."""
+    """Rows: pairs of balls that may touch before the next detection, M rows in the order of their batches."""
 
     points = Field(np.uint32, 2)
 
@@ -143,6 +143,7 @@ class Control(Record):
     detections = Field(np.int64, doc="in this step")
     balls = Field(np.int64, doc="balls of the last detection: all, or none when the state is not finite")
     rows = Field(np.int64, doc="rows of the last detection")
+    rows_read = Field(np.int64, doc="the same with those that the last batch may read beyond the end")
     warm_start = Field(np.int64, doc="known rows")
     kept = Field(np.int64, doc="kept impulses")
     kept_before = Field(np.int64)

@@ -7,6 +7,7 @@ only looks whether that still holds.
 
 import numpy as np
 
+from shinari.collision.broad.row_batches import WIDTH
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
@@ -137,11 +138,15 @@ class Pairs(System):
     Attributes:
         detection: The rows.
         control: Decisions of the step.
+        remembers: Whether what a row did is its first guess in the next substep.
+        tolerated: How much farther than its margin a ball may go before the substep ends, in mean radii: it is looked
+            for anew when the next one begins.
     """
 
     order = 10
     solves_contacts = True
     remembers = False
+    tolerated = 0.0
 
     def __init__(
         self, model: Model, settings: Settings, particles: Particles, origins: Origins, clock: Clock, table: MemberTable
@@ -155,19 +160,24 @@ class Pairs(System):
         self._members.radius[...], self._members.object_index[...] = table.radii, table.owners
         self._members.free[...] = model.inverse_masses[table.particles] > 0.0
         self._objects = Objects(real, alone=table.alone, surface=model.surfaces, scaling=table.scaling.astype(float))
-        self.detection = Detection(table, self._members, self._objects, particles, origins, self.control, h)
-        self._chunks = Chunks.zeros(-(-count // CHUNK), real)
         surfaces = model.surfaces[np.unique(table.owners)]
         self._bounces = bool((surfaces[:, 2] > 0.0).any())
+        # an impact goes through a chain of balls in the order of its rows
+        width = 1 if self._bounces and not self.remembers else WIDTH
+        self.detection = Detection(table, self._members, self._objects, particles, origins, self.control, h, width)
+        self._chunks = Chunks.zeros(-(-count // CHUNK), real)
         self._keeps_pushes = self._bounces or bool((surfaces[:, 3] > 0.0).any())
         self._slow, self._fall = slow_approach(model.gravity, h), float(np.linalg.norm(model.gravity)) * settings.dt
+        self._spare = self.tolerated * float(table.radii.mean())
         # pairs of objects that may meet, while it is worth asking
         crowd = ~table.alone[table.owners].all()
         candidate_objects = None if crowd else table.candidate_objects()
         self._idle = (
             None
             if candidate_objects is None
-            else IdleObjects(table, candidate_objects, self._members, particles, origins, self.control, self._chunks)
+            else IdleObjects(
+                table.owners, candidate_objects, self._members, particles, origins, self.control, self._chunks
+            )
         )
 
     @property
@@ -238,7 +248,7 @@ class Pairs(System):
             return
         found = self.detection
         with p.when((self.control.active, 0)), p.when((self.control.rows, 0)):
-            found.colours.record_sweep(
+            found.batches.record_sweep(
                 p, rebound_block, found.row_balls, found.rows, found.balls, self._members, self._objects,
                 self._particles, self._slow,
             )  # fmt: skip
@@ -279,22 +289,22 @@ class Pairs(System):
         control, h = self.control, self._settings.substep
         records = self.detection.balls, self._particles, control, self._chunks
         p.serial(move_drift, control, h)
-        p.launch(gather, *records, h, count=len(self._chunks), grain=2)
+        p.launch(gather, *records, h, self._spare, count=len(self._chunks), grain=2)
         p.serial(conclude_gather, control, self._chunks)
         with p.when((control.search, 0)):
             self._record_find(p, resume=True)
             # the next substep begins here
             p.serial(restart_drift, control, h)
-            p.launch(gather, *records, h, count=len(self._chunks), grain=2)
+            p.launch(gather, *records, h, self._spare, count=len(self._chunks), grain=2)
 
     def _record_scatter(self, p: Program) -> None:
         """Bring what the rows changed back to the particles."""
         p.launch(scatter, self.detection.balls, self._particles, self.control, self._chunks,
-                 1.0 / self._settings.substep, count=len(self._chunks), grain=2)  # fmt: skip
+                 1.0 / self._settings.substep, self._spare, count=len(self._chunks), grain=2)  # fmt: skip
 
     def _record_sweep(self, p: Program) -> None:
         found = self.detection
-        found.colours.record_sweep(
+        found.batches.record_sweep(
             p, sweep_pairs, found.row_balls, found.rows, found.balls, found.shifts, self.control,
             1.0 / self._settings.substep,
         )  # fmt: skip

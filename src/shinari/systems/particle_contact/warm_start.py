@@ -1,12 +1,13 @@
 """What is known of rows when they are found anew: what they pushed, for the same pairs, and the impulses for the user.
 
-Rows of a ball stand together, and so do the known rows of a particle: a new row looks for its pair in two short lists.
+The known rows of a particle stand together: a new row looks for its pair in two short lists.
 """
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.collision.broad.row_batches import Links
 from shinari.compute import Field, Program, Record, function, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ONE, ZERO
@@ -43,7 +44,7 @@ def recall(a, b, balls, warm_start, ranges):
         if warm_start.particles[k, 1] == q:
             found = k
     j = balls.member[b]
-    for k in range(ranges.first[j], ranges.last[j]):
+    for k in range(ranges.first[j], ranges.last[j] if found < 0 else 0):
         if warm_start.particles[k, 1] == p:
             found, sign = k, -ONE
     return found, sign
@@ -57,10 +58,13 @@ def has_impulse(r, rows):
 
 
 @kernel
-def count_warm_starts(b, row_offsets: Offsets, rows: Rows, warm_start_offsets: Offsets, kept_offsets: Offsets):
+def count_warm_starts(
+    b, row_offsets: Offsets, links: Links, rows: Rows, warm_start_offsets: Offsets, kept_offsets: Offsets
+):
     """Rows of a ball that are remembered, and those whose impulse is kept."""
     warm_start, kept = 0, 0
-    for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+        r = np.int64(links.row[link])
         warm_start += np.int64(rows.push[r] != ZERO)
         kept += np.int64(has_impulse(r, rows))
     warm_start_offsets.start[b], kept_offsets.start[b] = warm_start, kept
@@ -75,13 +79,14 @@ def sum_warm_starts(_, control: Control, warm_start_offsets: Offsets, kept_offse
 
 
 @kernel
-def remember(b, row_offsets: Offsets, row_balls: RowBalls, rows: Rows, balls: SortedBalls, warm_start_offsets: Offsets,
-             warm_start: WarmStart, ranges: WarmStartRanges):  # fmt: skip
+def remember(b, row_offsets: Offsets, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls,
+             warm_start_offsets: Offsets, warm_start: WarmStart, ranges: WarmStartRanges):  # fmt: skip
     """Put away what the rows of a ball pushed."""
     at = warm_start_offsets.start[b]
     m = balls.member[b]
     ranges.first[m], ranges.last[m] = at, warm_start_offsets.start[b + 1]
-    for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+        r = np.int64(links.row[link])
         push = rows.push[r]
         if push != ZERO:
             i, j = row_balls.points[r]
@@ -93,11 +98,12 @@ def remember(b, row_offsets: Offsets, row_balls: RowBalls, rows: Rows, balls: So
 
 
 @kernel
-def keep_impulses(b, row_offsets: Offsets, row_balls: RowBalls, rows: Rows, balls: SortedBalls, kept_offsets: Offsets,
-                  kept: Kept, control: Control):  # fmt: skip
+def keep_impulses(b, row_offsets: Offsets, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls,
+                  kept_offsets: Offsets, kept: Kept, control: Control):  # fmt: skip
     """Put away the impulses of the rows of a ball."""
     at = control.kept_before[0] + kept_offsets.start[b]
-    for r in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+        r = np.int64(links.row[link])
         if has_impulse(r, rows):
             i, j = row_balls.points[r]
             kept.particles[at] = balls.particle[i], balls.particle[j]
@@ -154,9 +160,9 @@ class Memory:
             keeps: Their impulses: the rows are forgotten.
         """
         found, control = self._detection, self._control
-        rows, number = found.rows, (control.balls, 0)
-        p.launch(count_warm_starts, found.row_offsets, rows, self._warm_start_offsets, self._kept_offsets, count=number,
-                 grain=SHARE)  # fmt: skip
+        rows, number, links = found.rows, (control.balls, 0), found.batches.links
+        p.launch(count_warm_starts, found.row_offsets, links, rows, self._warm_start_offsets, self._kept_offsets,
+                 count=number, grain=SHARE)  # fmt: skip
         for scan in (self._warm_start_scan, self._kept_scan):
             scan.record(p, number)
         p.serial(sum_warm_starts, control, self._warm_start_offsets, self._kept_offsets)
@@ -165,6 +171,7 @@ class Memory:
             p.launch(
                 remember,
                 found.row_offsets,
+                links,
                 found.row_balls,
                 rows,
                 found.balls,
@@ -178,7 +185,7 @@ class Memory:
             p.copy(0, (control.warm_start, 0))
         if keeps:
             p.require(self.kept, (control.kept, 0))
-            p.launch(keep_impulses, found.row_offsets, found.row_balls, rows, found.balls, self._kept_offsets,
+            p.launch(keep_impulses, found.row_offsets, links, found.row_balls, rows, found.balls, self._kept_offsets,
                      self.kept, control, count=number, grain=SHARE)  # fmt: skip
         else:
             p.copy((control.kept_before, 0), (control.kept, 0))

@@ -22,13 +22,14 @@ class Participants:
     """Points, edges and triangles that keep off each other, in solver order.
 
     Attributes:
-        points: Particles that keep off triangles: vertices of sheets, points of ropes, loose particles, (P,) uint32.
+        points: Vertices of sheets and points of ropes, which keep off triangles, (P,) uint32.
         edges: Edges of sheets and segments of ropes, (E, 2) uint32.
-        beads: Loose particles, which keep off the segments of ropes, as edges of length zero, (L, 2) uint32.
+        beads: Loose particles, which keep off triangles and segments of ropes, as edges of length zero, (L, 2) uint32.
         segments: Segments of ropes, (S, 2) uint32.
         triangles: Triangles of sheets, (F, 3) uint32.
         members: Particles of each object that takes part, as a list by object; None: it does not.
         alone: Objects that pass through themselves, (T,) bool.
+        loose: Objects whose particles have neither edges nor triangles, (T,) bool.
         ignored: Sorted keys first x T + second (first < second) of objects that ignore each other, (I,) int64.
         reach_along: Distance along a rope or rod below which its points never touch each other, and how long it is
             around when it is a ring, else infinite [m], by object, (T, 2).
@@ -46,6 +47,7 @@ class Participants:
     triangles: np.ndarray
     members: list[np.ndarray | None]
     alone: np.ndarray
+    loose: np.ndarray
     ignored: np.ndarray
     reach_along: np.ndarray
     arcs: np.ndarray
@@ -78,13 +80,14 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         members.append(own if thick.any() else None)
         if not thick.any():
             continue
-        points.append(own[thick])
         left = None if state is None else elements_left(model, state, owner)
-        if obj.faces is not None and obj.self_collision != "particles":
+        if not _is_loose(obj) and obj.faces is not None:
             faces = faces_left(obj, left)
+            points.append(own[thick])
             triangles.append(own[faces])
             lines.append(own[edges(faces)])
-        elif obj.kind in ("rope", "rod"):
+        elif not _is_loose(obj):
+            points.append(own[thick])
             length = np.linalg.norm(np.diff(obj.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
             pieces = np.stack([own[:-1], own[1:]], axis=1)
@@ -116,6 +119,7 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         triangles=_joined(triangles, 3),
         members=members,
         alone=alone,
+        loose=np.array([_is_loose(obj) for obj in objects]),
         ignored=np.array(sorted(a * len(objects) + b for a, b in pairs), np.int64),
         reach_along=np.array([_reach_along(obj) for obj in objects], model.real).reshape(-1, 2),
         arcs=arcs.astype(model.real),
@@ -124,6 +128,11 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         rest=rest,
         edge_length=float(np.median(lengths)),
     )
+
+
+def _is_loose(obj: ParticleObject) -> bool:
+    """Whether the particles of an object have neither edges nor triangles that keep off others."""
+    return obj.kind not in ("rope", "rod") and (obj.faces is None or obj.self_collision == "particles")
 
 
 def _reach_along(obj: ParticleObject) -> tuple[float, float]:

@@ -12,13 +12,13 @@ from shinari.collision.broad.pairs import first_from
 from shinari.compute import Program, kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, BoxPairs, Bvh, Overlaps, Queries
-from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.bvh import Boxes, BoxPairs, Overlaps, Queries
 from shinari.geometry.proximity import gap_vector, nearest_points
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.systems.surface_contact.build import Participants
+from shinari.systems.surface_contact.elements import OWN, SECOND, ElementPairs, Elements, Searches
 from shinari.systems.surface_contact.records import (
     Candidates,
     ContactParticles,
@@ -37,8 +37,6 @@ FAR = np.float32(1e30)
 INFINITY = np.float32(np.inf)
 # Two objects as one number: first KEY + second.
 KEY = 65536
-# Searches: all pairs; those of chosen rows of the one table; of chosen rows of the first table; of the second one.
-EVERY, OWN, FIRST, SECOND = range(4)
 
 
 def skin_of(model: Model, who: Participants) -> ContactParticles:
@@ -59,6 +57,7 @@ def objects_of(model: Model, who: Participants) -> Objects:
         ignored=np.sort(first * KEY + second),
         takes_part=np.array([each is not None for each in who.members], bool),
         alone=who.alone,
+        loose=who.loose,
         reach_along=who.reach_along,
         surface=model.surfaces,
         box=np.zeros((count, 6), model.real),
@@ -66,36 +65,6 @@ def objects_of(model: Model, who: Participants) -> Objects:
         first_member=np.concatenate([[0], np.cumsum([len(each) for each in members])]),
         member=np.concatenate(members).astype(np.uint32),
     )
-
-
-class Elements:
-    """Points, edges or triangles, with a tree of their boxes."""
-
-    def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
-        self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
-        self.side = Side(points=np.ascontiguousarray(points[:, columns]), object_index=model.owners[points[:, 0]])
-        rest = (model.origins[model.origin_index[points]] + who.rest[points]).mean(axis=1)
-        self.tree = Bvh(rest, model.real)
-        self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
-        # rows with a particle that is astray
-        self.flags, self.chosen = Offsets.zeros(len(points) + 1), Queries.zeros(len(points))
-        self.scan = Scan(self.flags)
-
-    def __len__(self) -> int:
-        return len(self.side)
-
-
-class ElementPairs:
-    """Two tables of elements that may meet, and the searches for their pairs."""
-
-    def __init__(self, first: Elements, second: Elements) -> None:
-        self.first, self.second, own = first, second, first is second
-        every = second.tree.self_overlaps() if own else second.tree.overlaps(first.tree.boxes, first.order)
-        self.every = every, EVERY
-        some = second.tree.overlaps(first.tree.boxes, first.chosen)
-        self.some = [(some, OWN if own else FIRST, first)]
-        if not own:
-            self.some.append((first.tree.overlaps(second.tree.boxes, second.chosen), SECOND, second))
 
 
 class Finder:
@@ -114,32 +83,30 @@ class Finder:
         offsets = who.neighbour_offsets.astype(np.int64)
         self._joints = Joints(start=offsets, neighbour=who.neighbours)
         self._count, self._table = len(who.members), table
-        tables = who.points[:, None], who.triangles, who.edges, who.beads, who.segments
-        points, triangles, edges, beads, segments = (
+        tables = who.points[:, None], who.triangles, who.edges, who.beads[:, :1], who.beads, who.segments
+        points, triangles, edges, loose, beads, segments = (
             Elements(each, model, who) if len(each) else None for each in tables
         )
-        both = (points, triangles), (edges, edges), (beads, segments)
-        self._meetings = [ElementPairs(a, b) for a, b in both if a is not None and b is not None]
-        found = [each for element_pairs in self._meetings for each in (element_pairs.first, element_pairs.second)]
-        self._elements = list(dict.fromkeys(found))
+        # between surfaces, and with loose particles
+        self._own, self._loose = (
+            Searches([ElementPairs(a, b) for a, b in both if a is not None and b is not None])
+            for both in (((points, triangles), (edges, edges)), ((loose, triangles), (beads, segments)))
+        )
+        self._loose.leave_out(self._own)
         self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
         self._scan = Scan(self._flags)
 
-    def record_find(self, p: Program, detection: DetectionState) -> None:
+    def record_find(self, p: Program, detection: DetectionState, members: Members) -> None:
         """Find all pairs that can touch while every particle stays near its way."""
-        count, records = len(self.contact_particles), (self.paths, self.contact_particles, self.objects)
-        p.launch(set_box, self.paths, detection, count=count, grain=1024)
-        p.launch(set_object_box, *records, count=self._count, grain=1)
+        count, records = (detection.members, 0), (self.paths, self.contact_particles, self.objects)
+        p.launch(set_box, members, self.paths, detection, count=count, grain=1024)
+        p.launch(set_object_box, *records, detection, count=self._count, grain=1)
         p.launch(find_region, self.objects, self._count, count=self._count, grain=16)
-        p.launch(mark_inside, *records, count=count, grain=2048)
-        self._record_boxes(p)
+        p.launch(mark_inside, members, *records, count=count, grain=2048)
         p.serial(start_candidates, self._table.table)
-        for element_pairs in self._meetings:
-            element_pairs.second.tree.record_refit(p)
-        for element_pairs in self._meetings:
-            overlaps, mode = element_pairs.every
-            overlaps.record(p, len(element_pairs.first))
-            self._record_filter(p, element_pairs, overlaps, mode)
+        self._record_every(p, self._own)
+        with p.when((detection.loose, 0)):
+            self._record_every(p, self._loose)
 
     def record_boxes_of(
         self, p: Program, detection: DetectionState, who: Members, count: tuple[np.ndarray, int]
@@ -147,22 +114,38 @@ class Finder:
         """Give some particles new boxes; all pairs are asked for where one leaves the region that was looked at."""
         p.launch(renew_box, who, self.paths, self.contact_particles, self.objects, detection, count=count, grain=256)
 
-    def record_renew(self, p: Program) -> None:
+    def record_renew(self, p: Program, detection: DetectionState) -> None:
         """Find the pairs in which particles that are astray take part."""
-        self._record_boxes(p)
         p.serial(start_candidates, self._table.table)
-        for each in self._elements:
+        self._record_some(p, self._own)
+        with p.when((detection.loose, 0)):
+            self._record_some(p, self._loose)
+
+    def _record_every(self, p: Program, searches: Searches) -> None:
+        """Find all pairs."""
+        self._record_boxes(p, searches)
+        for each in searches.trees:
+            each.tree.record_refit(p)
+        for element_pairs in searches.pairs:
+            overlaps, mode = element_pairs.every
+            overlaps.record(p, len(element_pairs.first))
+            self._record_filter(p, element_pairs, overlaps, mode)
+
+    def _record_some(self, p: Program, searches: Searches) -> None:
+        """Find the pairs of elements with a particle that is astray."""
+        self._record_boxes(p, searches)
+        for each in searches.elements:
             each.tree.record_refit(p)
             p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
             each.scan.record(p, len(each))
             p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
-        for element_pairs in self._meetings:
+        for element_pairs in searches.pairs:
             for overlaps, mode, queries in element_pairs.some:
                 overlaps.record(p, queries.scan.total)
                 self._record_filter(p, element_pairs, overlaps, mode)
 
-    def _record_boxes(self, p: Program) -> None:
-        for each in self._elements:
+    def _record_boxes(self, p: Program, searches: Searches) -> None:
+        for each in searches.elements:
             records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
             p.launch(set_row_box, *records, count=len(each), grain=1024)
 
@@ -201,8 +184,9 @@ def box_of(i, paths, detection):
 
 
 @kernel(fastmath=STEADY)
-def set_box(i, paths: Paths, detection: DetectionState):
+def set_box(m, members: Members, paths: Paths, detection: DetectionState):
     """Set the box of a particle."""
+    i = members.particle[m]
     paths.low[i], paths.high[i] = box_of(i, paths, detection)
 
 
@@ -223,10 +207,11 @@ def renew_box(
 
 
 @kernel(fastmath=STEADY)
-def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects):
-    """Box around the particles of an object and their radii."""
+def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects, detection: DetectionState):
+    """Box around the particles of an object and their radii; empty where it does not take part now."""
     x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO
-    for m in range(objects.first_member[t], objects.first_member[t + 1]):
+    last = objects.first_member[t] if objects.loose[t] and detection.loose[0] == 0 else objects.first_member[t + 1]
+    for m in range(objects.first_member[t], last):
         i = objects.member[m]
         low, high = paths.low[i], paths.high[i]
         x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
@@ -250,8 +235,9 @@ def find_region(a, objects: Objects, object_count: int):
 
 
 @kernel(fastmath=STEADY)
-def mark_inside(i, paths: Paths, contact_particles: ContactParticles, objects: Objects):
+def mark_inside(m, members: Members, paths: Paths, contact_particles: ContactParticles, objects: Objects):
     """Mark a particle that is where its object can meet another."""
+    i = np.int64(members.particle[m])
     region, r, low, high = (
         objects.region[contact_particles.object_index[i]],
         contact_particles.radius[i],

@@ -70,7 +70,8 @@ class Crossing:
         with p.repeat(ROUNDS + ZONES + 1, until=(crossing_state.clear, 0)):
             p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=2)
             p.serial(find_mean_move, self._sums, detection, crossing_state)
-            p.launch(measure_length, particles, paths, crossing_state, count=count, grain=2048)
+            records = self._members, particles, paths, crossing_state
+            p.launch(measure_length, *records, count=(detection.members, 0), grain=2048)
             p.launch(find_impact, rows, particles, paths, frames, crossing_state, count=(table.rows, 0), grain=1024)
             p.serial(choose_turn, crossing_state)
             with p.when((crossing_state.part, 0)):
@@ -111,8 +112,9 @@ def find_mean_move(_, sums: Sums, detection: DetectionState, crossing_state: Cro
 
 
 @kernel(fastmath=STEADY)
-def measure_length(i, particles: Particles, paths: Paths, crossing_state: CrossingState):
+def measure_length(m, members: Members, particles: Particles, paths: Paths, crossing_state: CrossingState):
     """Length of the displacement of a particle less the mean."""
+    i = members.particle[m]
     x, begin = particles.x[i], paths.begin[i]
     paths.length[i] = norm(sub(sub((x[0], x[1], x[2]), begin), crossing_state.mean[0]))
 

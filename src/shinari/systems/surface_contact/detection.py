@@ -56,11 +56,14 @@ class SurfaceDetection:
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
     def begin(self, contact_particles: ContactParticles, paths: Paths, substeps: int) -> None:
-        """A step begins: pairs are to be found anew."""
+        """A step begins: pairs are to be found anew. Particles of surfaces come first."""
         detection = self.detection
         present = self._everyone[~contact_particles.inactive[self._everyone]]
-        self.members.particle[: len(present)] = present
+        loose = self._finder.objects.loose[contact_particles.object_index[present]]
+        self.members.particle[: len(present)] = np.concatenate([present[~loose], present[loose]])
+        detection.surface_members[0], detection.all_members[0] = len(present) - loose.sum(), len(present)
         detection.members[0], detection.left[0], detection.found[0] = len(present), substeps, 0
+        detection.loose[0] = 1
         detection.detections[0] = detection.renewals[0] = 0
         paths.outside[...] = False
 
@@ -83,18 +86,19 @@ class SurfaceDetection:
             p.launch(list_outside, members, self._flags, self._who, count=count, grain=4096)
             finder.record_boxes_of(p, detection, self._who, self._scan.total)
             with p.when((detection.some, 0)):
-                finder.record_renew(p)
+                finder.record_renew(p, detection)
                 table.record_exchange(p, paths, detection)
                 p.serial(count_renewal, detection)
         with p.when((detection.every, 0)):
             p.serial(start_anew, detection)
-            finder.record_find(p, detection)
+            finder.record_find(p, detection, members)
             table.record_exchange(p, paths, detection)
 
 
 @kernel(fastmath=STEADY)
-def start_paths(i, paths: Paths, particles: Particles, frames: Frames, h: real):
+def start_paths(m, members: Members, paths: Paths, particles: Particles, frames: Frames, h: real):
     """A substep begins: keep the position; the particle goes on with its velocity."""
+    i = members.particle[m]
     x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = x[0], x[1], x[2]
     paths.begin[i], paths.velocity[i] = begin, v
@@ -102,8 +106,9 @@ def start_paths(i, paths: Paths, particles: Particles, frames: Frames, h: real):
 
 
 @kernel(fastmath=STEADY)
-def end_paths(i, paths: Paths, particles: Particles, frames: Frames, inverse_h: real):
+def end_paths(m, members: Members, paths: Paths, particles: Particles, frames: Frames, inverse_h: real):
     """The constraints are solved: take the position as the goal; the particle goes on with the velocity so far."""
+    i = members.particle[m]
     x, offset = particles.x[i], frames.offset[particles.origin_index[i]]
     end = x[0], x[1], x[2]
     paths.goal[i] = add(end, offset)
@@ -215,12 +220,14 @@ def count_substep(_, detection: DetectionState):
 
 
 @kernel(fastmath=STEADY)
-def expect_length(i, paths: Paths, detection: DetectionState, h: real):
+def expect_length(m, members: Members, paths: Paths, detection: DetectionState, h: real):
     """Length of the displacement that the velocity brings in the substep, less the mean."""
+    i = members.particle[m]
     paths.travel[i, 1] = norm(scale(sub(paths.velocity[i], detection.velocity[0]), h))
 
 
 @kernel
-def add_length(i, paths: Paths):
+def add_length(m, members: Members, paths: Paths):
     """Sum up the lengths of the displacements."""
+    i = members.particle[m]
     paths.travel[i, 0] += paths.length[i]

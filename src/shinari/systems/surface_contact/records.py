@@ -44,6 +44,7 @@ class Objects(Record, ragged=True):
     ignored = Field(np.int64, doc="sorted keys first KEY + second (first < second) of objects that ignore each other")
     takes_part = Field(np.bool_)
     alone = Field(np.bool_, doc="whether it passes through itself")
+    loose = Field(np.bool_, doc="whether its particles have neither edges nor triangles")
     reach_along = Field(
         real, 2, unit="m", doc="distance along a rope under which its points never touch, and its length as a ring"
     )
@@ -93,6 +94,9 @@ class DetectionState(Record):
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")
+    surface_members = Field(np.int64, doc="the same of surfaces, which come first")
+    all_members = Field(np.int64, doc="the same with loose particles")
+    loose = Field(np.int64, doc="whether loose particles take part: they are not far from all surfaces")
     left = Field(np.int64, doc="substeps left in the step")
     found = Field(np.int64, doc="whether pairs have been found in this step")
     every = Field(np.int64, doc="whether all pairs are to be found")

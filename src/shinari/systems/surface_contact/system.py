@@ -12,7 +12,7 @@ from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.model.model import Model
-from shinari.model.particles import Particles
+from shinari.model.particles import Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import ContactPasses, System
@@ -28,6 +28,7 @@ from shinari.systems.surface_contact.detection import (
     forget_pairs,
     start_paths,
 )
+from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
 from shinari.systems.surface_contact.records import Frames, Paths
 from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import (
@@ -51,7 +52,9 @@ class SurfaceContacts(System):
     order = 11
     solves_contacts = True
 
-    def __init__(self, model: Model, state: State, settings: Settings, particles: Particles, who: Participants) -> None:
+    def __init__(
+        self, model: Model, state: State, settings: Settings, particles: Particles, origins: Origins, who: Participants
+    ) -> None:
         self._model, self._state, self._settings, self._particles = model, state, settings, particles
         self.who = who
         precision, n = model.real, model.particle_count
@@ -63,6 +66,10 @@ class SurfaceContacts(System):
         self._each_substep = settings.contact_detection == "substep"
         self._detection = SurfaceDetection(
             self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep
+        )
+        detection, pairs = self._detection.detection, loose_pairs(who)
+        self._loose = (
+            LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
         self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._detection.members)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
@@ -113,16 +120,23 @@ class SurfaceContacts(System):
         origins = self._state.origins
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
 
+    def record_begin(self, p: Program) -> None:
+        """See whether loose particles are far from all surfaces."""
+        if self._loose is not None:
+            dt = self._settings.dt
+            self._loose.record_begin(p, float(np.linalg.norm(self._model.gravity)) * dt, dt)
+
     def record_detect(self, p: Program) -> None:
         """A substep begins: keep the positions, and take the nearest points of all candidates."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
-        detection, count = self._detection.detection, len(self._particles)
+        detection, members = self._detection.detection, self._detection.members
+        count = detection.members, 0
         if self._each_substep:
             p.serial(forget_pairs, detection)
-        p.launch(start_paths, self._paths, self._particles, self._frames, h, count=count, grain=2048)
+        p.launch(start_paths, members, self._paths, self._particles, self._frames, h, count=count, grain=2048)
         self._detection.record(p)
         p.serial(count_substep, detection)
-        p.launch(expect_length, self._paths, detection, h, count=count, grain=2048)
+        p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
         p.launch(refresh_row, self.rows.rows, *moving, h, count=(table.rows, 0), grain=1024)
 
     def record_contacts(self, p: Program, first: bool) -> None:
@@ -141,12 +155,15 @@ class SurfaceContacts(System):
     def record_settle(self, p: Program) -> None:
         """Certify the displacements of the substep; mend those that cross."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
-        detection, count = self._detection.detection, len(self._particles)
-        p.launch(end_paths, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
+        detection, members = self._detection.detection, self._detection.members
+        count = detection.members, 0
+        if self._loose is not None:
+            self._loose.record_watch(p, members, self._paths, self._particles, self._frames, h)
+        p.launch(end_paths, members, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
         self._detection.record(p)
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
         self._crossing.record(p, detection, h)
-        p.launch(add_length, self._paths, count=count, grain=4096)
+        p.launch(add_length, members, self._paths, count=count, grain=4096)
 
     def record_restitution(self, p: Program) -> None:
         """Change velocities after impacts."""

@@ -1,0 +1,209 @@
+"""SIMD batches of rows of two points that change all the time.
+
+Blocks of consecutive rows get colours, see `shinari.collision.broad.blocks`. Inside of a block rows are brought into
+batches of up to eight that share no point which can move: vector instructions solve those of a batch side by side. Rows
+are stored batch after batch, block after block, colour after colour, so that a sweep reads its memory in order.
+
+    links.points     rows as they were found, those of a point together         (1 2) (1 5) (1 7) (2 5) (2 6) ...
+    links.row        where each of them is stored
+    batches.first    first row of each batch                                    (1 2) (5 6) | (1 5) (2 6) | ...
+
+    batches = RowBatches(claims)
+    batches.record_arrange(p, (count, 0))
+    batches.record_sweep(p, solve_block, rows, points)
+
+    @kernel
+    def solve_block(k, starts: Offsets, batches: Batches, current: CurrentColour, rows: Rows, points: Points):
+        first, last = batches_of_block(k, starts, current)
+        for t in range(first, last):
+            begin, end = batches.first[t], batches.first[t + 1]
+            ...
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.collision.broad.blocks import SHARE, BlockColours, Blocks, Claims, CurrentColour, take_colour
+from shinari.compute import Field, Kernel, Program, Record, function, kernel, real, scratch
+from shinari.compute.program import Cell
+from shinari.compute.scan import Offsets, Scan
+
+# Rows of a batch: a vector of 256 bits in float32.
+WIDTH = 8
+# Rows in a block: they fill as many batches as a point has rows, and more.
+BLOCK = 128
+# Batches that are filled first fit; what fits into none of them is a batch of its own.
+FITTED = 64
+
+
+class Links(Record):
+    """Rows as they were found, M rows."""
+
+    points = Field(np.uint32, 2)
+    number = Field(real, doc="a number that goes along")
+    batch = Field(np.uint8, doc="within its block")
+    row = Field(np.uint32, doc="where it is stored")
+
+
+class Batches(Record):
+    """Batches of rows, and one more."""
+
+    first = Field(np.uint32, doc="first row; that of the next one ends it")
+
+
+class Total(Record):
+    """One row."""
+
+    batches = Field(np.int64)
+    ends = Field(np.int64, doc="batches and one")
+    last = Field(np.int64, doc="place of the last block of the rows in the order of the colours")
+
+
+@function
+def lowest_gap(word):
+    """Position of the lowest bit of a word that is not set; 64 where all are."""
+    free, position = ~word, 0
+    if free == np.uint64(0):
+        return FITTED
+    for width in (32, 16, 8, 4, 2, 1):
+        low = (free >> np.uint64(position)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
+        position += width if low == np.uint64(0) else 0
+    return position
+
+
+@function
+def block_at(q, blocks, current):
+    """First row, and last row + 1, as found, of the block at a place in the order of the colours."""
+    begin = blocks.order[q] * BLOCK
+    return begin, min(begin + BLOCK, current.rows[0])
+
+
+@kernel
+def fill_batches(k, blocks: Blocks, current: CurrentColour, links: Links, claims: Claims, starts: Offsets, width: int):
+    """Give each row of a block the first batch that has room and none of its free points; count the batches."""
+    begin, end = block_at(current.first[0] + k, blocks, current)
+    one, none = np.uint64(1), np.uint64(0)
+    for r in range(begin, end):
+        i, j = links.points[r]
+        claims.taken[i] = none if claims.free[i] else claims.taken[i]
+        claims.taken[j] = none if claims.free[j] else claims.taken[j]
+    sizes = scratch(FITTED, 0)
+    for n in range(FITTED):
+        sizes[n] = 0
+    full, extra, count = none, FITTED, 0
+    for r in range(begin, end):
+        i, j = links.points[r]
+        seen = full | (claims.taken[i] if claims.free[i] else none) | (claims.taken[j] if claims.free[j] else none)
+        n = lowest_gap(seen)
+        if n == FITTED:
+            n = extra
+            extra += 1
+        else:
+            bit = one << np.uint64(n)
+            if claims.free[i]:
+                claims.taken[i] |= bit
+            if claims.free[j]:
+                claims.taken[j] |= bit
+            sizes[n] += 1
+            full |= bit if sizes[n] == width else none
+        links.batch[r] = n
+        count = max(count, n + 1)
+    starts.start[current.first[0] + k] = count
+
+
+@kernel
+def count_batches(_, blocks: Blocks, starts: Offsets, current: CurrentColour, total: Total):
+    """How many batches there are, and where the last block stands."""
+    total.batches[0] = starts.start[current.blocks[0]]
+    total.ends[0], total.last[0] = total.batches[0] + 1, 0
+    while total.last[0] < current.blocks[0] and blocks.order[total.last[0]] != current.blocks[0] - 1:
+        total.last[0] += 1
+
+
+@kernel
+def store_order(
+    q, blocks: Blocks, current: CurrentColour, links: Links, starts: Offsets, batches: Batches, total: Total
+):
+    """Where the batches of the block at a place in the order begin, and where its rows are stored."""
+    begin, end = block_at(q, blocks, current)
+    # the last block of the rows may have fewer of them than the others
+    row = q * BLOCK - (current.blocks[0] * BLOCK - current.rows[0] if total.last[0] < q else 0)
+    next_row = scratch(BLOCK, 0)
+    count = starts.start[q + 1] - starts.start[q]
+    for n in range(count):
+        next_row[n] = 0
+    for r in range(begin, end):
+        next_row[links.batch[r]] += 1
+    for n in range(count):
+        size = next_row[n]
+        next_row[n] = row
+        batches.first[starts.start[q] + n] = row
+        row += size
+    for r in range(begin, end):
+        n = np.int64(links.batch[r])
+        links.row[r] = next_row[n]
+        next_row[n] += 1
+    if q == current.blocks[0] - 1:
+        batches.first[starts.start[q + 1]] = current.rows[0]
+
+
+@function
+def batches_of_block(k, starts, current):
+    """First batch, and last batch + 1, of block k of the colour that is solved now."""
+    q = current.first[0] + k
+    return starts.start[q], starts.start[q + 1]
+
+
+@function
+def rows_of_block(k, starts, batches, current):
+    """First row, and last row + 1, of block k of the colour that is solved now."""
+    begin, end = batches_of_block(k, starts, current)
+    return np.int64(batches.first[begin]), np.int64(batches.first[end])
+
+
+class RowBatches:
+    """Batches of a list of rows.
+
+    Args:
+        claims: The points.
+        count: Rows that there is room for at first.
+        width: Rows of a batch, at most; with 1 the rows of a block stay in the order in which they were found.
+
+    Attributes:
+        links: The rows as they were found, which the caller writes, and where they are stored.
+        batches: The batches.
+        starts: First batch of each block in the order of the colours.
+        colours: Colours of the blocks.
+    """
+
+    def __init__(self, claims: Claims, count: int, width: int = WIDTH) -> None:
+        precision = claims.precision
+        self.links, self.batches, self._total = Links.zeros(count, precision), Batches.zeros(1), Total.zeros(1)
+        self._claims, self._width, self.starts = claims, width, Offsets.zeros(1, precision)
+        self._scan = Scan(self.starts)
+        self.colours = BlockColours(self.links, claims, BLOCK)
+
+    def record_arrange(self, p: Program, count: Cell) -> None:
+        """Record the batches of the first `count` rows."""
+        current, blocks = self.colours.current, self.colours.blocks
+        self.colours.record_colour(p, count)
+        number = current.blocks, 0
+        self._scan.make_room(p, number)
+        self.colours.record_sweep(p, fill_batches, self.links, self._claims, self.starts, self._width)
+        self._scan.record(p, number)
+        p.serial(count_batches, blocks, self.starts, current, self._total)
+        p.require(self.batches, (self._total.ends, 0))
+        lists = blocks, current, self.links, self.starts, self.batches, self._total
+        p.launch(store_order, *lists, count=number, grain=SHARE)
+
+    def record_sweep(self, p: Program, sweep: Kernel, *records: Any) -> None:
+        """Record a launch for the blocks of each colour, one colour after another.
+
+        The kernel gets the number of the block within its colour, `starts`, `batches`, `current` and the given records.
+        """
+        current = self.colours.current
+        with p.loop((current.colours, 0), index=(current.colour, 0)):
+            p.serial(take_colour, self.colours.starts, current)
+            arguments = self.starts, self.batches, current, *records
+            p.launch(sweep, *arguments, count=(current.count, 0), grain=SHARE)
