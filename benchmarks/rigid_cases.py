@@ -5,15 +5,29 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from rigid_worlds import DT, GRAVITY, Body, Link, World
 
-DT, SUBSTEPS, GRAVITY = 1.0 / 60.0, 10, 9.81
+import shinari as sn
+
+SUBSTEPS = 10
+
+__all__ = ["DT", "GRAVITY", "SUBSTEPS", "Bodies", "Case", "Chain", "Stacks", "timed", "timed_step"]
+
+
+class Case(Protocol):
+    """What engines run."""
+
+    @property
+    def world(self) -> World:
+        """Its bodies and joints."""
+        ...
 
 
 class Bodies(Protocol):
     """An engine with a case in it."""
 
-    def step(self) -> None:
-        """Advance by DT in SUBSTEPS substeps."""
+    def step(self) -> float | None:
+        """Advance by DT; the time that it took [s], where only the engine knows."""
         ...
 
     def poses(self) -> tuple[np.ndarray, np.ndarray]:
@@ -42,6 +56,12 @@ class Stacks:
     gap: float = 0.005
     density: float = 1000.0
     friction: float = 0.5
+
+    @property
+    def world(self) -> World:
+        """Its bodies."""
+        cube = sn.Box((self.edge, self.edge, self.edge))
+        return World(self.friction, SUBSTEPS, bodies=[Body(cube, x, density=self.density) for x in self.positions])
 
     @property
     def positions(self) -> np.ndarray:
@@ -85,6 +105,14 @@ class Chain:
     density: float = 1000.0
 
     @property
+    def world(self) -> World:
+        """Its links, which do not touch each other, and joints."""
+        shape = sn.Box((self.length, self.thick, self.thick))
+        bodies = [Body(shape, x, density=self.density) for x in self.positions]
+        links = [Link(self.kind, i, i - 1, anchor) for i, anchor in enumerate(self.anchors)]
+        return World(0.0, SUBSTEPS, ground=False, collide=False, bodies=bodies, links=links)
+
+    @property
     def positions(self) -> np.ndarray:
         """Centres [m], (B, 3)."""
         return np.outer(np.arange(self.links) + 0.5, [self.length, 0.0, 0.0])
@@ -107,8 +135,13 @@ def timed(engine: Bodies, steps: int) -> tuple[np.ndarray, list[tuple[np.ndarray
     engine.step()
     times, poses = np.zeros(steps), []
     for k in range(steps):
-        begun = time.perf_counter()
-        engine.step()
-        times[k] = time.perf_counter() - begun
+        times[k] = timed_step(engine)
         poses.append(engine.poses())
     return times, poses
+
+
+def timed_step(engine: Bodies) -> float:
+    """Take a step; its time [s]."""
+    begun = time.perf_counter()
+    took = engine.step()
+    return time.perf_counter() - begun if took is None else took

@@ -4,9 +4,13 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rigid_cases import DT, GRAVITY, SUBSTEPS, Bodies, Chain, Stacks
+from rigid_cases import Bodies, Case
+from rigid_worlds import DT, GRAVITY, World
+
+import shinari as sn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
@@ -14,25 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 class Ours:
     """This engine."""
 
-    def __init__(self, case: Stacks | Chain, threads: int, **settings: object) -> None:
-        import shinari as sn
-
-        scene = sn.Scene(gravity=(0, -GRAVITY, 0))
-        if isinstance(case, Stacks):
-            scene.add_collider(sn.Plane(), friction=case.friction)
-            for at in case.positions:
-                scene.add_rigid_body(
-                    sn.Box((case.edge,) * 3), density=case.density, position=at, friction=case.friction
-                )  # fmt: skip
-        else:
-            above = None
-            shape = sn.Box((case.length, case.thick, case.thick))
-            for at, anchor in zip(case.positions, case.anchors, strict=True):
-                link = scene.add_rigid_body(shape, density=case.density, position=at)
-                axis: dict[str, object] = {"axis": (0, 0, 1)} if case.kind == "hinge" else {}
-                scene.add_joint(case.kind, link, above, anchor=anchor, **axis)
-                above = link
-        self.simulation = sn.Simulation(scene, dt=DT, substeps=SUBSTEPS, threads=threads, **settings)  # type: ignore[arg-type]
+    def __init__(self, case: Case, threads: int, **settings: Any) -> None:
+        world = case.world
+        self.simulation = sn.Simulation(
+            our_scene(world), dt=DT, substeps=world.substeps, threads=threads, **settings
+        )  # fmt: skip
 
     def step(self) -> None:
         """Advance by DT."""
@@ -43,9 +33,48 @@ class Ours:
         state = self.simulation.state
         return np.array(state.body_positions), np.array(state.body_rotations)
 
+    def velocities(self) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities of the centres and angular velocities."""
+        state = self.simulation.state
+        return np.array(state.body_velocities), np.array(state.body_angular_velocities)
 
-# name: module in peers/, class, and whether it has chains
+
+def our_scene(world: World) -> sn.Scene:
+    """The scene of a world."""
+    scene = sn.Scene(gravity=(0, -GRAVITY, 0))
+    if world.ground:
+        scene.add_collider(sn.Plane(), friction=world.friction)
+    masses, tensors = world.masses()
+    handles = []
+    for body, mass, tensor in zip(world.bodies, masses, tensors, strict=True):
+        what: dict[str, Any] = {"density": body.density, "friction": world.friction}
+        if not world.collide:
+            what = {"mass": mass, "inertia": tensor, "centre": (0, 0, 0)}
+        handles.append(
+            scene.add_rigid_body(
+                body.shape if world.collide else None,
+                position=body.position,
+                rotation=body.rotation,
+                velocity=body.velocity,
+                angular_velocity=body.spin,
+                kinematic=body.kinematic,
+                **what,
+            )
+        )
+    for link in world.links:
+        more: dict[str, Any] = {"limits": link.limits} if link.limits else {}
+        if link.kind == "hinge" or link.swing:
+            more["axis"] = link.axis
+        parent = handles[link.parent] if link.parent >= 0 else None
+        scene.add_joint(
+            link.kind, handles[link.child], parent, anchor=link.anchor, swing_limit=link.swing, **more
+        )  # fmt: skip
+    return scene
+
+
+# name: module in peers/ and class
 PEERS = {
+    "Box3D": ("box3d_bodies", "Box3D"),
     "PyBullet": ("bullet_bodies", "Bullet"),
     "MuJoCo": ("mujoco_bodies", "MuJoCo"),
     "Newton XPBD": ("newton_bodies", "NewtonXPBD"),
@@ -53,9 +82,9 @@ PEERS = {
 }
 
 
-def engines(names: list[str] | None = None) -> dict[str, Callable[[Stacks | Chain, int], Bodies]]:
+def engines(names: list[str] | None = None) -> dict[str, Callable[..., Bodies]]:
     """What makes each engine that is installed; those that are not are printed with the reason."""
-    found: dict[str, Callable[[Stacks | Chain, int], Bodies]] = {}
+    found: dict[str, Callable[..., Bodies]] = {}
     if not names or "shinari" in names:
         found["shinari"] = Ours
     for name, (module, kind) in PEERS.items():

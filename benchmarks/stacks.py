@@ -1,6 +1,6 @@
 """Milliseconds of a step of stacks of cubes, and whether they stand: `python benchmarks/stacks.py [ENGINE...]`.
 
-A step is 1/60 s with 10 substeps. The cubes fall by 5 mm and stand for the rest of the time. Peers that are not
+A step is 1/60 s with 10 substeps. The cubes fall by 5 mm and stand, awake, for the rest of the time. Peers that are not
 installed are skipped with the reason.
 """
 
@@ -24,7 +24,7 @@ def main() -> None:
         case = CASES[boxes]
         for name, engine in engines(arguments.engines).items():
             try:
-                subject = engine(case, arguments.threads)
+                subject = engine(case, arguments.threads, sleep=False)
             except NotImplementedError as error:
                 print(f"{name:12s} {boxes:5d} boxes: skipped: {error}")
                 continue

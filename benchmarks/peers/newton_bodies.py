@@ -5,13 +5,15 @@ import warp as wp
 
 wp.config.quiet = True
 import newton  # noqa: E402
-from rigid_cases import DT, GRAVITY, SUBSTEPS, Chain, Stacks  # noqa: E402
+from rigid_cases import DT, GRAVITY, SUBSTEPS, Case, Chain, Stacks  # noqa: E402
 
 
 class NewtonXPBD:
     """Newton's SolverXPBD with two iterations a substep; contacts are found in every substep."""
 
-    def __init__(self, case: Stacks | Chain, threads: int) -> None:
+    def __init__(self, case: Case, threads: int, **settings: object) -> None:
+        if not isinstance(case, (Stacks, Chain)):
+            raise NotImplementedError("stacks and chains only")
         builder = newton.ModelBuilder(up_axis=newton.Axis.Y, gravity=(0.0, -GRAVITY, 0.0))
         upright = wp.quat_identity()
         links = []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pypbd
-from rigid_cases import DT, SUBSTEPS, Chain, Stacks
+from rigid_cases import DT, SUBSTEPS, Case, Chain
 
 _CUBE = """v -0.5 -0.5 -0.5
 v 0.5 -0.5 -0.5
@@ -33,9 +33,9 @@ f 2 7 6
 class PyPBD:
     """pyPBD with one iteration a substep; it runs on OMP_NUM_THREADS threads."""
 
-    def __init__(self, case: Stacks | Chain, threads: int) -> None:
-        if isinstance(case, Stacks):
-            raise NotImplementedError("its stacks fall apart")
+    def __init__(self, case: Case, threads: int, **settings: object) -> None:
+        if not isinstance(case, Chain):
+            raise NotImplementedError("chains only: its stacks fall apart")
         simulation = pypbd.Simulation.getCurrent()
         simulation.initDefault()
         self._model, self._stepper = simulation.getModel(), simulation.getTimeStep()

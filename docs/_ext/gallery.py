@@ -34,6 +34,9 @@ LOOKS = {
     "33_faucet": {"camera": ((0.22, 0.66, 0.44), (0.0, 0.17, 0.0))},
     "35_cloth_bag_with_water": {"camera": ((0.29, 0.62, 0.58), (0.0, -0.07, 0.0))},
     "36_sand_column": {"camera": ((0.36, 0.32, 0.56), (0.0, 0.03, 0.0))},
+    "41_wall_and_ball": {"time": 1.35, "camera": ((1.7, 1.8, 3.2), (0.0, 0.45, -0.2))},
+    "42_rain_of_ragdolls": {"time": 1.0},
+    "43_crane": {"time": 2.2},
 }
 ROW = re.compile(
     r"^\| \[(?P<title>[^]]+)\]\((?P<script>[^)]+)\) \| (?P<shows>.+) \| `(?P<command>[^`]+)` \|$", re.MULTILINE

@@ -95,6 +95,9 @@ RUNS = {
     "38_custom_shape/custom_shape": ([], ["custom_shape.html", "custom_shape.npz", "custom_shape.png"]),
     "39_robot_arm/robot_arm": ([], ["robot_arm.html", "robot_arm.npz", "robot_arm.png"]),
     "40_cup_under_tap/cup_under_tap": ([], ["cup_under_tap.html", "cup_under_tap.npz", "cup_under_tap.png"]),
+    "41_wall_and_ball/wall_and_ball": ([], ["wall_and_ball.html", "wall_and_ball.npz"]),
+    "42_rain_of_ragdolls/rain_of_ragdolls": ([], ["rain_of_ragdolls.html", "rain_of_ragdolls.npz"]),
+    "43_crane/crane": ([], ["crane.html", "crane.npz"]),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold
