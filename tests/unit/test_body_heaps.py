@@ -103,3 +103,23 @@ def test_torsional_friction_stops_a_spinning_ball(solver):
     assert sim.state.body_angular_velocities[0, 1] == pytest.approx(spin * (1 - 0.25 / time), rel=0.02)
     sim.step(45)
     assert np.abs(sim.state.body_angular_velocities).max() < 1e-4
+
+
+@pytest.mark.parametrize("links", [3, 5, 8])
+@pytest.mark.parametrize("substeps", [2, 4, 10])
+def test_a_hanging_chain_that_is_swept_stays(links, substeps):
+    """Forces of joints that were carried from substep to substep made it gain energy without end."""
+    scene, above = sn.Scene(), None
+    for k in range(links):
+        ball = scene.add_rigid_body(sn.Sphere(0.4), position=(0, -k, 0))
+        scene.add_joint("ball", ball, above, anchor=(0, 0.5 - k, 0))
+        above = ball
+    sim = sn.Simulation(scene, substeps=substeps, rigid_solver="sweeps", sleep=False)
+    highest = 0.0
+    for _ in range(60):
+        sim.step()
+        highest = max(highest, sim.energy().kinetic)
+    mass = scene.bodies[0].mass
+    # never more than its fall while the joints take up the load
+    assert highest < links * mass * 9.81 * links * links * 9.81 / (60 * substeps) ** 2
+    assert np.abs(sim.state.body_positions[-1] + (0, links - 1, 0)).max() < links**2 * 9.81 / (60 * substeps) ** 2

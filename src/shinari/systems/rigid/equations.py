@@ -21,6 +21,7 @@ from shinari.systems.rigid.line_search import check_point, clear_crossing, find_
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
+    MOST_STEPS,
     check_step,
     choose_solver,
     conclude_component,
@@ -48,8 +49,6 @@ from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
 from shinari.systems.rigid.sweeps import Sweeps
 
-# Newton steps of a substep. Most take one: bodies at rest keep their contacts.
-MOST_STEPS = 30
 # Speed at which overlaps leave a resting heap, as a part of that which gravity gives in a step.
 CALM = 0.01
 # Relative tolerance of the limits of friction.

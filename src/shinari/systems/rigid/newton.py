@@ -50,8 +50,9 @@ LIMITS = {
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
 RESTING = 0.1
-# Newton steps of a substep after which a trial has failed.
-TRIES = 15
+# Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
+# failed.
+MOST_STEPS, TRIES = 30, 15
 # Displacement in a substep, in sizes of a body, from which it is fast.
 FAST = 0.5
 
@@ -81,9 +82,9 @@ def choose_solver(
         slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    direct, calm, trial = components.ordered[c] != 0, False, False
+    direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
     if direct and cost > simple * (last - first) and cost > small:
-        speed, swept, fast, least, most = 0.0, False, False, np.inf, 0.0
+        speed, fast, least, most = 0.0, False, np.inf, 0.0
         for j in range(first, last):
             f = nodes.frame[j]
             v, w = solver_frames.start_v[f], frames.inverse_mass[f]
@@ -98,10 +99,11 @@ def choose_solver(
         trial = direct and light_enough and not calm and not hard and not swept
         direct = calm or trial or (direct and light_enough and hard)
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
-    components.trial[c] = 1 if trial else 0
+    # a heap that rests from the start has many states to find
+    components.trial[c] = TRIES if trial or (calm and swept) else (MOST_STEPS if calm else 0)
     if calm:
         flags.calm[0] = 1
-    if trial:
+    if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:
         flags.sweeping[0] = 1
@@ -138,10 +140,10 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
 def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     """A pending component is solved. An unsettled one becomes pending for the next Newton step.
 
-    Points are classified again where friction was renewed. A trial that has taken `TRIES` steps has failed.
+    Points are classified again where friction was renewed. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
-    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= TRIES:
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.trial[c]:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1
         return

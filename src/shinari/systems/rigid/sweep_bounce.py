@@ -50,12 +50,12 @@ def bounce_by_sweeps(
         for s in range(begin, end):
             e = elements.order[s if sweep % 2 == 0 else begin + end - 1 - s]
             if e < joints:
-                sweep_anchor(e, elements, frames, nodes, h2, 0.0)
-                sweep_rotation(e, elements, frames, nodes, h2, 0.0)
+                sweep_anchor(e, elements, frames, nodes, h2)
+                sweep_rotation(e, elements, frames, nodes, h2)
             elif e >= first_point:
                 sweep_bounce(e, points.normal[e - first_point], elements, frames, nodes, h2)
             else:
-                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2, 0.0)
+                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
     for s in range(begin, end):
         e = elements.order[s]
         if e >= first_point:

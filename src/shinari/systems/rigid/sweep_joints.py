@@ -1,7 +1,8 @@
 """Sweeps over joints: the solution of one joint, or of one Jacobian row, with all others held.
 
 A force on a node changes its displacement at once, so that the next element finds the changed displacement
-(Gauss-Seidel). Forces are accumulated. A leak softens rows that are stiffer than sweeps can solve; see `sweep_rows`.
+(Gauss-Seidel). Forces are accumulated within a substep. They are not carried to the next one: with a few sweeps over
+stiff rows they would be an integrator, and a hanging chain of four links gained energy without end.
 """
 
 from shinari.maths.function import steady
@@ -58,7 +59,7 @@ def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
 
 
 @steady
-def sweep_anchor(e, elements, frames, nodes, h2, leak):
+def sweep_anchor(e, elements, frames, nodes, h2):
     """Solve the anchor of a joint."""
     a, b = elements.frames[e]
     ra, rb = halves(elements.arms[e])
@@ -67,12 +68,12 @@ def sweep_anchor(e, elements, frames, nodes, h2, leak):
     x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
     y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
     z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
-    change = change_of_force(e, 0, d, x, y, z, elements, leak)
+    change = change_of_force(e, 0, d, x, y, z, elements)
     apply_both(e, change, NONE, elements, frames, nodes, h2)
 
 
 @steady
-def sweep_rotation(e, elements, frames, nodes, h2, leak):
+def sweep_rotation(e, elements, frames, nodes, h2):
     """Solve the rotation of a joint."""
     a, b = elements.frames[e]
     _, phi = halves(relative_displacement(e, elements, nodes.vector))
@@ -80,16 +81,15 @@ def sweep_rotation(e, elements, frames, nodes, h2, leak):
     x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
     y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
     z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
-    change = change_of_force(e, 3, phi, x, y, z, elements, leak)
+    change = change_of_force(e, 3, phi, x, y, z, elements)
     apply_both(e, NONE, change, elements, frames, nodes, h2)
 
 
 @steady
-def change_of_force(e, at, d, x, y, z, elements, leak):
+def change_of_force(e, at, d, x, y, z, elements):
     """Change of the force (`at` 0) or moment (3) of a joint at a relative displacement; it is accumulated.
 
-    x, y, z are the changes M of that displacement by unit forces. With a leak the row is softened to the stiffness
-    (1 / K + leak M)^-1, which never exceeds 1 / leak in units of the effective mass over h^2.
+    x, y, z are the changes of that displacement by unit forces.
     """
     k = 2 * at
     k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
@@ -97,13 +97,10 @@ def change_of_force(e, at, d, x, y, z, elements, leak):
     force, accumulated = elements.force, elements.accumulated
     old = (accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2])
     goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
-    more = 1.0 + leak
-    m0 = (1.0 + more * dot(k0, x), more * dot(k0, y), more * dot(k0, z))
-    m1 = (more * dot(k1, x), 1.0 + more * dot(k1, y), more * dot(k1, z))
-    m2 = (more * dot(k2, x), more * dot(k2, y), 1.0 + more * dot(k2, z))
-    by_old = scale(add(add(scale(x, old[0]), scale(y, old[1])), scale(z, old[2])), leak)
-    wanted = sub(sub(goal, old), (dot(k0, by_old), dot(k1, by_old), dot(k2, by_old)))
-    change = inverse_times(m0, m1, m2, wanted)
+    m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
+    m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
+    m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
+    change = inverse_times(m0, m1, m2, sub(goal, old))
     accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2] = (
         old[0] + change[0],
         old[1] + change[1],
@@ -113,7 +110,7 @@ def change_of_force(e, at, d, x, y, z, elements, leak):
 
 
 @steady
-def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2, leak):
+def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2):
     """Solve a Jacobian row."""
     jacobian, w = jacobian_rows.jacobian, 0.0
     for side in range(2):
@@ -125,8 +122,7 @@ def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2, leak):
     goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * jacobian_row_displacement(
         e, b, elements, jacobian_rows, nodes.vector
     )
-    gain, old = jacobian_rows.stiffness[b] * h2 * w, jacobian_rows.accumulated[b]
-    change = (goal - (1.0 + leak * gain) * old) / (1.0 + (1.0 + leak) * gain)
+    change = (goal - jacobian_rows.accumulated[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
     jacobian_rows.accumulated[b] += change
     for side in range(2):
         f, at = elements.frames[e, side], 6 * side

@@ -33,10 +33,8 @@ from shinari.systems.rigid.sweep_joints import (
     sweep_jacobian_row,
     sweep_rotation,
 )
-from shinari.systems.rigid.sweep_rows import LEAVES, SOFT_STIFFNESS, SWEEPS, SweepRows, mobility_along, write_sweep_rows
+from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, mobility_along, write_sweep_rows
 
-# Joints and Jacobian rows are as soft as contacts.
-LEAK = 1.0 / SOFT_STIFFNESS
 # Groups that a thread takes at once.
 GRAIN = 32
 # A grain that no colour reaches: one thread takes all.
@@ -123,10 +121,7 @@ def start_sweep_group(
     e, none = elements.order[groups.first[g]], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     warm = was_swept(e, elements, frames, solver_frames)
     if e < joints:
-        if not warm:
-            elements.accumulated[e] = none
-        f, t = halves(elements.accumulated[e])
-        apply_both(e, f, t, elements, frames, nodes, h * h)
+        elements.accumulated[e] = none
     elif e < joints + len(jacobian_rows):
         jacobian_rows.accumulated[e - joints] = 0.0
     else:
@@ -167,10 +162,10 @@ def sweep_group(
     """Solve the elements of a group once."""
     e, h2 = elements.order[groups.first[g]], h * h
     if e < joints:
-        sweep_anchor(e, elements, frames, nodes, h2, LEAK)
-        sweep_rotation(e, elements, frames, nodes, h2, LEAK)
+        sweep_anchor(e, elements, frames, nodes, h2)
+        sweep_rotation(e, elements, frames, nodes, h2)
     elif e < joints + len(jacobian_rows):
-        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2, LEAK)
+        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
     else:
         r = groups.row[g]
         a, b = rows.nodes[r]
