@@ -17,7 +17,7 @@ class Bullet:
     def __init__(self, case: Case, threads: int, **settings: object) -> None:
         world = case.world
         if len(world.bodies) > MOST:
-            raise NotImplementedError(f"takes seconds a step with more than {MOST} bodies")
+            raise NotImplementedError(f"a step of more than {MOST} bodies takes seconds")
         if any(link.kind == "hinge" or link.swing for link in world.links):
             raise NotImplementedError("no hinges and no limits between free bodies")
         if bullet.isConnected():

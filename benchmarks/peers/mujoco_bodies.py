@@ -7,7 +7,7 @@ from rigid_worlds import DT, GRAVITY, Body, Link, World, within
 
 import shinari as sn
 
-MOST = 1000  # bodies that touch: its matrices are dense
+MOST = 1000  # bodies
 
 
 class MuJoCo:
@@ -16,7 +16,7 @@ class MuJoCo:
     def __init__(self, case: Case, threads: int, **settings: object) -> None:
         world = case.world
         if len(world.bodies) > MOST:
-            raise NotImplementedError(f"takes seconds a step with more than {MOST} bodies")
+            raise NotImplementedError(f"a step of more than {MOST} bodies takes seconds")
         if any(body.kinematic and np.any(body.spin) for body in world.bodies):
             raise NotImplementedError("no bodies that turn by themselves")
         self._model = mujoco.MjModel.from_xml_string(_Writer(world).text())
